@@ -1,0 +1,68 @@
+# Drover: what can be done here. `make` alone lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PORT ?= 8080
+DATA_DIR ?= .drover
+ONLY ?=
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## Make .venv with everything pinned in it (does nothing the second time)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Drover needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Set PYTHON=python3.x"; exit 1; }
+	@echo "Setting up $(VENV) (once; a minute or two)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo
+demo: setup ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
+	@exec $(BIN)/drover up --data-dir $(DATA_DIR) --port $(PORT) --demo
+
+.PHONY: test
+test: setup ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
+	@$(BIN)/python -m pytest tests --ignore=tests/bench --ignore=tests/chaos $(if $(ONLY),-k "$(ONLY)")
+
+.PHONY: unit
+unit: setup ## Run the tests that need no server: seconds
+	@$(BIN)/python -m pytest tests/unit -q
+
+.PHONY: lint
+lint: setup ## Check style, types and layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: format
+format: setup ## Format the code
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+.PHONY: bench
+bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json
+	@$(BIN)/python -m tests.bench $(ONLY)
+
+.PHONY: chaos
+chaos: setup ## The long fault suites (minutes)
+	@$(BIN)/python -m pytest tests/chaos -q --timeout=900
+
+.PHONY: lock
+lock: setup ## Pin the dependencies anew, with hashes
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --extra embedded pyproject.toml -o requirements/runtime.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --extra embedded pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
+
+.PHONY: clean
+clean: ## Remove what was built (not the data directory)
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

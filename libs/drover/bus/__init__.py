@@ -1,0 +1,1 @@
+"""Commands and telemetry between services. What answers commands lives in `drover.writer`."""

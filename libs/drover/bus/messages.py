@@ -1,0 +1,47 @@
+"""What travels between services: commands with their envelope one way, outcomes the other."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+C = TypeVar("C")
+
+
+class Submission(msgspec.Struct, Generic[C]):
+    """A command and who wants it."""
+
+    id: str
+    """Identity of the command: a repeat with the same id has no further effect. `<key>~<digest of the body>` where the
+    client chose the key, so that the same key with another body can be told (and rebuilt from the log)."""
+    by: str
+    command: C
+    trace: str | UnsetType = UNSET
+
+
+class Accepted(msgspec.Struct, tag=True, tag_field="outcome"):
+    """Done and on disk (or, with position 0, answered from live state without any event)."""
+
+    position: int
+    """Sequence of the commit in the context's stream: what `Drover-Position` says."""
+    result: Any = None
+
+
+class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+    position: int = 0
+    """Set when the refusal itself was recorded."""
+
+
+Outcome = Accepted | Rejected
+
+
+class Reply(msgspec.Struct):
+    """One outcome for each submission of the message, in its order."""
+
+    epoch: int
+    outcomes: list[Outcome]

@@ -1,0 +1,85 @@
+"""The shape of a context: three functions and a few types. What runs a decider lives in `drover.writer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from drover.domain.event import Event
+
+S = TypeVar("S")
+
+EVENTS_PER_DECISION_MAX: Final = 500
+DECISION_BYTES_MAX: Final = 128 * 1024
+
+
+class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True, frozen=True):
+    """A wish, in the imperative. Its id, its actor and its trace travel beside it."""
+
+
+class Tick(Command):
+    """Time has come to a deadline that the state knows of."""
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """Why a command was refused."""
+
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What follows from a command: events to record, or an answer that needs none, or a refusal.
+
+    A refusal that must be recorded has events *and* a rejection; it is committed before it is answered.
+    """
+
+    events: Sequence[Event] = ()
+    result: Any = None
+    rejection: Rejection | None = None
+
+
+NOTHING: Final = Decision()
+
+
+def accept(*events: Event) -> Decision:
+    """Record these events. The caller's result is `Decider.answer(events)`, so that a repeat gets the same one."""
+    return Decision(events=events)
+
+
+def answer(result: Any) -> Decision:
+    """Answer from live state; nothing happened."""
+    return Decision(result=result)
+
+
+def reject(code: str, message: str, **details: Any) -> Decision:
+    """Refuse; nothing happened."""
+    return Decision(rejection=Rejection(code, message, details or None))
+
+
+def _no_answer(events: Sequence[Any]) -> Any:
+    return None
+
+
+class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
+    """One context. All functions are pure, save that `evolve` may mutate the state that it is given."""
+
+    context: str
+    initial: Callable[[], S]
+    decide: Callable[[S, Any, datetime], Decision]
+    evolve: Callable[[S, Any], S]
+    next_deadline: Callable[[S], datetime | None]
+    answer: Callable[[Sequence[Any]], Any] = _no_answer
+    """The result (or the `Rejection`) of a command, from its recorded events alone."""
+    commands: Any
+    """Union of the command types, for decoding."""
+    events: Any
+    """Union of the event types, `TermStarted` included, for decoding."""
+    state: Any
+    """Type of the state, for snapshots."""
+    version: int = 1
+    """Rises whenever `evolve` gives another state for the same events: older snapshots are then ignored."""

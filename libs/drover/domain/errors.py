@@ -1,0 +1,24 @@
+"""The root of every error of ours, and the codes with which a command can be refused. No HTTP here: edges map codes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class DroverError(Exception):
+    """Something in Drover went wrong. Subclasses carry data; nobody parses their text."""
+
+
+class Code:
+    """Why a command was refused. Clients see these words, so they never change their meaning."""
+
+    VALIDATION_ERROR: Final = "VALIDATION_ERROR"
+    NOT_FOUND: Final = "NOT_FOUND"
+    CONFLICT: Final = "CONFLICT"
+    UNIQUE_VIOLATION: Final = "23505"  # what a Postgres-shaped client looks for
+    IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # the same key with another body
+    TOO_LARGE: Final = "TOO_LARGE"
+    OVERLOADED: Final = "OVERLOADED"  # the intake is full: come back later
+    UNAVAILABLE: Final = "UNAVAILABLE"  # nobody answered before the deadline; the command may still take effect
+    NOT_LEADER: Final = "NOT_LEADER"  # this writer's term is over: ask again, the next one answers
+    INTERNAL: Final = "INTERNAL"

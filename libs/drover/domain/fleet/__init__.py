@@ -1,0 +1,5 @@
+"""The fleet: PCs, the phones on them, and (as it grows) their work."""
+
+from drover.domain.fleet.decider import FLEET
+
+__all__ = ["FLEET"]

@@ -1,0 +1,87 @@
+"""The port: what a log can do, whatever keeps it. Adapters: `jetstream` (real) and `memory` (tests, simulation)."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from drover.domain.errors import DroverError
+
+COMMIT_BYTES_MAX: Final = 256 * 1024
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """One ordered piece of a context's log."""
+
+    context: str
+    name: str = "main"
+
+    @property
+    def stream(self) -> str:
+        return self.context.upper()
+
+    @property
+    def subject(self) -> str:
+        return f"evt.{self.context}.{self.name}"
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """The events of one or more commands, encoded, on their way to the log."""
+
+    id: str
+    epoch: int
+    payload: bytes
+
+
+class StoredCommit(msgspec.Struct, frozen=True):
+    """A commit as the log keeps it."""
+
+    seq: int
+    id: str
+    epoch: int
+    stored_at: datetime
+    payload: bytes
+
+
+class AppendConflict(DroverError):
+    """Somebody else wrote to this partition after the sequence that this writer knows: its term is over."""
+
+
+class AppendUnsettled(DroverError):
+    """An append could be neither confirmed nor refuted in time. Only a restart, which reads the log, can tell."""
+
+
+class LogUnreachable(DroverError):
+    """The log did not answer a read."""
+
+
+class Reader(Protocol):
+    """Follows a partition, in order and without gaps, holding a bounded number of commits."""
+
+    async def next(self) -> list[StoredCommit]:
+        """At least one commit, as soon as there is one. Safe to cancel: nothing is lost."""
+
+    @property
+    def behind(self) -> int:
+        """How many commits the log had beyond the last one that was handed out, when that one was sent."""
+
+
+class EventLog(Protocol):
+    """One partition. All reads here come from the stream's leader."""
+
+    partition: Partition
+
+    async def append(self, commit: Commit, expected: int) -> int:
+        """Add after sequence `expected` (0: nothing yet) and return the new sequence, on disk.
+
+        Raises AppendConflict or AppendUnsettled; there is no third way to fail.
+        """
+
+    async def last(self) -> StoredCommit | None: ...
+
+    async def get(self, seq: int) -> StoredCommit | None: ...
+
+    def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
