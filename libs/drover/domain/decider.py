@@ -16,7 +16,7 @@ EVENTS_PER_DECISION_MAX: Final = 500
 DECISION_BYTES_MAX: Final = 128 * 1024
 
 
-class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True, frozen=True):
+class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
     """A wish, in the imperative. Its id, its actor and its trace travel beside it."""
 
 

@@ -1,1 +1,1 @@
-"""The log: append with an expected sequence, read back, snapshots, the wire form. Deciding what to append is not here."""
+"""The log: append with an expected sequence, read back, snapshots, the wire form. Deciding is not done here."""

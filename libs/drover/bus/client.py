@@ -1,0 +1,169 @@
+"""Sending commands to whoever leads a partition: gathered without delay, retried with the same id until a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from typing import Any, Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from uuid_utils import uuid7
+
+from drover.bus.messages import Outcome, Rejected, Reply, Submission
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+
+DEADLINE_S: Final = 20.0
+"""Outlives an election among three NATS servers (4 to 9 s) and a lease that lapses (10 s)."""
+REPLY_S: Final = 4.0
+RETRY_PAUSE_S: Final = 0.1
+RETRY_PAUSE_MAX_S: Final = 1.0
+MESSAGE_COMMANDS_MAX: Final = 512
+MESSAGE_BYTES_MAX: Final = 512 * 1024
+COMMAND_BYTES_MAX: Final = 256 * 1024
+WAITING_MAX: Final = 20_000
+
+log = structlog.get_logger("drover.bus")
+_encoder = msgspec.json.Encoder()
+_decode_reply = msgspec.json.Decoder(Reply).decode
+
+_OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
+_UNAVAILABLE: Final = Rejected(
+    Code.UNAVAILABLE,
+    "Nobody answered in time; the command may still take effect. Repeat it with the same Idempotency-Key",
+)
+_TOO_LARGE: Final = Rejected(Code.TOO_LARGE, f"The command is larger than {COMMAND_BYTES_MAX} bytes")
+
+
+class _Waiting:
+    __slots__ = ("deadline", "encoded", "future")
+
+    def __init__(self, encoded: bytes, future: asyncio.Future[Outcome], deadline: float) -> None:
+        self.encoded = encoded
+        self.future = future
+        self.deadline = deadline
+
+
+class _Line:
+    """The commands on their way to one partition."""
+
+    def __init__(self, client: Client, subject: str) -> None:
+        self._client = client
+        self._subject = subject
+        self._queue: deque[_Waiting] = deque()
+        self._flush_scheduled = False
+        self._epoch = 0
+        self._sending: set[asyncio.Task[None]] = set()
+        self.count = 0
+
+    def add(self, waiting: _Waiting) -> None:
+        self.count += 1
+        self._queue.append(waiting)
+        if not self._flush_scheduled:
+            # Everything that callers add in this round of the event loop goes into the same message.
+            self._flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        while self._queue:
+            batch: list[_Waiting] = []
+            size = 0
+            while self._queue and len(batch) < MESSAGE_COMMANDS_MAX and size < MESSAGE_BYTES_MAX:
+                waiting = self._queue.popleft()
+                batch.append(waiting)
+                size += len(waiting.encoded)
+            task = asyncio.get_running_loop().create_task(self._deliver(batch))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    async def _deliver(self, batch: list[_Waiting]) -> None:
+        size = len(batch)
+        try:
+            await self._deliver_until_answered(batch)
+        finally:
+            self.count -= size
+            for waiting in batch:
+                if not waiting.future.done():
+                    waiting.future.set_result(_UNAVAILABLE)
+
+    async def _deliver_until_answered(self, batch: list[_Waiting]) -> None:
+        loop = asyncio.get_running_loop()
+        pause = RETRY_PAUSE_S
+        while batch:
+            try:
+                outcomes = await self._exchange(batch)
+            except NoRespondersError:
+                outcomes = None  # an election, or a writer that is just starting: common, and soon over
+            except (NatsError, OSError, msgspec.DecodeError) as error:
+                log.info("command_unanswered", subject=self._subject, commands=len(batch), error=repr(error))
+                outcomes = None
+            if outcomes is not None:
+                batch = _settle(batch, outcomes)
+            now = loop.time()
+            batch = [waiting for waiting in batch if waiting.deadline > now and not waiting.future.done()]
+            if batch:
+                # The same ids again: a writer that has already decided them says what it said before.
+                await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+                pause = min(pause * 2, RETRY_PAUSE_MAX_S)
+
+    async def _exchange(self, batch: list[_Waiting]) -> list[Outcome] | None:
+        body = b"[" + b",".join([waiting.encoded for waiting in batch]) + b"]"
+        message = await self._client.request(self._subject, body, timeout=REPLY_S)
+        reply = _decode_reply(message.data)
+        if reply.epoch < self._epoch or len(reply.outcomes) != len(batch):
+            log.warning("stale_reply_dropped", subject=self._subject, epoch=reply.epoch, newest=self._epoch)
+            return None
+        self._epoch = reply.epoch
+        return reply.outcomes
+
+
+def _settle(batch: list[_Waiting], outcomes: list[Outcome]) -> list[_Waiting]:
+    """Give each caller its outcome; what no leader decided stays."""
+    left = []
+    for waiting, outcome in zip(batch, outcomes, strict=True):
+        if type(outcome) is Rejected and outcome.code == Code.NOT_LEADER:
+            left.append(waiting)
+        elif not waiting.future.done():
+            waiting.future.set_result(outcome)
+    return left
+
+
+class CommandBus:
+    """One a process. Commands to one partition that wait at the same moment share a message."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._lines: dict[tuple[str, str], _Line] = {}
+
+    async def send(
+        self,
+        context: str,
+        command: Command,
+        *,
+        by: str,
+        id: str | None = None,
+        trace: str | None = None,
+        partition: str = "main",
+        timeout_s: float = DEADLINE_S,
+    ) -> Outcome:
+        """The outcome, sooner or later than a change of leader; UNAVAILABLE when the deadline passes first."""
+        submission: Submission[Any] = Submission(id or str(uuid7()), by, command)
+        if trace is not None:
+            submission.trace = trace
+        encoded = _encoder.encode(submission)
+        if len(encoded) > COMMAND_BYTES_MAX:
+            return _TOO_LARGE
+        if (line := self._lines.get((context, partition))) is None:
+            line = self._lines[context, partition] = _Line(self._client, f"cmd.{context}.{partition}")
+        if line.count >= WAITING_MAX:
+            return _OVERLOADED
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Outcome] = loop.create_future()
+        line.add(_Waiting(encoded, future, loop.time() + timeout_s))
+        return await future

@@ -1,0 +1,39 @@
+"""Announcements of how far the read models have come: `live.<context>`, for whoever waits for a position."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+
+class Progress(msgspec.Struct):
+    partition: str
+    seq: int
+
+
+async def announce(client: Client, context: str, partition: str, seq: int) -> None:
+    """Best effort: who misses it asks the checkpoint."""
+    with suppress(NatsError, OSError):
+        await client.publish(f"live.{context}", msgspec.json.encode(Progress(partition, seq)))
+
+
+@asynccontextmanager
+async def following_progress(client: Client, observe: Callable[[str, str, int], None]) -> AsyncIterator[None]:
+    """Call `observe(context, partition, seq)` for every announcement."""
+
+    async def on_message(message: Msg) -> None:
+        with suppress(msgspec.DecodeError):
+            progress = msgspec.json.decode(message.data, type=Progress)
+            observe(message.subject.removeprefix("live."), progress.partition, progress.seq)
+
+    subscription = await client.subscribe("live.*", cb=on_message)
+    try:
+        yield
+    finally:
+        with suppress(NatsError, OSError):
+            await subscription.unsubscribe()

@@ -1,0 +1,73 @@
+"""Refusing servers that acknowledge before they sync: an acknowledged command must survive a power failure."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from drover.domain.errors import DroverError
+
+ANSWERS_S: Final = 1.0
+"""How long to gather answers: every server of a cluster answers for itself."""
+
+log = structlog.get_logger("drover.eventlog")
+
+
+class UnsyncedServer(DroverError):
+    """A JetStream server acknowledges writes that are not on disk yet."""
+
+    def __init__(self, servers: list[str]) -> None:
+        self.servers = servers
+        super().__init__(
+            f"{', '.join(servers)}: set `sync_interval: always` in its jetstream block, "
+            "or accept the loss of acknowledged work on a power failure with DROVER_ALLOW_UNSYNCED=1"
+        )
+
+
+class DurabilityUnknown(DroverError):
+    """Nobody could be asked whether the servers sync."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{reason}. Give DROVER_NATS_SYSTEM_URL a user of the system account (only that account can see it), "
+            "or set DROVER_ALLOW_UNSYNCED=1 to start without knowing"
+        )
+
+
+async def refuse_unsynced(system: Client) -> list[str]:
+    """Ask every server, through a user of the system account. Returns their names if all of them sync each write."""
+    found = await _ask_every_server(system)
+    if not found:
+        raise DurabilityUnknown("No JetStream server told its settings")
+    unsynced = [name for name, synced in found.items() if not synced]
+    if unsynced:
+        raise UnsyncedServer(unsynced)
+    return list(found)
+
+
+async def _ask_every_server(system: Client) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+
+    async def on_answer(message: Msg) -> None:
+        with suppress(msgspec.DecodeError):
+            data = msgspec.json.decode(message.data, type=dict[str, Any]).get("data") or {}
+            config = (data.get("jetstream") or {}).get("config")
+            if config is not None:
+                found[str(data.get("server_name"))] = bool(config.get("sync_always"))
+
+    inbox = system.new_inbox()
+    try:
+        subscription = await system.subscribe(inbox, cb=on_answer)
+        await system.publish("$SYS.REQ.SERVER.PING.VARZ", b"", reply=inbox)
+        await asyncio.sleep(ANSWERS_S)
+        await subscription.unsubscribe()
+    except (NatsError, OSError) as error:
+        raise DurabilityUnknown(f"The system account did not answer ({error!r})") from error
+    return found

@@ -1,0 +1,161 @@
+"""The log on NATS JetStream: appending with a fence, and settling appends whose answer was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.reader import JetStreamReader
+
+APPEND_TRY_S: Final = 3.0
+"""How long one try waits for its acknowledgement before the log is asked what became of it."""
+APPEND_SETTLE_S: Final = 30.0
+"""An append that is still unsettled by then ends the process: longer than any election."""
+RETRY_PAUSE_S: Final = 0.1
+READ_TIMEOUT_S: Final = 5.0
+
+COMMIT_HEADER: Final = "Drover-Commit"
+EPOCH_HEADER: Final = "Drover-Epoch"
+EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
+
+NO_MESSAGE_FOUND: Final = 10037
+
+log = structlog.get_logger("drover.eventlog")
+
+
+class _ApiError(msgspec.Struct):
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class _PubAck(msgspec.Struct):
+    seq: int = 0
+    error: _ApiError | None = None
+
+
+class _StoredMessage(msgspec.Struct):
+    seq: int
+    time: datetime
+    data: str = ""
+    hdrs: str = ""
+
+
+class _GetAnswer(msgspec.Struct):
+    message: _StoredMessage | None = None
+    error: _ApiError | None = None
+
+
+_decode_ack = msgspec.json.Decoder(_PubAck).decode
+_decode_get = msgspec.json.Decoder(_GetAnswer).decode
+
+
+class JetStreamLog:
+    """One partition of a stream. Connect with `pending_size=-1`, or a lost publish may be replayed much later."""
+
+    def __init__(self, client: Client, partition: Partition) -> None:
+        self.partition = partition
+        self._client = client
+
+    async def append(self, commit: Commit, expected: int) -> int:
+        headers = {
+            COMMIT_HEADER: commit.id,
+            EPOCH_HEADER: str(commit.epoch),
+            EXPECTED_HEADER: str(expected),
+        }
+        deadline = asyncio.get_running_loop().time() + APPEND_SETTLE_S
+        # Neither a time-out, nor "no responders", nor any error code says that the message is not in the log or will
+        # not be: it has been seen to land later on three replicas. Only an acknowledgement ends an append, or the
+        # message that stands next on the subject. Until then the identical bytes are sent again.
+        while True:
+            if (seq := await self._publish(commit, headers)) is not None:
+                return seq
+            settled = await self._next_after(expected)
+            if settled is not None:
+                if settled.id == commit.id:
+                    return settled.seq
+                raise AppendConflict
+            if asyncio.get_running_loop().time() > deadline:
+                raise AppendUnsettled
+            await asyncio.sleep(RETRY_PAUSE_S)
+
+    async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | None:
+        """The sequence if this try was acknowledged; None says nothing."""
+        try:
+            reply = await self._client.request(
+                self.partition.subject, commit.payload, timeout=APPEND_TRY_S, headers=headers
+            )
+            ack = _decode_ack(reply.data)
+        except (NatsError, OSError, msgspec.DecodeError) as error:
+            log.warning("append_unanswered", subject=self.partition.subject, commit=commit.id, error=repr(error))
+            return None
+        if ack.error is not None:
+            log.warning(
+                "append_refused",
+                subject=self.partition.subject,
+                commit=commit.id,
+                err_code=ack.error.err_code,
+                description=ack.error.description,
+            )
+            return None
+        return ack.seq
+
+    async def _next_after(self, seq: int) -> StoredCommit | None:
+        try:
+            return await self._ask({"seq": seq + 1, "next_by_subj": self.partition.subject})
+        except LogUnreachable:
+            return None
+
+    async def last(self) -> StoredCommit | None:
+        return await self._ask({"last_by_subj": self.partition.subject})
+
+    async def get(self, seq: int) -> StoredCommit | None:
+        return await self._ask({"seq": seq})
+
+    async def _ask(self, question: dict[str, Any]) -> StoredCommit | None:
+        """Read one message from the stream's leader. Direct Get is never used: it may answer from a stale replica."""
+        subject = f"$JS.API.STREAM.MSG.GET.{self.partition.stream}"
+        try:
+            reply = await self._client.request(subject, msgspec.json.encode(question), timeout=READ_TIMEOUT_S)
+            answer = _decode_get(reply.data)
+        except (NatsError, OSError, msgspec.DecodeError) as error:
+            raise LogUnreachable(repr(error)) from error
+        if answer.message is not None:
+            return _stored(answer.message)
+        if answer.error is not None and answer.error.err_code == NO_MESSAGE_FOUND:
+            return None
+        raise LogUnreachable(answer.error.description if answer.error else "empty answer")
+
+    @asynccontextmanager
+    async def read(self, after: int) -> AsyncIterator[JetStreamReader]:
+        reader = JetStreamReader(self._client, self.partition, after)
+        try:
+            yield reader
+        finally:
+            await reader.close()
+
+
+def _stored(message: _StoredMessage) -> StoredCommit:
+    headers = _parse_headers(base64.b64decode(message.hdrs))
+    return StoredCommit(
+        message.seq,
+        headers.get(COMMIT_HEADER, ""),
+        int(headers.get(EPOCH_HEADER, "0")),
+        message.time,
+        base64.b64decode(message.data),
+    )
+
+
+def _parse_headers(raw: bytes) -> dict[str, str]:
+    pairs = (line.partition(":") for line in raw.decode().split("\r\n")[1:] if line)
+    return {name: value.strip() for name, _, value in pairs}

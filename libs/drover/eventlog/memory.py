@@ -1,0 +1,66 @@
+"""A log in memory, for tests and simulation. It keeps every promise of the port but durability."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final
+
+from drover.eventlog.log import AppendConflict, Commit, Partition, StoredCommit
+
+READ_COMMITS_MAX: Final = 256
+
+
+class MemoryLog:
+    """One partition as a list. Sequence numbers start at 1 and have no gaps."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self._commits: list[StoredCommit] = []
+        self._grown = asyncio.Condition()
+
+    async def append(self, commit: Commit, expected: int) -> int:
+        async with self._grown:
+            if expected != len(self._commits):
+                raise AppendConflict
+            stored = StoredCommit(expected + 1, commit.id, commit.epoch, datetime.now(UTC), commit.payload)
+            self._commits.append(stored)
+            self._grown.notify_all()
+            return stored.seq
+
+    async def last(self) -> StoredCommit | None:
+        return self._commits[-1] if self._commits else None
+
+    async def get(self, seq: int) -> StoredCommit | None:
+        return self._commits[seq - 1] if 1 <= seq <= len(self._commits) else None
+
+    @asynccontextmanager
+    async def read(self, after: int) -> AsyncIterator[MemoryReader]:
+        yield MemoryReader(self, after)
+
+    async def wait_beyond(self, seq: int) -> list[StoredCommit]:
+        async with self._grown:
+            await self._grown.wait_for(lambda: len(self._commits) > seq)
+            return self._commits[seq : seq + READ_COMMITS_MAX]
+
+    def count_beyond(self, seq: int) -> int:
+        return len(self._commits) - seq
+
+
+class MemoryReader:
+    def __init__(self, log: MemoryLog, after: int) -> None:
+        self._log = log
+        self._seq = after
+        self._behind = 0
+
+    async def next(self) -> list[StoredCommit]:
+        batch = await self._log.wait_beyond(self._seq)
+        self._seq = batch[-1].seq
+        self._behind = self._log.count_beyond(self._seq)
+        return batch
+
+    @property
+    def behind(self) -> int:
+        return self._behind

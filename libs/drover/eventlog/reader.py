@@ -1,0 +1,181 @@
+"""Following a partition: a pull consumer that holds a bounded number of commits and heals itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any, Final
+
+import msgspec
+import nats.js.api as api
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+
+from drover.eventlog.log import Partition, StoredCommit
+
+PULL_COMMITS: Final = 256
+PULL_BYTES: Final = 8 * 1024 * 1024
+PULLS_HELD_MAX: Final = 2
+"""The buffer never holds more than this many pulls: that is the back-pressure."""
+PULL_EXPIRES_S: Final = 30.0
+HEARTBEAT_S: Final = 1.0
+SILENCE_S: Final = 2.5
+"""Without a message or a heartbeat for this long the consumer is taken for lost and made anew."""
+CONSUMER_IDLE_S: Final = 60.0
+RESTART_PAUSE_S: Final = 0.2
+
+_NANO: Final = 1_000_000_000
+
+log = structlog.get_logger("drover.eventlog")
+
+
+class JetStreamReader:
+    """In order, without gaps, from `after` on, whatever happens to the connection or the server."""
+
+    def __init__(self, client: Client, partition: Partition, after: int) -> None:
+        self._client = client
+        self._partition = partition
+        self._buffer: deque[tuple[StoredCommit, int]] = deque()
+        self._buffered_to = after
+        self._behind = 0
+        self._wake = asyncio.Event()
+        self._subscription: Subscription | None = None
+        self._consumer = ""
+        self._delivered = 0
+        """Consumer sequence of the last message: a step of more than one is a gap."""
+        self._outstanding = 0
+        self._trouble: str | None = "not started"
+        self._heard_at = 0.0
+
+    @property
+    def behind(self) -> int:
+        return self._behind
+
+    async def next(self) -> list[StoredCommit]:
+        while not self._buffer:
+            if self._trouble is not None:
+                await self._restart()
+                continue
+            await self._pull_if_low()
+            self._wake.clear()
+            await self._wait_for_a_message()
+        await self._pull_if_low()
+        # From here on nothing awaits: a cancelled caller loses nothing.
+        self._behind = self._buffer[-1][1]
+        batch = [commit for commit, _ in self._buffer]
+        self._buffer.clear()
+        return batch
+
+    async def _wait_for_a_message(self) -> None:
+        loop = asyncio.get_running_loop()
+        patience = self._heard_at + SILENCE_S - loop.time()
+        try:
+            await asyncio.wait_for(self._wake.wait(), max(patience, 0.01))
+        except TimeoutError:
+            if loop.time() - self._heard_at >= SILENCE_S:
+                self._trouble = "silence"
+
+    async def close(self) -> None:
+        # Taken before anything awaits: a caller cancelled in here leaves nothing half named behind.
+        subscription, self._subscription = self._subscription, None
+        consumer, self._consumer = self._consumer, ""
+        try:
+            if subscription is not None:
+                await subscription.unsubscribe()
+            if consumer:
+                deleting = self._client.jsm().delete_consumer(self._partition.stream, consumer)
+                await asyncio.wait_for(deleting, timeout=HEARTBEAT_S)
+        except (NatsError, OSError, TimeoutError):
+            pass  # the server forgets an idle consumer by itself
+
+    async def _restart(self) -> None:
+        if self._trouble != "not started":
+            log.info("reader_restarts", subject=self._partition.subject, after=self._buffered_to, why=self._trouble)
+        await self.close()
+        try:
+            inbox = self._client.new_inbox()
+            self._subscription = await self._client.subscribe(inbox, cb=self._on_message)
+            info = await self._client.jsm().add_consumer(
+                self._partition.stream,
+                api.ConsumerConfig(
+                    filter_subject=self._partition.subject,
+                    deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+                    opt_start_seq=self._buffered_to + 1,
+                    ack_policy=api.AckPolicy.NONE,
+                    inactive_threshold=CONSUMER_IDLE_S,
+                    mem_storage=True,
+                    num_replicas=1,
+                ),
+            )
+        except (NatsError, OSError, TimeoutError) as error:
+            self._trouble = repr(error)
+            await asyncio.sleep(RESTART_PAUSE_S)
+            return
+        self._consumer = info.name
+        self._delivered = 0
+        self._outstanding = 0
+        self._heard_at = asyncio.get_running_loop().time()
+        self._trouble = None
+
+    async def _pull_if_low(self) -> None:
+        room = self._outstanding + len(self._buffer) <= PULL_COMMITS * (PULLS_HELD_MAX - 1)
+        if self._trouble is not None or not room or self._outstanding > PULL_COMMITS // 2:
+            return
+        request = {
+            "batch": PULL_COMMITS,
+            "max_bytes": PULL_BYTES,
+            "expires": int(PULL_EXPIRES_S * _NANO),
+            "idle_heartbeat": int(HEARTBEAT_S * _NANO),
+        }
+        self._outstanding += PULL_COMMITS
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._partition.stream}.{self._consumer}"
+        assert self._subscription is not None
+        try:
+            await self._client.publish(subject, msgspec.json.encode(request), reply=self._subscription.subject)
+        except (NatsError, OSError) as error:
+            self._trouble = repr(error)
+
+    async def _on_message(self, message: Msg) -> None:
+        self._heard_at = asyncio.get_running_loop().time()
+        if message.headers and (status := message.headers.get("Status")):
+            self._on_status(status, message.headers)
+        else:
+            self._on_commit(message)
+        self._wake.set()
+
+    def _on_status(self, status: str, headers: dict[str, Any]) -> None:
+        if status == "100":
+            return  # heartbeat
+        if status in ("404", "408", "409"):
+            # This pull has ended: by time, by bytes, or because the consumer is gone (then the next one says so).
+            self._outstanding = max(0, self._outstanding - int(headers.get("Nats-Pending-Messages", PULL_COMMITS)))
+            description = str(headers.get("Description", "")).lower()
+            if "deleted" in description or "leadership" in description or "shutdown" in description:
+                self._trouble = description
+        else:
+            self._trouble = f"status {status}"
+
+    def _on_commit(self, message: Msg) -> None:
+        if self._trouble is not None:
+            return  # a gap came first: what follows it is read again
+        meta = message.metadata
+        if meta.consumer != self._consumer:
+            return  # a late message of a consumer that was given up
+        if meta.sequence.consumer != self._delivered + 1:
+            self._trouble = f"gap after {self._buffered_to}"
+            return
+        self._delivered += 1
+        self._outstanding = max(0, self._outstanding - 1)
+        headers = message.headers or {}
+        commit = StoredCommit(
+            meta.sequence.stream,
+            headers.get("Drover-Commit", ""),
+            int(headers.get("Drover-Epoch", "0")),
+            meta.timestamp,
+            message.data,
+        )
+        self._buffered_to = commit.seq
+        self._buffer.append((commit, meta.num_pending))

@@ -1,0 +1,136 @@
+"""Where snapshots are kept: chunks and a manifest in a stream of their own. A snapshot is a cache, never the truth."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+import msgspec
+import nats.js.api as api
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import Error as JetStreamError
+from nats.js.errors import NotFoundError
+from uuid_utils import uuid4
+
+from drover.domain.errors import DroverError
+from drover.eventlog.log import Partition
+
+STREAM: Final = "SNAPSHOTS"
+CHUNK_BYTES: Final = 512 * 1024
+SNAPSHOT_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
+KEPT_FOR_S: Final = 30 * 24 * 3600
+REQUEST_S: Final = 10.0
+
+log = structlog.get_logger("drover.eventlog")
+
+
+class SnapshotDamaged(DroverError):
+    """A snapshot is not what its manifest says. It is ignored, and the log is read from the start instead."""
+
+
+class SnapshotStore(Protocol):
+    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
+        """Keep `data` as the latest snapshot of this version; returns its size."""
+
+    async def load(self, partition: Partition, version: str) -> bytes | None:
+        """The latest whole snapshot of exactly this version, or None."""
+
+
+class _Manifest(msgspec.Struct):
+    id: str
+    chunks: int
+    bytes: int
+    sha256: str
+
+
+class JetStreamSnapshots:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def ensure(self, *, replicas: int = 1) -> None:
+        jetstream = self._client.jetstream()
+        try:
+            await jetstream.stream_info(STREAM)
+        except NotFoundError:
+            await jetstream.add_stream(
+                api.StreamConfig(
+                    name=STREAM,
+                    subjects=["snap.>"],
+                    storage=api.StorageType.FILE,
+                    max_age=KEPT_FOR_S,
+                    num_replicas=replicas,
+                )
+            )
+
+    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
+        jetstream = self._client.jetstream(timeout=REQUEST_S)
+        subject = _subject(partition, version)
+        before = await self._manifest(subject)
+        id_ = uuid4().hex
+        digest, size, count = hashlib.sha256(), 0, 0
+        for chunk in data:
+            await jetstream.publish(f"{subject}.chunk.{id_}.{count}", chunk, stream=STREAM)
+            digest.update(chunk)
+            size += len(chunk)
+            count += 1
+        manifest = _Manifest(id_, count, size, digest.hexdigest())
+        await jetstream.publish(f"{subject}.manifest", msgspec.json.encode(manifest), stream=STREAM)
+        if before is not None:
+            await jetstream.purge_stream(STREAM, subject=f"{subject}.chunk.{before.id}.*")
+        return size
+
+    async def load(self, partition: Partition, version: str) -> bytes | None:
+        subject = _subject(partition, version)
+        try:
+            manifest = await self._manifest(subject)
+            return None if manifest is None else await self._gather(subject, manifest)
+        except (NatsError, JetStreamError, OSError, msgspec.DecodeError, SnapshotDamaged) as error:
+            log.warning("snapshot_ignored", subject=subject, error=repr(error))
+            return None
+
+    async def _gather(self, subject: str, manifest: _Manifest) -> bytes:
+        if manifest.bytes > SNAPSHOT_BYTES_MAX:
+            raise SnapshotDamaged(f"{manifest.bytes} bytes")
+        data = bytearray()
+        for number in range(manifest.chunks):
+            chunk = await self._last(f"{subject}.chunk.{manifest.id}.{number}")
+            if chunk is None:
+                raise SnapshotDamaged(f"chunk {number} of {manifest.chunks} is missing")
+            data += chunk
+        if hashlib.sha256(data).hexdigest() != manifest.sha256:
+            raise SnapshotDamaged("checksum differs")
+        return bytes(data)
+
+    async def _manifest(self, subject: str) -> _Manifest | None:
+        data = await self._last(f"{subject}.manifest")
+        return None if data is None else msgspec.json.decode(data, type=_Manifest)
+
+    async def _last(self, subject: str) -> bytes | None:
+        # The raw request has a time-out; nats-py's object store has none on reads.
+        reply = await self._client.request(
+            f"$JS.API.STREAM.MSG.GET.{STREAM}", msgspec.json.encode({"last_by_subj": subject}), timeout=REQUEST_S
+        )
+        message = msgspec.json.decode(reply.data, type=dict[str, Any]).get("message")
+        return None if message is None else base64.b64decode(message.get("data", ""))
+
+
+class MemorySnapshots:
+    """For tests and simulation."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[Partition, str], bytes] = {}
+
+    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
+        kept = self.kept[partition, version] = b"".join(data)
+        return len(kept)
+
+    async def load(self, partition: Partition, version: str) -> bytes | None:
+        return self.kept.get((partition, version))
+
+
+def _subject(partition: Partition, version: str) -> str:
+    return f"snap.{partition.context}.{partition.name}.{version}"

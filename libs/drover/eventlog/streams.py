@@ -1,0 +1,50 @@
+"""The streams as they must be: made when missing, refused when somebody made them otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nats.js.api as api
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+
+from drover.domain.errors import DroverError
+
+
+class StreamMisconfigured(DroverError):
+    """A stream exists, but not as Drover needs it: it could lose or drop events."""
+
+    def __init__(self, stream: str, wrong: dict[str, tuple[Any, Any]]) -> None:
+        self.stream = stream
+        self.wrong = wrong
+        found = ", ".join(f"{name} is {is_!r}, must be {must!r}" for name, (is_, must) in wrong.items())
+        super().__init__(f"stream {stream}: {found}. Correct its configuration, or point DROVER_NATS_URL elsewhere")
+
+
+def _required(context: str) -> dict[str, Any]:
+    return {
+        "subjects": [f"evt.{context}.*"],
+        "storage": api.StorageType.FILE,
+        "retention": api.RetentionPolicy.LIMITS,
+        "discard": api.DiscardPolicy.NEW,
+        "max_age": 0,
+        "max_msgs": -1,
+        "max_bytes": -1,
+        "max_msgs_per_subject": -1,
+        "deny_delete": True,
+        "deny_purge": True,
+    }
+
+
+async def ensure_stream(client: Client, context: str, *, replicas: int = 1) -> None:
+    """Make the context's stream if it is missing; raise StreamMisconfigured if it is not what the log needs."""
+    jetstream = client.jetstream()
+    required = _required(context)
+    name = context.upper()
+    try:
+        info = await jetstream.stream_info(name)
+    except NotFoundError:
+        info = await jetstream.add_stream(api.StreamConfig(name=name, num_replicas=replicas, **required))
+    wrong = {field: (found, must) for field, must in required.items() if (found := getattr(info.config, field)) != must}
+    if wrong:
+        raise StreamMisconfigured(name, wrong)

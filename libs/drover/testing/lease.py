@@ -1,0 +1,43 @@
+"""A lease for tests without a server: ours as soon as nobody else in the process holds it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class LocalLease:
+    """Leases made from the same lock exclude each other. `lose()` takes it away, as a lapse would."""
+
+    def __init__(self, lock: asyncio.Lock | None = None) -> None:
+        self._lock = lock or asyncio.Lock()
+        self._held = False
+        self._valid = False
+        self._lost = asyncio.Event()
+
+    def is_valid(self) -> bool:
+        return self._valid
+
+    async def acquire(self) -> None:
+        await self._lock.acquire()
+        self._held = self._valid = True
+        self._lost.clear()
+
+    @asynccontextmanager
+    async def renewing(self) -> AsyncIterator[asyncio.Event]:
+        yield self._lost
+
+    async def release(self) -> None:
+        self._valid = False
+        if self._held:
+            self._held = False
+            self._lock.release()
+
+    def suspend(self) -> None:
+        """Renewals have stopped coming through, and the safety margin is reached."""
+        self._valid = False
+
+    def lose(self) -> None:
+        self._valid = False
+        self._lost.set()

@@ -1,0 +1,97 @@
+"""Given / when / then for deciders: `given(FLEET, events…).when(command).then(events…)`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from drover.domain.decider import Command, Decider, Decision, Rejection
+from drover.domain.event import Event
+from drover.eventlog.codec import Codec
+
+NOON: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+_ENVELOPE: Final = ("n", "at", "by", "cause", "trace")
+
+
+class Scenario:
+    """A history, then a command, then what must follow. Each step gives the scenario back."""
+
+    def __init__(self, decider: Decider[Any], now: datetime = NOON) -> None:
+        self.decider = decider
+        self.state = decider.initial()
+        self.now = now
+        self.decision: Decision = Decision()
+        self._n = 0
+        self._codec = Codec(decider.events)
+
+    def given(self, *events: Event) -> Scenario:
+        for event in events:
+            self._fold(event)
+        return self
+
+    def after(self, **duration: float) -> Scenario:
+        """Let time pass: `after(seconds=30)`."""
+        self.now += timedelta(**duration)
+        return self
+
+    def when(self, command: Command) -> Scenario:
+        self.decision = self.decider.decide(self.state, command, self.now)
+        if self.decision.events and self.decision.rejection is not None:
+            # A recorded refusal is told again from its events alone: both must say the same.
+            assert self.decider.answer(self.decision.events) == self.decision.rejection
+        for event in self.decision.events:
+            self._fold(event)
+        return self
+
+    def then(self, *expected: Event | type[Event]) -> Scenario:
+        """Exactly these events, in this order. A type stands for any event of it; envelopes are not compared."""
+        assert self.decision.rejection is None, f"refused: {self.decision.rejection}"
+        return self._compare(expected)
+
+    def then_nothing(self) -> Scenario:
+        return self.then()
+
+    def then_rejected(self, code: str, *recorded: Event | type[Event], **details: Any) -> Scenario:
+        rejection = self.decision.rejection
+        assert rejection is not None, f"accepted: {list(self.decision.events)}"
+        assert rejection.code == code, rejection
+        for name, value in details.items():
+            assert (rejection.details or {}).get(name) == value, rejection
+        return self._compare(recorded)
+
+    def then_answers(self, **fields: Any) -> Scenario:
+        """The result has at least these fields."""
+        result = self.decider.answer(self.decision.events) if self.decision.events else self.decision.result
+        assert not isinstance(result, Rejection), result
+        for name, value in fields.items():
+            assert result[name] == value, (name, result)
+        return self
+
+    def _fold(self, event: Event) -> None:
+        self._n += 1
+        event.n, event.at = self._n, self.now
+        # Every event of every test also makes the trip through the wire form.
+        (event,) = self._codec.decode(self._codec.encode([event]))
+        self.state = self.decider.evolve(self.state, event)
+
+    def _compare(self, expected: tuple[Event | type[Event], ...]) -> Scenario:
+        found = list(self.decision.events)
+        shown = [_bare(event) for event in found]
+        assert len(found) == len(expected), f"expected {len(expected)} events, found {shown}"
+        for event, wanted in zip(found, expected, strict=True):
+            if isinstance(wanted, type):
+                assert type(event) is wanted, shown
+            else:
+                assert _bare(event) == _bare(wanted), shown
+        return self
+
+
+def given(decider: Decider[Any], *events: Event) -> Scenario:
+    return Scenario(decider).given(*events)
+
+
+def _bare(event: Event) -> dict[str, Any]:
+    fields = {name: value for name, value in msgspec.structs.asdict(event).items() if name not in _ENVELOPE}
+    return {"type": type(event).__name__, **fields}

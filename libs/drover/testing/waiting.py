@@ -1,0 +1,29 @@
+"""Waiting for a condition, never for a time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_S: Final = 15.0
+LOOK_EVERY_S: Final = 0.01
+
+
+async def eventually(
+    condition: Callable[[], T | Awaitable[T]], within_s: float = PATIENCE_S, every_s: float = LOOK_EVERY_S
+) -> T:
+    """What the condition gives, as soon as that is true. Raises TimeoutError with the last value otherwise."""
+    deadline = asyncio.get_running_loop().time() + within_s
+    while True:
+        found: Any = condition()
+        if inspect.isawaitable(found):
+            found = await found
+        if found:
+            return found  # type: ignore[no-any-return]
+        if asyncio.get_running_loop().time() > deadline:
+            raise TimeoutError(f"not within {within_s} s; the last look gave {found!r}")
+        await asyncio.sleep(every_s)

@@ -1,0 +1,94 @@
+"""A partition as its log tells it: the decider's state, the position it stands at, and what must be remembered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from drover.domain.decider import Decider
+from drover.domain.errors import DroverError
+from drover.domain.event import UNSTAMPED, TermStarted
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import StoredCommit
+from drover.writer.idempotency import CommitMark, MemoryEntry, Remembered, split_id
+
+S = TypeVar("S")
+
+FOLD_VERSION: Final = 1
+"""Rises when this module gives another fold for the same log."""
+
+
+class LogBroken(DroverError):
+    """The ordinals of a partition's events have a gap: the log is damaged or was read wrongly."""
+
+    def __init__(self, seq: int, expected_n: int, found_n: int) -> None:
+        self.seq, self.expected_n, self.found_n = seq, expected_n, found_n
+        super().__init__(f"commit {seq}: expected event {expected_n}, found {found_n}")
+
+
+class Fold(Generic[S]):
+    """Mutable. A standby grows it from the log; a leader grows it from its own decisions."""
+
+    def __init__(self, decider: Decider[S]) -> None:
+        self.state: S = decider.initial()
+        self.seq = 0
+        self.n = 0
+        self.at: datetime = UNSTAMPED
+        self.epoch = 0
+        self.remembered = Remembered()
+        self._evolve = decider.evolve
+        self._codec = Codec(decider.events)
+
+    def apply(self, commit: StoredCommit) -> None:
+        """Take in the next commit of the log."""
+        mark = CommitMark(commit.seq)
+        cause = ""
+        events = self._codec.decode(commit.payload)
+        self.remembered.begin_turn(events[0].at)
+        for event in events:
+            if event.n != self.n + 1:
+                raise LogBroken(commit.seq, self.n + 1, event.n)
+            self.n = event.n
+            self.at = event.at
+            if type(event) is TermStarted:
+                self.epoch = event.epoch
+            self.state = self._evolve(self.state, event)
+            if event.cause != cause:
+                cause = event.cause
+                self.remembered.add(*split_id(cause), mark)
+        self.seq = commit.seq
+
+
+class FoldImage(msgspec.Struct):
+    """A fold as a snapshot holds it; the state stays raw until it is known to be wanted."""
+
+    seq: int
+    n: int
+    at: datetime
+    epoch: int
+    remembered: list[MemoryEntry]
+    state: msgspec.Raw
+
+
+def encode_image(fold: Fold[Any]) -> bytes:
+    return msgspec.msgpack.encode(
+        FoldImage(
+            fold.seq,
+            fold.n,
+            fold.at,
+            fold.epoch,
+            list(fold.remembered.entries()),
+            msgspec.Raw(msgspec.msgpack.encode(fold.state)),
+        )
+    )
+
+
+def decode_image(decider: Decider[S], data: bytes) -> Fold[S]:
+    image = msgspec.msgpack.decode(data, type=FoldImage)
+    fold = Fold(decider)
+    fold.seq, fold.n, fold.at, fold.epoch = image.seq, image.n, image.at, image.epoch
+    fold.remembered.restore(image.remembered)
+    fold.state = msgspec.msgpack.decode(image.state, type=decider.state)
+    return fold

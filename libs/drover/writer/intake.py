@@ -1,0 +1,102 @@
+"""Commands that wait for their turn: a bounded queue, and where their outcomes go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from drover.bus.messages import Outcome, Rejected, Submission
+from drover.domain.errors import Code
+
+INTAKE_MAX: Final = 20_000
+"""Commands that may wait. A stalled disk fills this, and then callers are told to come back later."""
+
+
+class Pending(Protocol):
+    """One command in the queue, and where its outcome goes."""
+
+    submission: Submission[Any]
+
+    def settle(self, outcome: Outcome) -> None: ...
+
+
+class LocalPending:
+    """For a caller in this process."""
+
+    __slots__ = ("future", "submission")
+
+    def __init__(self, submission: Submission[Any]) -> None:
+        self.submission = submission
+        self.future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def settle(self, outcome: Outcome) -> None:
+        if not self.future.done():  # the caller may have gone
+            self.future.set_result(outcome)
+
+
+class BatchPending:
+    """One command of a message of several."""
+
+    __slots__ = ("batch", "index", "submission")
+
+    def __init__(self, submission: Submission[Any], batch: BatchSink, index: int) -> None:
+        self.submission = submission
+        self.batch = batch
+        self.index = index
+
+    def settle(self, outcome: Outcome) -> None:
+        self.batch.settle(self.index, outcome)
+
+
+class BatchSink:
+    """The outcomes of a message: calls back once, when the last one is settled."""
+
+    __slots__ = ("_done", "_left", "_outcomes")
+
+    def __init__(self, size: int, done: Callable[[list[Outcome]], None]) -> None:
+        self._outcomes: list[Any] = [None] * size
+        self._left = size
+        self._done = done
+
+    def settle(self, index: int, outcome: Outcome) -> None:
+        self._outcomes[index] = outcome
+        self._left -= 1
+        if self._left == 0:
+            self._done(self._outcomes)
+
+
+OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
+NOT_LEADER: Final = Rejected(Code.NOT_LEADER, "This writer's term is over; ask again")
+
+
+class Intake:
+    """Closed until a term opens it, and again after."""
+
+    def __init__(self, limit: int = INTAKE_MAX) -> None:
+        self.waiting: deque[Pending] = deque()
+        self.arrived = asyncio.Event()
+        self._limit = limit
+        self._open = False
+
+    def open(self) -> None:
+        self._open = True
+
+    def close(self) -> None:
+        """Take nothing more. What waits can still be served."""
+        self._open = False
+
+    def put(self, pending: Pending) -> None:
+        if not self._open:
+            pending.settle(NOT_LEADER)
+        elif len(self.waiting) >= self._limit:
+            pending.settle(OVERLOADED)
+        else:
+            self.waiting.append(pending)
+            self.arrived.set()
+
+    def turn_away(self) -> None:
+        """Answer everything that waits: the term is over, and none of it has had any effect."""
+        while self.waiting:
+            self.waiting.popleft().settle(NOT_LEADER)

@@ -1,0 +1,28 @@
+"""What a writer measures. Labels are bounded: contexts are few, outcomes are codes of ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_LATENCY_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+COMMANDS = Counter("drover_writer_commands_total", "Commands settled, by outcome", ["context", "outcome"])
+EVENTS = Counter("drover_writer_events_total", "Events committed", ["context"])
+COMMIT_SECONDS = Histogram(
+    "drover_writer_commit_seconds", "From sending a commit to its acknowledgement", ["context"], buckets=_LATENCY_S
+)
+WAITING = Gauge("drover_writer_waiting_commands", "Commands in the intake at the start of a turn", ["context"])
+LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
+EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
+POSITION = Gauge("drover_writer_position", "Stream sequence that the state stands at", ["context", "partition"])
+REMEMBERED = Gauge("drover_writer_remembered_commands", "Command ids held against repeats", ["context"])
+PARKED = Counter(
+    "drover_writer_parked_deadlines_total", "Deadlines set aside because Tick made no headway", ["context"]
+)
+QUARANTINED = Counter(
+    "drover_writer_quarantined_commands_total", "Commands whose events could not be folded", ["context"]
+)
+SNAPSHOT_BYTES = Gauge("drover_writer_snapshot_bytes", "Size of the latest snapshot", ["context", "partition"])
+SNAPSHOTS = Counter("drover_writer_snapshots_total", "Snapshots tried, by result", ["context", "result"])

@@ -1,0 +1,234 @@
+"""A lease on NATS: a key in a bucket that lapses unless its holder renews it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+import nats.js.api as api
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js.errors import BucketNotFoundError, NotFoundError
+
+from drover.domain.errors import DroverError
+from drover.eventlog.log import Partition
+from drover.writer.clock import Clock
+
+BUCKET: Final = "drover_leases"
+TTL_S: Final = 10.0
+RENEW_EVERY_S: Final = 3.0
+RENEW_RETRY_S: Final = 0.5
+SAFETY_S: Final = 2.0
+"""Answers that no commit proves stop this long before the key can lapse."""
+POLL_EVERY_S: Final = 2.0
+REQUEST_S: Final = 2.0
+SKEW_MAX: Final = timedelta(seconds=2)
+MARKER_TTL_S: Final = 60.0
+
+WRONG_LAST_SEQUENCE: Final = 10071
+NO_MESSAGE_FOUND: Final = 10037
+
+log = structlog.get_logger("drover.writer")
+
+
+class LeaseTrouble(DroverError):
+    """The bucket of leases did not answer as expected."""
+
+
+class ClockSkewed(DroverError):
+    """This machine's clock is too far from the NATS server's to write events: correct it (NTP)."""
+
+    def __init__(self, skew_s: float) -> None:
+        self.skew_s = skew_s
+        super().__init__(f"{skew_s:+.1f} s from the NATS server; at most {SKEW_MAX.total_seconds():.0f} s is allowed")
+
+
+class Holder(msgspec.Struct):
+    """What the key says while somebody holds it."""
+
+    instance: str
+    token: str
+    since: datetime
+
+
+class _Entry(msgspec.Struct):
+    revision: int
+    holder: Holder | None
+    stored_at: datetime | None
+
+
+async def ensure_bucket(client: Client, *, replicas: int = 1) -> None:
+    jetstream = client.jetstream()
+    try:
+        await jetstream.key_value(BUCKET)
+    except (BucketNotFoundError, NotFoundError):
+        await jetstream.create_key_value(
+            api.KeyValueConfig(
+                bucket=BUCKET,
+                history=1,
+                storage=api.StorageType.FILE,
+                replicas=replicas,
+                limit_marker_ttl=MARKER_TTL_S,
+            )
+        )
+
+
+class NatsLease:
+    """One partition's key. `acquire`, then keep `renewing` around the work, then `release`."""
+
+    def __init__(self, client: Client, partition: Partition, *, instance: str, token: str, clock: Clock) -> None:
+        self._client = client
+        self._subject = f"$KV.{BUCKET}.{partition.context}.{partition.name}"
+        self._holder = Holder(instance, token, clock.now())
+        self._clock = clock
+        self._revision = 0
+        self._valid_until = float("-inf")
+
+    def is_valid(self) -> bool:
+        """Nobody else can hold the lease now, whatever the network does."""
+        return self._clock.elapsed_s() < self._valid_until
+
+    async def acquire(self) -> None:
+        """Wait until the key is free and take it. Raises ClockSkewed rather than write with a wrong clock."""
+        freed = asyncio.Event()
+
+        async def watch(message: Msg) -> None:
+            if (message.headers or {}).get("KV-Operation") in ("DEL", "PURGE"):
+                freed.set()
+
+        # A hand-over is seen at once; a key that lapses is seen by polling.
+        subscription = await self._client.subscribe(self._subject, cb=watch)
+        try:
+            while not await self._try_to_take():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(freed.wait(), POLL_EVERY_S)
+                freed.clear()
+        finally:
+            with suppress(NatsError):
+                await subscription.unsubscribe()
+
+    async def _try_to_take(self) -> bool:
+        try:
+            entry = await self._read()
+            if entry.holder is not None and entry.holder.token != self._holder.token:
+                return False
+            self._holder.since = self._clock.now()
+            if not await self._put(entry.revision):
+                return False
+            await self._refuse_a_wrong_clock()
+        except (NatsError, OSError, LeaseTrouble) as error:
+            log.warning("lease_unreachable", key=self._subject, error=repr(error))
+            return False
+        return True
+
+    async def _refuse_a_wrong_clock(self) -> None:
+        before = self._clock.now()
+        stored_at = (await self._read()).stored_at
+        assert stored_at is not None
+        # `since` was taken just before the server stamped the message.
+        skew = min(self._holder.since - stored_at, before - stored_at, key=abs)
+        if abs(skew) > SKEW_MAX:
+            await self.release()
+            raise ClockSkewed(skew.total_seconds())
+
+    async def _put(self, revision: int) -> bool:
+        """Write the key if it still has this revision. False: somebody else was faster."""
+        sent_at = self._clock.elapsed_s()
+        # A raw publish: `kv.update` of nats-py drops the TTL, and the lease would then never lapse.
+        answer = await self._request(
+            self._subject,
+            msgspec.json.encode(self._holder),
+            {"Nats-TTL": f"{TTL_S:.0f}s", "Nats-Expected-Last-Subject-Sequence": str(revision)},
+        )
+        if (error := answer.get("error")) is not None:
+            if error.get("err_code") == WRONG_LAST_SEQUENCE:
+                return False
+            raise LeaseTrouble(error.get("description"))
+        self._revision = int(answer["seq"])
+        self._valid_until = sent_at + TTL_S - SAFETY_S
+        return True
+
+    async def _read(self) -> _Entry:
+        answer = await self._request(
+            f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": self._subject})
+        )
+        if (error := answer.get("error")) is not None:
+            if error.get("err_code") == NO_MESSAGE_FOUND:
+                return _Entry(0, None, None)
+            raise LeaseTrouble(error.get("description"))
+        message = answer["message"]
+        data = base64.b64decode(message.get("data", ""))
+        # A deleted or lapsed key is a marker without a body.
+        holder = msgspec.json.decode(data, type=Holder) if data else None
+        return _Entry(message["seq"], holder, msgspec.convert(message["time"], datetime))
+
+    async def _request(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> dict[str, Any]:
+        reply = await self._client.request(subject, body, timeout=REQUEST_S, headers=headers)
+        return msgspec.json.decode(reply.data, type=dict[str, Any])
+
+    @asynccontextmanager
+    async def renewing(self) -> AsyncIterator[asyncio.Event]:
+        """Renew in the background. The event that this gives is set when the lease is lost."""
+        lost = asyncio.Event()
+        task = asyncio.create_task(self._renew(lost))
+        try:
+            yield lost
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _renew(self, lost: asyncio.Event) -> None:
+        pause = RENEW_EVERY_S
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                if not await self._put(self._revision) and not await self._renewal_landed_unseen():
+                    log.warning("lease_taken_by_another", key=self._subject)
+                    break
+                pause = RENEW_EVERY_S
+            except (NatsError, OSError, LeaseTrouble) as error:
+                if not self.is_valid():
+                    log.warning("lease_lapsed", key=self._subject, error=repr(error))
+                    break
+                pause = RENEW_RETRY_S
+        self._valid_until = float("-inf")
+        lost.set()
+
+    async def _renewal_landed_unseen(self) -> bool:
+        """An earlier renewal whose acknowledgement was lost also moves the revision: that is still our key."""
+        entry = await self._read()
+        if entry.holder is None or entry.holder.token != self._holder.token:
+            return False
+        return await self._put(entry.revision)
+
+    async def release(self) -> None:
+        """Hand over: the next one takes the key at once, not after the TTL. Harmless if it is not ours any more."""
+        self._valid_until = float("-inf")
+        try:
+            await self._request(
+                self._subject,
+                b"",
+                {"KV-Operation": "DEL", "Nats-Expected-Last-Subject-Sequence": str(self._revision)},
+            )
+        except (NatsError, OSError) as error:
+            log.info("lease_not_released", key=self._subject, error=repr(error))
+
+
+async def read_holder(client: Client, partition: Partition) -> Holder | None:
+    """Who holds a partition now, for people."""
+    reply = await client.request(
+        f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}",
+        msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{partition.context}.{partition.name}"}),
+        timeout=REQUEST_S,
+    )
+    message = msgspec.json.decode(reply.data, type=dict[str, Any]).get("message") or {}
+    data = base64.b64decode(message.get("data", ""))
+    return msgspec.json.decode(data, type=Holder) if data else None

@@ -1,0 +1,313 @@
+"""A term: from the commit that opens it until the lease is lost, the log says otherwise, or the process stops."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+from uuid_utils import uuid4, uuid7
+
+from drover.bus.messages import Outcome, Rejected, Submission
+from drover.domain.decider import Decider, Tick
+from drover.domain.errors import Code
+from drover.domain.event import Event, TermStarted
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import Commit, EventLog, LogUnreachable
+from drover.writer import metrics
+from drover.writer.clock import Clock
+from drover.writer.deadlines import Deadlines
+from drover.writer.fold import Fold
+from drover.writer.idempotency import Memory, digest_of, split_id
+from drover.writer.intake import NOT_LEADER, Intake, Pending
+from drover.writer.lease import Lease
+from drover.writer.snapshots import Snapshotter
+from drover.writer.turn import (
+    FIRST_COMMANDS_MAX,
+    TURN_COMMANDS_MAX,
+    EvolveFault,
+    Turn,
+    decide_into,
+    internal,
+    outcome_of,
+)
+
+QUARANTINE_MAX: Final = 1_000
+REREAD_COMMITS_MAX: Final = 64
+"""Commits whose answers are kept at hand for repeats."""
+
+S = TypeVar("S")
+log = structlog.get_logger("drover.writer")
+
+
+class _TickPending:
+    """The clock's own command."""
+
+    def __init__(self) -> None:
+        self.submission: Submission[Any] = Submission(str(uuid7()), "clock", Tick())
+
+    def settle(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Rejected):
+            log.error("tick_refused", code=outcome.code, message=outcome.message, alert=True)
+
+
+class Term(Generic[S]):
+    """Runs one decider as the leader of its partition. Made for one epoch, then thrown away.
+
+    One commit is on its way to disk at any time; what arrives meanwhile is decided on top of it, in order, and becomes
+    the next commit. So the fold can be ahead of the log by what is in flight and by the turn that gathers. When the
+    log refuses a commit, both are void, and so is this object.
+    """
+
+    def __init__(
+        self,
+        decider: Decider[S],
+        event_log: EventLog,
+        fold: Fold[S],
+        lease: Lease,
+        intake: Intake,
+        clock: Clock,
+        *,
+        epoch: int,
+        reload: Callable[[int], Awaitable[Fold[S]]],
+        snapshotter: Snapshotter,
+    ) -> None:
+        self.decider = decider
+        self.fold = fold
+        self.epoch = epoch
+        self._log = event_log
+        self._lease = lease
+        self._intake = intake
+        self._clock = clock
+        self._reload = reload
+        self._snapshotter = snapshotter
+        self._deadlines = Deadlines(decider.context)
+        self._codec = Codec(decider.events)
+        self._turn = Turn()
+        """Decided, and waiting for the commit in flight to land before it can be sent itself."""
+        self._flight: asyncio.Task[int] | None = None
+        self._flying: Turn | None = None
+        self._barred: OrderedDict[str, None] = OrderedDict()
+        self._barred_now: frozenset[str] = frozenset()
+        self._answers: OrderedDict[int, Mapping[str, Outcome]] = OrderedDict()
+        self._draining = False
+        self._over = False
+
+    async def open(self, holder: str) -> None:
+        """Commit the start of the term. It fails if anybody else has written: then this term never was."""
+        now = self._now()
+        event = TermStarted(self.epoch, holder, n=self.fold.n + 1, at=now, by=f"writer:{holder}", cause=str(uuid7()))
+        payload = self._codec.encode([event])
+        seq = await self._log.append(Commit(str(uuid4()), self.epoch, payload), self.fold.seq)
+        self.fold.state = self.decider.evolve(self.fold.state, event)
+        self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, self.epoch
+        self._intake.open()
+
+    def end(self) -> None:
+        """The lease is lost: stop after the commit in flight. What waits is turned away."""
+        self._over = True
+        self._intake.close()
+        self._intake.arrived.set()
+
+    def drain(self) -> None:
+        """Serve what waits, then stop."""
+        self._draining = True
+        self._intake.close()
+        self._intake.arrived.set()
+
+    async def run(self) -> None:
+        """Until `end` or `drain`; raises AppendConflict when the log has another leader."""
+        try:
+            while not self._over:
+                await self._decide()
+                landed = self._advance()
+                if landed is not None:
+                    await self._answer(landed)
+                elif not await self._wait_for_work():
+                    return
+        finally:
+            await self._close()
+
+    async def _decide(self) -> None:
+        """Move waiting commands into the turn, as many as it takes."""
+        now = self._now()
+        ticking = self._deadlines.is_due(self.decider.next_deadline(self.fold.state), now)
+        waiting = self._intake.waiting
+        if not (waiting or ticking) or self._turn.is_full or self._snapshotter.is_due(self.fold):
+            return
+        metrics.WAITING.labels(self.decider.context).set(len(waiting))
+        if ticking:
+            waiting.appendleft(tick := _TickPending())
+        try:
+            commands_max = FIRST_COMMANDS_MAX if self._flight is None else TURN_COMMANDS_MAX
+            decide_into(self._turn, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
+        except EvolveFault as fault:
+            await self._recover(fault.pending)
+            return
+        if ticking:
+            self._note_tick(tick, now)
+
+    def _advance(self) -> Turn | None:
+        """Send the turn once nothing else is in flight. Gives back a turn that can be answered now, if there is one."""
+        landed = None
+        if self._flight is not None:
+            if not self._flight.done():
+                return None
+            landed = self._land()
+        turn = self._turn
+        if not turn.chunks and self._snapshotter.is_due(self.fold):
+            self._snapshotter.take(self.fold)  # nothing is in flight or decided: the fold is what the log says
+        if turn.chunks:
+            self._turn = Turn()
+            self._flying = turn
+            turn.sent_at = time.perf_counter()
+            commit = Commit(str(uuid4()), self.epoch, turn.payload)
+            self._flight = asyncio.create_task(self._log.append(commit, self.fold.seq))
+            self._flight.add_done_callback(lambda _: self._intake.arrived.set())
+        elif turn.taken and landed is None:
+            self._turn = Turn()
+            landed = turn
+        return landed
+
+    def _land(self) -> Turn:
+        """The flight is over: raise what ended it, or note where it landed."""
+        assert self._flight is not None
+        assert self._flying is not None
+        turn, flight = self._flying, self._flight
+        seq = flight.result()
+        self._flight = self._flying = None
+        turn.mark.seq = self.fold.seq = seq
+        context = self.decider.context
+        metrics.COMMIT_SECONDS.labels(context).observe(time.perf_counter() - turn.sent_at)
+        metrics.EVENTS.labels(context).inc(sum(len(events) for _, events in turn.recorded))
+        metrics.POSITION.labels(context, self._log.partition.name).set(seq)
+        metrics.REMEMBERED.labels(context).set(len(self.fold.remembered))
+        return turn
+
+    async def _wait_for_work(self) -> bool:
+        """Wait for a command, a landing or a deadline. False: drained, nothing is left to do."""
+        arrived = self._intake.arrived
+        idle = self._flight is None and not self._turn.taken and not self._intake.waiting
+        if self._draining and idle:
+            return False
+        arrived.clear()
+        if self._over or (self._flight is not None and self._flight.done()):
+            return True
+        if self._flight is None and self._intake.waiting:
+            return True
+        wake_at = self._deadlines.wake_at(self.decider.next_deadline(self.fold.state))
+        timer = None
+        if wake_at is not None and not self._draining:
+            delay = (wake_at - self._now()).total_seconds()
+            if delay <= 0 and self._flight is None:
+                return True
+            timer = asyncio.get_running_loop().call_later(max(delay, 0.001), arrived.set)
+        try:
+            await arrived.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return True
+
+    async def _answer(self, turn: Turn) -> None:
+        context = self.decider.context
+        seq = turn.mark.seq
+        if turn.recorded:
+            for pending, events in turn.recorded:
+                pending.settle(self._outcome(events, seq))
+            metrics.COMMANDS.labels(context, "committed").inc(len(turn.recorded))
+        if not (turn.answered or turn.repeated):
+            return
+        # These answers rest on no commit of ours, only on the lease.
+        valid = self._lease.is_valid()
+        for pending, outcome in turn.answered:
+            pending.settle(outcome if valid else NOT_LEADER)
+        metrics.COMMANDS.labels(context, "answered" if valid else "not_leader").inc(len(turn.answered))
+        for pending, memory in turn.repeated:
+            pending.settle(await self._repeat(pending, memory) if valid else NOT_LEADER)
+        if turn.repeated:
+            metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
+
+    async def _close(self) -> None:
+        """Let the commit in flight settle. What was not committed is told NOT_LEADER, which is never final."""
+        self._over = True
+        self._intake.close()
+        if self._flight is not None and not self._flight.done():
+            await asyncio.wait((self._flight,))
+        if self._flight is not None and self._flight.exception() is None:
+            await self._answer(self._land())
+        for turn in (self._flying, self._turn):
+            for pending in turn.taken if turn else ():
+                pending.settle(NOT_LEADER)
+        self._intake.turn_away()
+
+    def _note_tick(self, tick: _TickPending, now: datetime) -> None:
+        headway = any(pending is tick for pending, _ in self._turn.recorded)
+        parked_before = self._deadlines.parked_total
+        self._deadlines.after_tick(self.decider.next_deadline(self.fold.state), now, made_headway=headway)
+        if self._deadlines.parked_total > parked_before:
+            metrics.PARKED.labels(self.decider.context).inc()
+
+    def _outcome(self, events: Sequence[Event], seq: int) -> Outcome:
+        try:
+            return outcome_of(self.decider, events, seq)
+        except Exception:
+            # The command has taken effect; only its representation is missing.
+            log.exception("answer_raised", context=self.decider.context)
+            return Rejected(Code.INTERNAL, "The command was recorded, but its result could not be told", None, seq)
+
+    async def _repeat(self, pending: Pending, memory: Memory) -> Outcome:
+        key, digest = split_id(pending.submission.id)
+        if digest != digest_of(memory):
+            return Rejected(
+                Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key was used for another request", {"key": key}
+            )
+        try:
+            answers = await self._answers_of(memory.seq)
+        except LogUnreachable:
+            return NOT_LEADER  # it has taken effect; whoever is asked again can say how
+        return answers.get(key) or internal(pending.submission.trace)
+
+    async def _answers_of(self, seq: int) -> Mapping[str, Outcome]:
+        if (answers := self._answers.get(seq)) is None:
+            commit = await self._log.get(seq)
+            by_cause: dict[str, list[Event]] = {}
+            for event in self._codec.decode(commit.payload) if commit else ():
+                by_cause.setdefault(split_id(event.cause)[0], []).append(event)
+            answers = {cause: self._outcome(events, seq) for cause, events in by_cause.items()}
+            self._answers[seq] = answers
+            while len(self._answers) > REREAD_COMMITS_MAX:
+                self._answers.popitem(last=False)
+        return answers
+
+    async def _recover(self, culprit: Pending) -> None:
+        """An event could not be folded: load the state as the log has it, and decide the gathering turn again."""
+        self._barred[split_id(culprit.submission.id)[0]] = None
+        while len(self._barred) > QUARANTINE_MAX:
+            self._barred.popitem(last=False)
+        self._barred_now = frozenset(self._barred)
+        metrics.QUARANTINED.labels(self.decider.context).inc()
+        log.error(
+            "command_quarantined",
+            context=self.decider.context,
+            command=type(culprit.submission.command).__name__,
+            id=culprit.submission.id,
+            alert=True,
+        )
+        void, self._turn = self._turn, Turn()
+        self._intake.waiting.extendleft(
+            pending for pending in reversed(void.taken) if not isinstance(pending, _TickPending)
+        )
+        if self._flight is not None:
+            await asyncio.wait((self._flight,))
+            await self._answer(self._land())
+        self.fold = await self._reload(self.fold.seq)
+        if isinstance(culprit, _TickPending):
+            self._deadlines.after_tick(self.decider.next_deadline(self.fold.state), self._now(), made_headway=False)
+
+    def _now(self) -> datetime:
+        return max(self._clock.now(), self.fold.at)

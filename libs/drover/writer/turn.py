@@ -1,0 +1,166 @@
+"""One turn: decide every waiting command in order, and gather their events for one commit."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import structlog
+from msgspec import UNSET
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Decider, Rejection
+from drover.domain.errors import Code, DroverError
+from drover.domain.event import Event
+from drover.eventlog.log import COMMIT_BYTES_MAX
+from drover.writer.fold import Fold
+from drover.writer.idempotency import CommitMark, Memory
+from drover.writer.intake import Pending
+
+TURN_COMMANDS_MAX: Final = 4_000
+"""Bounds the memory of a turn, and the time for which deciding it holds the event loop."""
+FIRST_COMMANDS_MAX: Final = 128
+"""With nothing on its way to disk, a turn of this many is sent at once and the rest is decided meanwhile."""
+TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
+"""A turn that has this much takes no further command: whatever the next one decides would still have to fit."""
+
+log = structlog.get_logger("drover.writer")
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+
+class EvolveFault(DroverError):
+    """Folding a decided event raised: the state may be half changed and has to be loaded anew."""
+
+    def __init__(self, pending: Pending) -> None:
+        self.pending = pending
+        super().__init__(pending.submission.id)
+
+
+class Turn:
+    """What became of the commands of one turn, before it is known whether the commit lands."""
+
+    def __init__(self) -> None:
+        self.mark = CommitMark()
+        self.taken: list[Pending] = []
+        self.recorded: list[tuple[Pending, Sequence[Event]]] = []
+        self.answered: list[tuple[Pending, Outcome]] = []
+        self.repeated: list[tuple[Pending, Memory]] = []
+        self.chunks: list[bytes] = []
+        self.bytes = 0
+        self.sent_at = 0.0
+
+    @property
+    def payload(self) -> bytes:
+        return b"".join(self.chunks)
+
+    @property
+    def is_full(self) -> bool:
+        return self.bytes >= TURN_BYTES_FULL or len(self.taken) >= TURN_COMMANDS_MAX
+
+
+def internal(trace: object = UNSET) -> Rejected:
+    return Rejected(
+        Code.INTERNAL,
+        "Drover could not decide this command; nothing was changed. The log of the writer has the reason",
+        {"trace": trace} if trace is not UNSET else None,
+    )
+
+
+def decide_into(
+    turn: Turn,
+    decider: Decider[Any],
+    fold: Fold[Any],
+    waiting: deque[Pending],
+    now: datetime,
+    barred: frozenset[str],
+    commands_max: int = TURN_COMMANDS_MAX,
+) -> None:
+    """Take commands from the front of `waiting` into `turn`. Raises EvolveFault, with the fold then unusable."""
+    decide = decider.decide
+    memory_of = fold.remembered.by_key.get
+    taken = turn.taken
+    limit = commands_max - len(taken)
+    while waiting and limit > 0 and turn.bytes < TURN_BYTES_FULL:
+        limit -= 1
+        pending = waiting.popleft()
+        taken.append(pending)
+        submission = pending.submission
+        key, _, digest = submission.id.partition("~")
+        if (memory := memory_of(key)) is not None:
+            turn.repeated.append((pending, memory))
+            continue
+        if barred and key in barred:
+            turn.answered.append((pending, internal(submission.trace)))
+            continue
+        try:
+            decision = decide(fold.state, submission.command, now)
+        except Exception:
+            log.exception("decide_raised", context=decider.context, command=type(submission.command).__name__)
+            turn.answered.append((pending, internal(submission.trace)))
+            continue
+        if decision.events:
+            if _record(turn, decider, fold, pending, decision.events, now):
+                fold.remembered.add(key, digest, turn.mark)
+        elif (refused := decision.rejection) is not None:
+            turn.answered.append((pending, Rejected(refused.code, refused.message, refused.details)))
+        else:
+            turn.answered.append((pending, Accepted(0, decision.result)))
+
+
+def _record(
+    turn: Turn, decider: Decider[Any], fold: Fold[Any], pending: Pending, events: Sequence[Event], now: datetime
+) -> bool:
+    """Stamp, encode and fold the events of one command. False: they were too many, and were left alone."""
+    submission = pending.submission
+    if len(events) > EVENTS_PER_DECISION_MAX:
+        turn.answered.append((pending, _too_large(decider, pending, f"{len(events)} events")))
+        return False
+    n, by, cause, trace = fold.n, submission.by, submission.id, submission.trace
+    for event in events:
+        n += 1
+        event.n = n
+        event.at = now
+        event.by = by
+        event.cause = cause
+        event.trace = trace
+    chunk = _encode_lines(events)
+    if len(chunk) > DECISION_BYTES_MAX:
+        turn.answered.append((pending, _too_large(decider, pending, f"{len(chunk)} bytes of events")))
+        return False
+    state, evolve = fold.state, decider.evolve
+    try:
+        for event in events:
+            state = evolve(state, event)
+    except Exception as error:
+        log.exception("evolve_raised", context=decider.context, command=type(submission.command).__name__)
+        raise EvolveFault(pending) from error
+    fold.state = state
+    fold.n = n
+    if not turn.chunks:
+        fold.at = now
+        fold.remembered.begin_turn(now)
+    turn.chunks.append(chunk)
+    turn.bytes += len(chunk)
+    turn.recorded.append((pending, events))
+    return True
+
+
+def _too_large(decider: Decider[Any], pending: Pending, what: str) -> Rejected:
+    command = type(pending.submission.command).__name__
+    log.error("decision_too_large", context=decider.context, command=command, size=what)
+    return Rejected(
+        Code.TOO_LARGE,
+        f"{command} would record {what}; at most {EVENTS_PER_DECISION_MAX} events and {DECISION_BYTES_MAX} bytes fit. "
+        "Split it into smaller commands",
+    )
+
+
+def outcome_of(decider: Decider[Any], events: Sequence[Event], seq: int) -> Outcome:
+    """What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+    result = decider.answer(events)
+    if type(result) is Rejection:
+        return Rejected(result.code, result.message, result.details, seq)
+    return Accepted(seq, result)

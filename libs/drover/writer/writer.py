@@ -1,0 +1,239 @@
+"""The whole life of a writer: load, follow as a standby, compete, lead a term, hand over. Then again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+from msgspec import UNSET
+from nats.errors import Error as NatsError
+from uuid_utils import uuid7
+
+from drover.bus.messages import Outcome, Submission
+from drover.domain.decider import Command, Decider
+from drover.domain.errors import DroverError
+from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable
+from drover.writer import metrics
+from drover.writer.clock import Clock, SystemClock
+from drover.writer.fold import Fold
+from drover.writer.intake import Intake, LocalPending
+from drover.writer.lease import Lease
+from drover.writer.nats_lease import ClockSkewed
+from drover.writer.snapshots import Snapshotter
+from drover.writer.term import Term
+
+S = TypeVar("S")
+
+RETRY_PAUSE_S: Final = 1.0
+OPENING_TRIES_MAX: Final = 20
+"""A zombie can slip commits in while a term opens; each costs it its own term, so this never comes close."""
+DRAIN_S: Final = 20.0
+
+log = structlog.get_logger("drover.writer")
+
+Serve = Callable[["Writer[Any]", int], AbstractAsyncContextManager[None]]
+"""Opens the writer's door to other processes for the length of a term of this epoch."""
+
+
+class WriterFailed(DroverError):
+    """A writer ended by a fault that it cannot mend by itself."""
+
+
+class Writer(Generic[S]):
+    """One partition's writer in this process: the leader, or warm to become it."""
+
+    def __init__(
+        self,
+        decider: Decider[S],
+        event_log: EventLog,
+        lease: Lease,
+        snapshotter: Snapshotter,
+        *,
+        instance: str,
+        clock: Clock | None = None,
+        serve: Serve = lambda writer, epoch: nullcontext(),
+        intake: Intake | None = None,
+    ) -> None:
+        self.decider = decider
+        self.partition = event_log.partition
+        self.instance = instance
+        self.leading = asyncio.Event()
+        """Set while this process leads the partition."""
+        self._log = event_log
+        self._lease = lease
+        self._snapshotter = snapshotter
+        self._clock = clock or SystemClock()
+        self._serve = serve
+        self.intake = intake or Intake()
+        self._fold: Fold[S] | None = None
+        self._term: Term[S] | None = None
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> S | None:
+        """Live state while leading or following; None before the first load."""
+        fold = self._term.fold if self._term else self._fold
+        return fold.state if fold else None
+
+    @property
+    def epoch(self) -> int:
+        return self._term.epoch if self._term else 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Writer[S]]:
+        """Run in the background. Leaving drains: what was accepted is committed and answered, the lease handed over."""
+        self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
+        try:
+            yield self
+        finally:
+            await self.stop()
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        if self._term is not None:
+            self._term.drain()
+        if self._task is None:
+            return
+        try:
+            await asyncio.wait_for(asyncio.shield(self._task), DRAIN_S)
+        except TimeoutError:
+            log.error("writer_did_not_drain", context=self.partition.context)
+        except Exception as error:
+            log.warning("writer_ended", context=self.partition.context, error=repr(error))
+        if not self._task.done():
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def wait_failed(self) -> None:
+        """Return only by raising, when the writer has ended by a fault."""
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    def submit(
+        self, command: Command, *, by: str, id: str | None = None, trace: str | None = None
+    ) -> asyncio.Future[Outcome]:
+        """Decide a command from within this process; await what it gives."""
+        pending = LocalPending(Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace))
+        self.intake.put(pending)
+        return pending.future
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                await self._follow_then_lead()
+            except AppendConflict:
+                log.warning("term_fenced", context=self.partition.context, epoch=self.epoch)
+                self._fold = None
+            except (LogUnreachable, NatsError, ClockSkewed) as error:
+                log.error("writer_waits", context=self.partition.context, error=f"{type(error).__name__}: {error}")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), RETRY_PAUSE_S)
+
+    async def _follow_then_lead(self) -> None:
+        if self._fold is None:
+            self._fold = await self._load()
+        if not await self._win_while_following(self._fold):
+            return
+        try:
+            await self._lead(self._fold)
+        finally:
+            self.leading.clear()
+            self._term = None
+            metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+            await self._lease.release()
+
+    async def _load(self, until: int | None = None) -> Fold[S]:
+        """The state up to `until`, or to the end of the log: the latest snapshot and what came after it."""
+        fold = await self._snapshotter.load() or Fold(self.decider)
+        if until is not None and fold.seq > until:
+            fold = Fold(self.decider)
+        if until is None:
+            last = await self._log.last()
+            until = last.seq if last else 0
+        await self._catch_up(fold, until)
+        return fold
+
+    async def _catch_up(self, fold: Fold[S], until: int) -> None:
+        if fold.seq >= until:
+            return
+        async with self._log.read(fold.seq) as reader:
+            while fold.seq < until:
+                for commit in await reader.next():
+                    if commit.seq <= until:
+                        fold.apply(commit)
+
+    async def _win_while_following(self, fold: Fold[S]) -> bool:
+        """Keep up with the log until the lease is ours. False: asked to stop."""
+        winning = asyncio.create_task(self._lease.acquire())
+        following = asyncio.create_task(self._follow(fold))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((winning, following, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                if winning.done() and not winning.exception():
+                    await self._lease.release()  # a reader that cannot read must not lead either
+                await following
+            if winning.done():
+                await winning
+            return winning.done()
+        finally:
+            for task in (winning, following, stopping):
+                task.cancel()
+            await asyncio.gather(winning, following, stopping, return_exceptions=True)
+
+    async def _follow(self, fold: Fold[S]) -> None:
+        async with self._log.read(fold.seq) as reader:
+            while True:
+                for commit in await reader.next():
+                    fold.apply(commit)
+                metrics.POSITION.labels(self.partition.context, self.partition.name).set(fold.seq)
+
+    async def _lead(self, fold: Fold[S]) -> None:
+        term = await self._open_term(fold)
+        context, name = self.partition.context, self.partition.name
+        log.info("term_started", context=context, partition=name, epoch=term.epoch, position=term.fold.seq)
+        metrics.LEADER.labels(context, name).set(1)
+        metrics.EPOCH.labels(context, name).set(term.epoch)
+        self._term = term
+        if self._stopping.is_set():
+            term.drain()
+        async with self._lease.renewing() as lost, self._serve(self, term.epoch):
+            watching = asyncio.create_task(_end_when(lost, term))
+            self.leading.set()
+            try:
+                await term.run()
+            finally:
+                watching.cancel()
+        # Here the term ended in order: nothing is in flight and the fold is what the log says.
+        self._fold = term.fold
+        await self._snapshotter.settle()
+
+    async def _open_term(self, fold: Fold[S]) -> Term[S]:
+        for _ in range(OPENING_TRIES_MAX):
+            last = await self._log.last()
+            await self._catch_up(fold, last.seq if last else 0)
+            term = Term(
+                self.decider,
+                self._log,
+                fold,
+                self._lease,
+                self.intake,
+                self._clock,
+                epoch=fold.epoch + 1,
+                reload=self._load,
+                snapshotter=self._snapshotter,
+            )
+            with suppress(AppendConflict):
+                await term.open(self.instance)
+                return term
+        raise WriterFailed(f"{self.partition.subject}: somebody else keeps writing to this partition")
+
+
+async def _end_when(lost: asyncio.Event, term: Term[Any]) -> None:
+    await lost.wait()
+    term.end()

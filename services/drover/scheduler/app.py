@@ -1,0 +1,28 @@
+"""The composition of the scheduler: the fleet's writer on JetStream, with presence beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from nats.aio.client import Client
+
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.state import Fleet
+from drover.scheduler.watch import PresenceWatch
+from drover.writer.nats_writer import nats_writer
+from drover.writer.writer import Writer
+
+
+class Scheduler:
+    """One a process; of several processes one leads, the others are warm."""
+
+    def __init__(self, client: Client, *, instance: str) -> None:
+        self._client = client
+        self.writer: Writer[Fleet] = nats_writer(client, FLEET, instance=instance)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Scheduler]:
+        """Leaving stops presence first: a writer that drains takes nothing new."""
+        async with self.writer.running(), PresenceWatch(self._client, self.writer).running():
+            yield self

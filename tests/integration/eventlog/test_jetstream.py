@@ -1,0 +1,160 @@
+"""What only a real server can show: durability, foreign streams, ambiguous appends, restarts."""
+
+import asyncio
+
+import nats.js.api as api
+import pytest
+from uuid_utils import uuid4
+
+from drover.bus.connection import NatsUnreachable, connected
+from drover.embedded.nats import nats_server
+from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import AppendConflict, Commit, Partition
+from drover.eventlog.snapshots import STREAM, JetStreamSnapshots
+from drover.eventlog.streams import StreamMisconfigured, ensure_stream
+from drover.testing.faults import faulty_line
+
+
+def commit(payload=b"{}\n"):
+    return Commit(str(uuid4()), 1, payload)
+
+
+@pytest.fixture
+async def client(nats):
+    async with connected(nats.url, "test") as connection:
+        yield connection
+
+
+@pytest.fixture
+async def partition(client):
+    partition = Partition(f"t{uuid4().hex[:12]}")
+    await ensure_stream(client, partition.context)
+    return partition
+
+
+async def test_a_server_that_syncs_every_write_is_accepted(nats):
+    async with connected(nats.system_url, "test") as system:
+        assert await refuse_unsynced(system)
+
+
+async def test_a_server_that_does_not_sync_is_refused_with_a_word_on_what_to_do(tmp_path):
+    async with nats_server(tmp_path, sync_always=False) as server, connected(server.system_url, "test") as system:
+        with pytest.raises(UnsyncedServer, match="sync_interval: always"):
+            await refuse_unsynced(system)
+
+
+async def test_a_user_who_cannot_see_the_setting_does_not_pass_for_a_good_answer(client):
+    with pytest.raises(DurabilityUnknown, match="DROVER_NATS_SYSTEM_URL"):
+        await refuse_unsynced(client)
+
+
+async def test_a_stream_that_would_drop_events_is_refused(client):
+    context = f"t{uuid4().hex[:12]}"
+    await client.jetstream().add_stream(
+        api.StreamConfig(name=context.upper(), subjects=[f"evt.{context}.*"], max_msgs=10)
+    )
+    with pytest.raises(StreamMisconfigured) as caught:
+        await ensure_stream(client, context)
+    assert {"max_msgs", "discard", "deny_delete"} <= caught.value.wrong.keys()
+
+
+async def test_partitions_of_one_stream_are_fenced_apart(client, partition):
+    one, two = JetStreamLog(client, partition), JetStreamLog(client, Partition(partition.context, "other"))
+    first = await one.append(commit(), 0)
+    second = await two.append(commit(), 0)
+    assert await one.append(commit(), first) > second
+    async with two.read(0) as reader:
+        assert [found.seq for found in await reader.next()] == [second]
+
+
+async def test_no_server_is_said_plainly_and_without_the_password(unused_tcp_port):
+    with pytest.raises(NatsUnreachable) as caught:
+        async with connected(f"nats://drover:hush@127.0.0.1:{unused_tcp_port}", "test"):
+            pass
+    assert str(unused_tcp_port) in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+async def test_a_reader_survives_a_restart_of_the_server(own_nats):
+    async with connected(own_nats.url, "test") as client:
+        await ensure_stream(client, "restarts")
+        log = JetStreamLog(client, Partition("restarts"))
+        seq = await log.append(commit(b"1\n"), 0)
+        async with log.read(0) as reader:
+            assert [found.payload for found in await reader.next()] == [b"1\n"]
+            await own_nats.restart()
+            await log.append(commit(b"2\n"), seq)
+            assert [found.payload for found in await asyncio.wait_for(reader.next(), 20)] == [b"2\n"]
+
+
+@pytest.mark.parametrize("cut_at", ["request_lost", "request_torn", "reply_lost", "reply_torn"])
+async def test_an_append_whose_line_is_cut_happens_once(nats, client, partition, cut_at):
+    """The line is cut at a chosen point of the first append; the append heals and is in the log exactly once."""
+    async with faulty_line("127.0.0.1", nats.port) as line:
+        url = nats.url.replace(str(nats.port), str(line.port))
+        async with connected(url, "cut") as through:
+            log = JetStreamLog(through, partition)
+            await log.last()  # so that the next exchange is the append
+            armed = True
+
+            def cut(data, passing):
+                nonlocal armed
+                if armed and (b"Drover-Commit" in data or b'"seq"' in data):
+                    armed = False
+                    return passing(data)
+                return None
+
+            def rule(data):
+                return cut(data, lambda data: len(data) // 2 if cut_at.endswith("torn") else 0)
+
+            if cut_at.startswith("request"):
+                line.cut_to_server = rule
+            else:
+                line.cut_from_server = rule
+            sent = commit(b'{"only":"once"}\n')
+            seq = await log.append(sent, 0)
+            assert line.cuts == 1
+    direct = JetStreamLog(client, partition)
+    assert (await direct.last()).seq == seq
+    async with direct.read(0) as reader:
+        assert [found.id for found in await reader.next()] == [sent.id]
+
+
+async def test_an_ambiguous_append_that_another_writer_beat_is_a_conflict(nats, client, partition):
+    async with faulty_line("127.0.0.1", nats.port) as line:
+        url = nats.url.replace(str(nats.port), str(line.port))
+        async with connected(url, "cut") as through:
+            log = JetStreamLog(through, partition)
+            await log.last()
+            line.hold()
+            pending = asyncio.create_task(log.append(commit(), 0))
+            await asyncio.sleep(0)
+            rival = commit()
+            await JetStreamLog(client, partition).append(rival, 0)
+            line.resume()
+            with pytest.raises(AppendConflict):
+                await pending
+    assert (await JetStreamLog(client, partition).last()).id == rival.id
+
+
+async def test_a_snapshot_of_many_chunks_comes_back_and_replaces_its_predecessor(client, partition):
+    store = JetStreamSnapshots(client)
+    await store.ensure()
+    await store.save(partition, "v1", [b"old" * 1000])
+    chunks = [bytes([number]) * 400_000 for number in range(5)]
+    assert await store.save(partition, "v1", chunks) == 2_000_000
+    assert await store.load(partition, "v1") == b"".join(chunks)
+    assert await store.load(partition, "v2") is None
+    subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.*"
+    info = await client.jetstream().stream_info(STREAM, subjects_filter=subject)
+    assert len(info.state.subjects) == 5
+
+
+async def test_a_snapshot_with_a_lost_chunk_is_ignored(client, partition):
+    store = JetStreamSnapshots(client)
+    await store.ensure()
+    await store.save(partition, "v1", [b"a" * 1000, b"b" * 1000])
+    subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.1"
+    await client.jetstream().purge_stream(STREAM, subject=subject)
+    assert await store.load(partition, "v1") is None
