@@ -20,7 +20,10 @@ from drover.domain.errors import Code
 
 DEADLINE_S: Final = 20.0
 """Outlives an election among three NATS servers (4 to 9 s) and a lease that lapses (10 s)."""
-REPLY_S: Final = 4.0
+REPLY_S: Final = 1.0
+REPLY_MAX_S: Final = 4.0
+"""A reply is waited for this long at first, then longer: a leader that died is soon replaced, one whose disk is slow
+must not be asked the same again and again."""
 RETRY_PAUSE_S: Final = 0.1
 RETRY_PAUSE_MAX_S: Final = 1.0
 MESSAGE_COMMANDS_MAX: Final = 512
@@ -94,10 +97,10 @@ class _Line:
 
     async def _deliver_until_answered(self, batch: list[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
-        pause = RETRY_PAUSE_S
+        pause, patience = RETRY_PAUSE_S, REPLY_S
         while batch:
             try:
-                outcomes = await self._exchange(batch)
+                outcomes = await self._exchange(batch, patience)
             except NoRespondersError:
                 outcomes = None  # an election, or a writer that is just starting: common, and soon over
             except (NatsError, OSError, msgspec.DecodeError) as error:
@@ -110,11 +113,11 @@ class _Line:
             if batch:
                 # The same ids again: a writer that has already decided them says what it said before.
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
-                pause = min(pause * 2, RETRY_PAUSE_MAX_S)
+                pause, patience = min(pause * 2, RETRY_PAUSE_MAX_S), min(patience * 2, REPLY_MAX_S)
 
-    async def _exchange(self, batch: list[_Waiting]) -> list[Outcome] | None:
+    async def _exchange(self, batch: list[_Waiting], patience_s: float) -> list[Outcome] | None:
         body = b"[" + b",".join([waiting.encoded for waiting in batch]) + b"]"
-        message = await self._client.request(self._subject, body, timeout=REPLY_S)
+        message = await self._client.request(self._subject, body, timeout=patience_s)
         reply = _decode_reply(message.data)
         if reply.epoch < self._epoch or len(reply.outcomes) != len(batch):
             log.warning("stale_reply_dropped", subject=self._subject, epoch=reply.epoch, newest=self._epoch)

@@ -19,6 +19,8 @@ from drover.domain.errors import Code
 REPLY_BYTES_MAX: Final = 900 * 1024
 """Below the default max_payload of a NATS server (1 MiB)."""
 
+DRAIN_S: Final = 2.0
+
 log = structlog.get_logger("drover.bus")
 _encode = msgspec.json.Encoder().encode
 
@@ -53,8 +55,9 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
     try:
         yield
     finally:
-        with suppress(NatsError, OSError):
-            await subscription.unsubscribe()
+        # What has arrived is still told that this term is over: its callers then ask the next leader at once.
+        with suppress(NatsError, OSError, TimeoutError):
+            await asyncio.wait_for(subscription.drain(), DRAIN_S)  # type: ignore[no-untyped-call]
         if sending:
             await asyncio.gather(*sending, return_exceptions=True)
 

@@ -63,9 +63,10 @@ _decode_get = msgspec.json.Decoder(_GetAnswer).decode
 class JetStreamLog:
     """One partition of a stream. Connect with `pending_size=-1`, or a lost publish may be replayed much later."""
 
-    def __init__(self, client: Client, partition: Partition) -> None:
+    def __init__(self, client: Client, partition: Partition, *, append_try_s: float = APPEND_TRY_S) -> None:
         self.partition = partition
         self._client = client
+        self._append_try_s = append_try_s
 
     async def append(self, commit: Commit, expected: int) -> int:
         headers = {
@@ -93,7 +94,7 @@ class JetStreamLog:
         """The sequence if this try was acknowledged; None says nothing."""
         try:
             reply = await self._client.request(
-                self.partition.subject, commit.payload, timeout=APPEND_TRY_S, headers=headers
+                self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers
             )
             ack = _decode_ack(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:

@@ -22,12 +22,7 @@ from drover.eventlog.log import Partition
 from drover.writer.clock import Clock
 
 BUCKET: Final = "drover_leases"
-TTL_S: Final = 10.0
-RENEW_EVERY_S: Final = 3.0
 RENEW_RETRY_S: Final = 0.5
-SAFETY_S: Final = 2.0
-"""Answers that no commit proves stop this long before the key can lapse."""
-POLL_EVERY_S: Final = 2.0
 REQUEST_S: Final = 2.0
 SKEW_MAX: Final = timedelta(seconds=2)
 MARKER_TTL_S: Final = 60.0
@@ -36,6 +31,17 @@ WRONG_LAST_SEQUENCE: Final = 10071
 NO_MESSAGE_FOUND: Final = 10037
 
 log = structlog.get_logger("drover.writer")
+
+
+class LeaseTimes(msgspec.Struct, frozen=True):
+    """How a lease runs. Shorter ones take over sooner and forgive less."""
+
+    ttl_s: float = 10.0
+    renew_every_s: float = 3.0
+    safety_s: float = 2.0
+    """Answers that no commit proves stop this long before the key can lapse."""
+    poll_every_s: float = 2.0
+    """How often a standby looks whether the key has lapsed. A hand-over it sees at once."""
 
 
 class LeaseTrouble(DroverError):
@@ -83,8 +89,18 @@ async def ensure_bucket(client: Client, *, replicas: int = 1) -> None:
 class NatsLease:
     """One partition's key. `acquire`, then keep `renewing` around the work, then `release`."""
 
-    def __init__(self, client: Client, partition: Partition, *, instance: str, token: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        partition: Partition,
+        *,
+        instance: str,
+        token: str,
+        clock: Clock,
+        times: LeaseTimes | None = None,
+    ) -> None:
         self._client = client
+        self._times = times or LeaseTimes()
         self._subject = f"$KV.{BUCKET}.{partition.context}.{partition.name}"
         self._holder = Holder(instance, token, clock.now())
         self._clock = clock
@@ -108,7 +124,7 @@ class NatsLease:
         try:
             while not await self._try_to_take():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(freed.wait(), POLL_EVERY_S)
+                    await asyncio.wait_for(freed.wait(), self._times.poll_every_s)
                 freed.clear()
         finally:
             with suppress(NatsError):
@@ -145,14 +161,14 @@ class NatsLease:
         answer = await self._request(
             self._subject,
             msgspec.json.encode(self._holder),
-            {"Nats-TTL": f"{TTL_S:.0f}s", "Nats-Expected-Last-Subject-Sequence": str(revision)},
+            {"Nats-TTL": f"{self._times.ttl_s:.0f}s", "Nats-Expected-Last-Subject-Sequence": str(revision)},
         )
         if (error := answer.get("error")) is not None:
             if error.get("err_code") == WRONG_LAST_SEQUENCE:
                 return False
             raise LeaseTrouble(error.get("description"))
         self._revision = int(answer["seq"])
-        self._valid_until = sent_at + TTL_S - SAFETY_S
+        self._valid_until = sent_at + self._times.ttl_s - self._times.safety_s
         return True
 
     async def _read(self) -> _Entry:
@@ -186,14 +202,14 @@ class NatsLease:
                 await task
 
     async def _renew(self, lost: asyncio.Event) -> None:
-        pause = RENEW_EVERY_S
+        pause = self._times.renew_every_s
         while True:
             await asyncio.sleep(pause)
             try:
                 if not await self._put(self._revision) and not await self._renewal_landed_unseen():
                     log.warning("lease_taken_by_another", key=self._subject)
                     break
-                pause = RENEW_EVERY_S
+                pause = self._times.renew_every_s
             except (NatsError, OSError, LeaseTrouble) as error:
                 if not self.is_valid():
                     log.warning("lease_lapsed", key=self._subject, error=repr(error))

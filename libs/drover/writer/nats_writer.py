@@ -14,7 +14,7 @@ from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream
 from drover.writer.clock import SystemClock
 from drover.writer.door import commands_over
-from drover.writer.nats_lease import NatsLease, ensure_bucket
+from drover.writer.nats_lease import LeaseTimes, NatsLease, ensure_bucket
 from drover.writer.snapshots import Snapshotter
 from drover.writer.writer import Writer
 
@@ -29,13 +29,20 @@ async def prepare(client: Client, contexts: tuple[str, ...], *, replicas: int = 
     await JetStreamSnapshots(client).ensure(replicas=replicas)
 
 
-def nats_writer(client: Client, decider: Decider[S], *, instance: str, partition: str = "main") -> Writer[S]:
+def nats_writer(
+    client: Client,
+    decider: Decider[S],
+    *,
+    instance: str,
+    partition: str = "main",
+    lease_times: LeaseTimes | None = None,
+) -> Writer[S]:
     where = Partition(decider.context, partition)
     clock = SystemClock()
     return Writer(
         decider,
         JetStreamLog(client, where),
-        NatsLease(client, where, instance=instance, token=str(uuid4()), clock=clock),
+        NatsLease(client, where, instance=instance, token=str(uuid4()), clock=clock, times=lease_times),
         Snapshotter(decider, where, JetStreamSnapshots(client)),
         instance=instance,
         clock=clock,

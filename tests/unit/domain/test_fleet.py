@@ -14,11 +14,12 @@ from drover.domain.fleet.events import (
 )
 from drover.testing.scenario import given
 
-D1 = DeviceRegistered("d1", "SERIAL0001", "P1-G1", "pc1", [])
+ID1, ID2 = "00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"
+D1 = DeviceRegistered(ID1, "SERIAL0001", "P1-G1", "pc1", [])
 
 
 def register(**changes):
-    fields = {"device_id": "d1", "serial_number": "SERIAL0001", "group_id": "P1-G1", "pc_id": "pc1"} | changes
+    fields = {"device_id": ID1, "serial_number": "SERIAL0001", "group_id": "P1-G1", "pc_id": "pc1"} | changes
     return RegisterDevice(**fields)
 
 
@@ -28,7 +29,7 @@ def test_a_new_device_is_registered_as_offline_and_brings_its_pc():
         given(FLEET)
         .when(register())
         .then(PcRegistered("pc1", 20), D1)
-        .then_answers(id="d1", status="offline", last_seen_at=None)
+        .then_answers(id=ID1, status="offline", last_seen_at=None)
     )
 
 
@@ -40,6 +41,7 @@ def test_a_device_on_a_known_pc_brings_no_second_pc():
 @pytest.mark.parametrize(
     ("field", "value"),
     [
+        ("device_id", "d1"),
         ("serial_number", "short"),
         ("serial_number", "lowercase01"),
         ("serial_number", "SERIAL0001\n"),
@@ -62,7 +64,7 @@ def test_a_malformed_capability_is_refused():
 
 @pytest.mark.req("DF-01")
 def test_a_serial_number_is_unique():
-    given(FLEET, D1).when(register(device_id="d2")).then_rejected(Code.UNIQUE_VIOLATION, field="serial_number")
+    given(FLEET, D1).when(register(device_id=ID2)).then_rejected(Code.UNIQUE_VIOLATION, field="serial_number")
 
 
 def test_a_device_id_is_unique_too():
@@ -82,15 +84,15 @@ def test_a_pc_holds_one_to_twenty(capacity):
 
 @pytest.mark.req("DF-04")
 def test_an_offline_device_that_is_heard_comes_online_once():
-    scenario = given(FLEET, D1).when(MarkOnline("d1")).then(DeviceCameOnline("d1"))
-    scenario.when(MarkOnline("d1")).then_nothing()
+    scenario = given(FLEET, D1).when(MarkOnline(ID1)).then(DeviceCameOnline(ID1))
+    scenario.when(MarkOnline(ID1)).then_nothing()
 
 
 @pytest.mark.req("DF-04")
 def test_an_online_device_that_falls_silent_goes_offline_once():
-    scenario = given(FLEET, D1, DeviceCameOnline("d1"))
-    scenario.when(MarkOffline("d1", None)).then(DeviceWentOffline("d1", None))
-    scenario.when(MarkOffline("d1", None)).then_nothing()
+    scenario = given(FLEET, D1, DeviceCameOnline(ID1))
+    scenario.when(MarkOffline(ID1, None)).then(DeviceWentOffline(ID1, None))
+    scenario.when(MarkOffline(ID1, None)).then_nothing()
 
 
 @pytest.mark.parametrize("command", [MarkOnline("nobody"), MarkOffline("nobody")])

@@ -22,6 +22,7 @@ from drover.domain.fleet.events import (
 from drover.domain.fleet.policy import (
     CAPABILITIES_MAX,
     CAPABILITY_PATTERN,
+    DEVICE_ID_PATTERN,
     GROUP_PATTERN,
     PC_CAPACITY_DEFAULT,
     PC_CAPACITY_MAX,
@@ -31,6 +32,7 @@ from drover.domain.fleet.policy import (
 from drover.domain.fleet.state import Device, DeviceStatus, Fleet, Pc
 
 _TEXT_RULES: Final = {
+    "device_id": re.compile(DEVICE_ID_PATTERN),
     "serial_number": re.compile(SERIAL_PATTERN),
     "group_id": re.compile(GROUP_PATTERN),
     "pc_id": re.compile(PC_ID_PATTERN),
@@ -65,7 +67,10 @@ def register_pc(fleet: Fleet, command: RegisterPc, now: datetime) -> Decision:
 
 def register_device(fleet: Fleet, command: RegisterDevice, now: datetime) -> Decision:
     refusal = _check_text(
-        serial_number=command.serial_number, group_id=command.group_id, pc_id=command.pc_id
+        device_id=command.device_id,
+        serial_number=command.serial_number,
+        group_id=command.group_id,
+        pc_id=command.pc_id,
     ) or _check_capabilities(command.capabilities)
     if refusal:
         return refusal

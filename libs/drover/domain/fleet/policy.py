@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+DEVICE_ID_PATTERN: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 SERIAL_PATTERN: Final = r"^[A-Z0-9]{8,32}$"
 GROUP_PATTERN: Final = r"^P[0-9]+-G[0-9]+$"
 PC_ID_PATTERN: Final = r"^[A-Za-z0-9._-]{1,64}$"

@@ -1,0 +1,108 @@
+"""Passwords and keys of an embedded installation: made once, then the same for ever. Edges check them."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeVar
+
+import jwt
+import msgspec
+
+from drover.embedded.errors import DataDirectoryUnusable
+from drover.embedded.private_file import write_private
+
+ISSUER: Final = "drover"
+ALGORITHM: Final = "HS256"
+KEY_LIFETIME: Final = timedelta(days=3653)  # ten years: these keys are built into agents
+ADMIN_EMAIL: Final = "admin@drover.local"
+SECRET_BYTES: Final = 32
+PASSWORD_BYTES: Final = 18
+
+
+class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What only the platform itself needs. Lives in `secrets.json`; nobody copies from there."""
+
+    jwt_secret: str
+    nats_password: str
+    nats_system_password: str
+    postgres_password: str
+
+
+class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person copies into an agent, a dashboard or a shell. Lives in `credentials.json`."""
+
+    url: str
+    anon_key: str
+    service_key: str
+    cron_secret: str
+    admin_email: str
+    admin_password: str
+    nats_url: str
+    postgres_url: str
+
+
+Stored = TypeVar("Stored", Secrets, Credentials)
+
+
+def load_or_create_secrets(data_dir: Path) -> Secrets:
+    path = data_dir / "secrets.json"
+    if (known := _load(path, Secrets)) is not None:
+        return known
+    made = Secrets(
+        jwt_secret=secrets.token_hex(SECRET_BYTES),
+        nats_password=secrets.token_hex(SECRET_BYTES),
+        nats_system_password=secrets.token_hex(SECRET_BYTES),
+        postgres_password=secrets.token_hex(SECRET_BYTES),
+    )
+    _store(path, made)
+    return made
+
+
+def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: str) -> Credentials:
+    """The credentials of this data directory, with the addresses of this start."""
+    path = data_dir / "credentials.json"
+    known = _load(path, Credentials)
+    jwt_secret = load_or_create_secrets(data_dir).jwt_secret
+    current = Credentials(
+        url=http_url,
+        anon_key=_valid_key(known.anon_key if known else None, jwt_secret, "anon"),
+        service_key=_valid_key(known.service_key if known else None, jwt_secret, "service_role"),
+        cron_secret=known.cron_secret if known else secrets.token_hex(SECRET_BYTES),
+        admin_email=known.admin_email if known else ADMIN_EMAIL,
+        admin_password=known.admin_password if known else secrets.token_urlsafe(PASSWORD_BYTES),
+        nats_url=nats_url,
+        postgres_url=postgres_url,
+    )
+    if current != known:
+        _store(path, current)
+    return current
+
+
+def _valid_key(known: str | None, jwt_secret: str, role: str) -> str:
+    if known is not None:
+        try:
+            jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)
+        except jwt.InvalidTokenError:
+            pass  # it ran out, or secrets.json was replaced: a key that opens nothing helps nobody
+        else:
+            return known
+    now = datetime.now(UTC)
+    claims = {"role": role, "iss": ISSUER, "iat": now, "exp": now + KEY_LIFETIME}
+    return jwt.encode(claims, jwt_secret, algorithm=ALGORITHM)
+
+
+def _load(path: Path, kind: type[Stored]) -> Stored | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:  # ValidationError is a DecodeError
+        raise DataDirectoryUnusable(
+            path.parent, f"{path.name} cannot be read ({error})", f"Restore {path.name} from a backup."
+        ) from error
+
+
+def _store(path: Path, content: Secrets | Credentials) -> None:
+    write_private(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")

@@ -1,0 +1,72 @@
+"""The data directory and its lock: one process at a time. Its content belongs to the servers and to `credentials`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable
+
+PID_BYTES_MAX: Final = 32
+
+
+class DataDirectory:
+    """Makes the directory (mode 700) and holds it while the context lasts.
+
+    The lock is an flock, so that the kernel gives it back however its holder ends; the pid in it is only for people.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path: Final = Path(path).absolute()
+        self._lock: int | None = None
+
+    def __enter__(self) -> Self:
+        assert self._lock is None, "a DataDirectory is entered once"
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DataDirectoryUnusable(
+                self.path,
+                error.strerror or str(error),
+                "Give its ownership to the user who runs Drover, or choose another one with --data-dir.",
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _read_pid(lock)
+            os.close(lock)
+            raise DataDirectoryBusy(self.path, holder) from None
+        except OSError as error:
+            os.close(lock)
+            raise DataDirectoryUnusable(
+                self.path, f"it cannot be locked ({error.strerror})", "Choose one on a local disk with --data-dir."
+            ) from error
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        self._lock = lock
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._lock is not None
+        # The file stays: removing it would let two processes hold locks on two files of the same name.
+        os.ftruncate(self._lock, 0)
+        os.close(self._lock)
+        self._lock = None
+
+
+def folder_of(data_dir: Path, server: str) -> Path:
+    """The private folder of one server in the data directory. Without symlinks: processes are known by this path."""
+    folder = data_dir.resolve() / server
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _read_pid(lock: int) -> int | None:
+    text = os.pread(lock, PID_BYTES_MAX, 0).strip()
+    return int(text) if text.isdigit() else None

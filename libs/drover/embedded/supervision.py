@@ -1,0 +1,174 @@
+"""What both embedded servers have in common: start, stop, and being started again after a death, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Final, NoReturn, Self
+
+import structlog
+
+from drover.domain.errors import DroverError
+from drover.embedded.errors import ServerKeepsDying, ServerStartFailed
+from drover.embedded.process import GuardedProcess, Log
+
+DEATHS_MAX: Final = 5  # the next death within the window is the last
+DEATHS_WINDOW_S: Final = 60.0
+RESTART_PAUSE_S: Final = 0.1  # doubled with each death in the window
+READY_POLL_S: Final = 0.02
+
+log = structlog.get_logger(__name__)
+
+
+class SupervisedServer(ABC):
+    """One server that is kept running. Lives on the event loop that started it."""
+
+    def __init__(self, name: str, log_path: Path) -> None:
+        self.name: Final = name
+        self._log: Final = Log(log_path)
+        self._process: GuardedProcess | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._change: Final = asyncio.Lock()  # one start or stop at a time
+        self._up: Final = asyncio.Event()
+        self._deaths: Final[deque[float]] = deque(maxlen=DEATHS_MAX + 1)
+        self._given_up: Final = asyncio.Event()
+        self._failure: DroverError | None = None
+
+    @abstractmethod
+    async def _launch(self) -> GuardedProcess:
+        """Start the server and return when it answers; leave nothing running when that fails."""
+
+    @property
+    def log_path(self) -> Path:
+        return self._log.path
+
+    @property
+    def pid(self) -> int:
+        """Of the server itself, not of its guard. Another one after each start; 0 while it is down."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def guard_pid(self) -> int:
+        return self._process.guard_pid if self._process else 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Self]:
+        await self.start()
+        try:
+            yield self
+        finally:
+            await self.stop()
+
+    async def start(self) -> None:
+        async with self._change:
+            if self._watch is None:
+                await self._bring_up()
+                self._watch = asyncio.create_task(self._supervise(), name=f"supervise {self.name}")
+
+    async def stop(self) -> None:
+        """Stop in good order and stay down, until `start`."""
+        await self._stop(None)
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def kill(self) -> None:
+        """SIGKILL, as the kernel does when memory is short. Returns once it is dead; supervision starts it again."""
+        process = self._process
+        assert process is not None, f"{self.name} is not running"
+        self._up.clear()
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+
+    async def wait_up(self) -> None:
+        """Wait until it answers (again). The bound is supervision's: when that gives up, so does this."""
+        up = asyncio.create_task(self._up.wait())
+        given_up = asyncio.create_task(self._given_up.wait())
+        try:
+            await asyncio.wait((up, given_up), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            up.cancel()
+            given_up.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def wait_failed(self) -> NoReturn:
+        """Wait until supervision gives up, for the platform to end with that error."""
+        await self._given_up.wait()
+        assert self._failure is not None
+        raise self._failure
+
+    async def _stop(self, first: signal.Signals | None) -> None:
+        async with self._change:
+            watch, self._watch = self._watch, None
+            if watch is not None:
+                watch.cancel()
+                await asyncio.wait((watch,))
+            process, self._process = self._process, None
+            self._up.clear()
+            if process is not None:
+                code = await process.stop(first)
+                log.info("embedded_server_stopped", server=self.name, pid=process.pid, exit_code=code)
+
+    async def _bring_up(self) -> None:
+        began = monotonic()
+        self._process = await self._launch()
+        self._up.set()
+        took_s = round(monotonic() - began, 3)
+        log.info("embedded_server_started", server=self.name, pid=self._process.pid, took_s=took_s)
+
+    async def _supervise(self) -> None:
+        try:
+            await self._keep_running()
+        except ServerKeepsDying as error:
+            failure: DroverError = error
+        except Exception as error:  # supervision itself broke: without this line nobody would ever hear of it
+            failure = ServerStartFailed(self.name, repr(error), self.log_path, self._log.tail())
+        self._failure = failure
+        self._given_up.set()
+        log.error("embedded_server_given_up", server=self.name, error=str(failure))
+
+    async def _keep_running(self) -> NoReturn:
+        while True:
+            if self._process is not None:
+                code = await self._process.wait()
+                log.error("embedded_server_died", server=self.name, pid=self._process.pid, exit_code=code)
+            self._process = None
+            self._up.clear()
+            self._deaths.append(monotonic())
+            recent = sum(died > monotonic() - DEATHS_WINDOW_S for died in self._deaths)
+            if recent > DEATHS_MAX:
+                raise ServerKeepsDying(self.name, recent, DEATHS_WINDOW_S, self.log_path, self._log.tail())
+            await asyncio.sleep(RESTART_PAUSE_S * 2 ** (recent - 1))
+            try:
+                await self._bring_up()
+            except DroverError as error:
+                log.error("embedded_server_restart_failed", server=self.name, error=str(error))
+
+
+async def wait_until_ready(
+    process: GuardedProcess, probe: Callable[[], Awaitable[bool]], *, server: str, within_s: float, advice: str = ""
+) -> None:
+    """Ask `probe` until it says yes. One that dies or stays silent is stopped; its last words go into the error."""
+    try:
+        async with asyncio.timeout(within_s):
+            while process.exit_code is None:
+                if await probe():
+                    return
+                await asyncio.sleep(READY_POLL_S)
+        reason = f"it ended at once with exit code {process.exit_code}"
+    except TimeoutError:
+        reason = f"it did not answer within {within_s:g} s"
+        await process.stop()
+    except BaseException:
+        await process.stop()
+        raise
+    raise ServerStartFailed(server, reason, process.log.path, process.log.tail(), advice)

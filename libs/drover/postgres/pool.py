@@ -1,0 +1,63 @@
+"""Connections to Postgres, one or a pool of them, with every wait bounded. No queries live here.
+
+`json` and `jsonb` stay raw text in both directions (asyncpg's default): whoever needs the content decodes it once, with
+msgspec, and whoever only passes it on pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+
+POOL_SIZE_MAX: Final = 10
+CONNECT_TIMEOUT_S: Final = 5.0
+STATEMENT_TIMEOUT_S: Final = 25.0
+COMMAND_TIMEOUT_S: Final = 30.0
+"""Longer than the server's own limit, so that a slow statement ends with an answer and not with a broken connection."""
+LOCK_TIMEOUT_S: Final = 20.0
+IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
+"""A process that stalls inside a transaction must not keep its row locks for ever."""
+CLOSE_TIMEOUT_S: Final = 5.0
+
+Connection: TypeAlias = asyncpg.Connection
+Pool: TypeAlias = asyncpg.Pool
+
+
+def _options(application: str, settings: dict[str, str] | None) -> dict[str, Any]:
+    return {
+        "timeout": CONNECT_TIMEOUT_S,
+        "command_timeout": COMMAND_TIMEOUT_S,
+        "server_settings": {
+            "application_name": application,
+            "timezone": "UTC",
+            "statement_timeout": _milliseconds(STATEMENT_TIMEOUT_S),
+            "lock_timeout": _milliseconds(LOCK_TIMEOUT_S),
+            "idle_in_transaction_session_timeout": _milliseconds(IDLE_IN_TRANSACTION_TIMEOUT_S),
+            **(settings or {}),
+        },
+    }
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(int(seconds * 1000))
+
+
+@asynccontextmanager
+async def connect(dsn: str, application: str, settings: dict[str, str] | None = None) -> AsyncIterator[Connection]:
+    """One connection of one's own. After an error it is cut, not closed politely: the server may be gone."""
+    connection = await asyncpg.connect(dsn, **_options(application, settings))
+    try:
+        yield connection
+        await connection.close(timeout=CLOSE_TIMEOUT_S)
+    finally:
+        connection.terminate()
+
+
+@asynccontextmanager
+async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -> AsyncIterator[Pool]:
+    """A pool that starts without the server and fills as it is used."""
+    async with asyncpg.create_pool(dsn, min_size=0, max_size=size_max, **_options(application, None)) as pool:
+        yield pool

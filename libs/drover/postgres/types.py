@@ -1,0 +1,18 @@
+"""Values as Postgres gives them. Only what the standard library does too slowly lives here."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from asyncpg.pgproto import pgproto
+
+UUIDS_KEPT_MAX: Final = 50_000
+
+
+@lru_cache(UUIDS_KEPT_MAX)
+def uuid_of(text: str) -> UUID:
+    """A `uuid.UUID` (asyncpg's subclass, in C): parsed, hashed and compared ten times faster, which folds feel."""
+    uuid: UUID = pgproto.UUID(text)
+    return uuid

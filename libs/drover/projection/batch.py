@@ -1,0 +1,106 @@
+"""Tables for one batch after another: the rows that events touch, loaded beforehand, and what changed. No SQL."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from drover.projection.errors import UndeclaredRow
+from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R
+
+CACHED_ROWS_MAX: Final = 50_000
+"""Rows of one projection kept between batches, beside those of the last two batches, which are always kept."""
+
+
+class Changes(msgspec.Struct):
+    """What a batch does to the tables, by name of the table: the last state of each row, as Postgres takes it."""
+
+    appends: dict[str, list[tuple[Any, ...]]]
+    upserts: dict[str, list[tuple[Any, ...]]]
+    deletes: dict[str, list[Key]]
+
+
+class BatchTables:
+    """A bounded cache of rows, ahead of the database by the batches that are not written yet.
+
+    After any failure throw it away: it holds rows that may never be.
+    """
+
+    def __init__(self, projection: Projection, cached_rows_max: int = CACHED_ROWS_MAX) -> None:
+        self._projection = projection
+        self._cached_rows_max = cached_rows_max
+        # None: the row is known not to exist. Dicts keep their order, so the first keys are the oldest.
+        self._known: dict[str, dict[Key, Any]] = {t.name: {} for t in projection.keyed}
+        self._in_flight: dict[str, set[Key]] = {t.name: set() for t in projection.keyed}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._changed: dict[str, set[Key]] = {t.name: set() for t in self._projection.keyed}
+        self._appended: dict[str, list[tuple[Any, ...]]] = {t.name: [] for t in self._projection.appended}
+
+    def get(self, table: KeyedTable[R], key: Key) -> R | None:
+        try:
+            row: R | None = self._known[table.name][key]
+        except KeyError:
+            raise UndeclaredRow(table.name, key) from None
+        return row
+
+    def put(self, table: KeyedTable[R], row: R) -> None:
+        key = table.key_of(row)
+        self._known[table.name][key] = row
+        self._changed[table.name].add(key)
+
+    def delete(self, table: KeyedTable[R], key: Key) -> None:
+        self._known[table.name][key] = None
+        self._changed[table.name].add(key)
+
+    def append(self, table: AppendTable, row: tuple[Any, ...]) -> None:
+        self._appended[table.name].append(row)
+
+    def unknown(self, table: KeyedTable[Any], keys: set[Key]) -> list[Key]:
+        """Which of these rows must be loaded. Those that are here become the youngest of the cache."""
+        known = self._known[table.name]
+        missing = []
+        for key in keys:
+            if key in known:
+                known[key] = known.pop(key)
+            else:
+                missing.append(key)
+        return missing
+
+    def loaded(self, table: KeyedTable[R], keys: list[Key], rows: list[R]) -> None:
+        """These rows are all there is of those keys."""
+        known = self._known[table.name]
+        known.update(dict.fromkeys(keys))
+        known.update((table.key_of(row), row) for row in rows)
+
+    def take(self) -> Changes:
+        """End the batch: hand out what it changed and bring the cache back to its bound."""
+        changes = Changes(self._appended, {}, {})
+        for name, changed in self._changed.items():
+            known = self._known[name]
+            rows = [(key, known[key]) for key in changed]
+            changes.upserts[name] = [msgspec.structs.astuple(row) for _, row in rows if row is not None]
+            changes.deletes[name] = [key for key, row in rows if row is None]
+        self._evict()
+        self._in_flight = self._changed
+        self._begin()
+        return changes
+
+    def _evict(self) -> None:
+        """Forget the oldest rows, but never what the database does not have yet: it would be loaded as it was."""
+        excess = self.cached - self._cached_rows_max
+        for name, known in self._known.items():
+            if excess <= 0:
+                return
+            kept = self._changed[name] | self._in_flight[name]
+            old = list(islice((key for key in known if key not in kept), excess))
+            for key in old:
+                del known[key]
+            excess -= len(old)
+
+    @property
+    def cached(self) -> int:
+        return sum(len(known) for known in self._known.values())

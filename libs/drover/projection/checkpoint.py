@@ -1,0 +1,49 @@
+"""Where a read model stands in the log. It moves only with its rows, in one transaction, and only from where it was."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from drover.postgres.pool import Connection
+from drover.projection.errors import CheckpointMoved
+
+_ENSURE: Final = """
+INSERT INTO drover.checkpoints (schema, partition, context) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+"""
+_READ: Final = "SELECT seq, n FROM drover.checkpoints WHERE schema = $1 AND partition = $2"
+_MOVE: Final = """
+UPDATE drover.checkpoints SET seq = $4, n = $5, updated_at = now()
+WHERE schema = $1 AND partition = $2 AND seq = $3
+"""
+_FORGET: Final = "DELETE FROM drover.checkpoints WHERE schema = $1"
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The last commit and the last event whose rows are there."""
+
+    seq: int = 0
+    n: int = 0
+
+
+async def read_checkpoint(connection: Connection, schema: str, partition: str, context: str) -> Checkpoint:
+    """Where to go on from; the beginning, if this read model has none yet."""
+    await connection.execute(_ENSURE, schema, partition, context)
+    row = await connection.fetchrow(_READ, schema, partition)
+    if row is None:  # dropped by somebody between the two statements
+        raise CheckpointMoved(schema, partition, 0)
+    return Checkpoint(row["seq"], row["n"])
+
+
+async def move_checkpoint(
+    connection: Connection, schema: str, partition: str, old: Checkpoint, new: Checkpoint
+) -> None:
+    """The fence: whoever does not find it where they left it is not the owner any more."""
+    if await connection.execute(_MOVE, schema, partition, old.seq, new.seq, new.n) != "UPDATE 1":
+        raise CheckpointMoved(schema, partition, old.seq)
+
+
+async def forget_checkpoints(connection: Connection, schema: str) -> None:
+    """All rows of the schema are gone: its partitions start at the beginning."""
+    await connection.execute(_FORGET, schema)

@@ -1,0 +1,53 @@
+"""How a projection can fail. What is retried (a server that is away) has no class of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drover.domain.errors import DroverError
+
+
+class ProjectionStopped(DroverError):
+    """A projection met something that it must not skip and cannot pass. It stands there until a person acts.
+
+    Reasons: `unreadable` (an unknown event type, a damaged commit), `gap` (ordinals that do not follow), `ahead` (the
+    log ends before the read model does: it is another log, or it lost its end), `fold` (the projection's own code
+    failed), `refused` (Postgres does not take the rows), `internal` (the runtime itself failed).
+    """
+
+    def __init__(self, context: str, partition: str, reason: str, **details: Any) -> None:
+        self.context, self.partition, self.reason, self.details = context, partition, reason, details
+        said = ", ".join(f"{name}={value!r}" for name, value in details.items())
+        super().__init__(f"projection of {context}/{partition} stopped ({reason}): {said}")
+
+
+class CheckpointMoved(DroverError):
+    """Somebody else moved the checkpoint since this projector read it: nothing of this batch was written."""
+
+    def __init__(self, schema: str, partition: str, expected: int) -> None:
+        self.schema, self.partition, self.expected = schema, partition, expected
+        super().__init__(f"checkpoint of {schema}/{partition} is not at {expected} any more")
+
+
+class RowMissing(DroverError):
+    """An event is about a row that no earlier event made."""
+
+    def __init__(self, table: str, key: Any) -> None:
+        self.table, self.key = table, key
+        super().__init__(f"no row {key!r} in {table}")
+
+
+class UndeclaredRow(DroverError):
+    """A fold looks at a row that its `keys` did not name, so that it was not loaded."""
+
+    def __init__(self, table: str, key: Any) -> None:
+        self.table, self.key = table, key
+        super().__init__(f"fold reads {table} {key!r}, which keys() did not name")
+
+
+class BadPosition(DroverError):
+    """A position header that does not read `context=sequence,context=sequence`."""
+
+    def __init__(self, field: str, value: str, reason: str) -> None:
+        self.field, self.value, self.reason = field, value, reason
+        super().__init__(f"{field}: {reason}")

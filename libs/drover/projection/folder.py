@@ -1,0 +1,74 @@
+"""From a decoded batch to its changes: load the rows that it touches, fold its events over them. Writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from drover.eventlog.log import Partition
+from drover.projection.batch import BatchTables, Changes
+from drover.projection.checkpoint import Checkpoint
+from drover.projection.errors import ProjectionStopped
+from drover.projection.feed import Batch, Feed
+from drover.projection.projection import Key, KeyedTable, Projection
+from drover.projection.store import Store
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """What is written in one transaction."""
+
+    old: Checkpoint
+    new: Checkpoint
+    changes: Changes
+    behind: int
+    """Commits that the log had beyond this batch when it was gathered."""
+
+
+class Folder:
+    """Folds batch after batch, each over the rows as the one before it left them, written or not."""
+
+    def __init__(
+        self, projection: Projection, partition: Partition, feed: Feed, store: Store, tables: BatchTables
+    ) -> None:
+        self._projection = projection
+        self._partition = partition
+        self._feed = feed
+        self._store = store
+        self._tables = tables
+
+    async def next(self) -> Folded:
+        batch = await self._feed.batch()
+        await self._store.load(self._tables, self._touched(batch))
+        await self._fold(batch)
+        return Folded(batch.old, batch.new, self._tables.take(), batch.behind)
+
+    def _touched(self, batch: Batch) -> dict[KeyedTable[Any], set[Key]]:
+        reads = self._projection.reads
+        touched: dict[KeyedTable[Any], set[Key]] = defaultdict(set)
+        for commit in batch.commits:
+            line, event = 0, None
+            try:
+                for line, event in enumerate(commit.events):  # noqa: B007 - the error says where
+                    for table, key_of in reads[type(event)]:
+                        touched[table].add(key_of(event))
+            except Exception as error:
+                raise self._stopped(commit.seq, line, event, error) from error
+        return touched
+
+    async def _fold(self, batch: Batch) -> None:
+        fold, tables = self._projection.fold, self._tables
+        for commit in batch.commits:
+            seq, lines, line, event = commit.seq, commit.lines, 0, None
+            try:
+                for line, event in enumerate(commit.events):
+                    fold(tables, event, lines[line], (seq, line))
+            except Exception as error:
+                raise self._stopped(seq, line, event, error) from error
+            await asyncio.sleep(0)  # the loop is shared with edges that must answer
+
+    def _stopped(self, seq: int, line: int, event: Any, error: Exception) -> ProjectionStopped:
+        where = {"seq": seq, "line": line, "type": type(event).__name__}
+        return ProjectionStopped(self._partition.context, self._partition.name, "fold", **where, what=repr(error))

@@ -1,0 +1,36 @@
+"""Every metric of projections and presence: names, help texts, units. The only label is the context, a bounded set."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+POSITION: Final = Gauge(
+    "drover_projection_position", "Sequence of the last commit whose rows are in the read model", ["context"]
+)
+BEHIND: Final = Gauge(
+    "drover_projection_behind_commits", "Commits in the log that the read model does not have yet", ["context"]
+)
+EVENTS: Final = Counter("drover_projection_events", "Events whose rows were written and committed", ["context"])
+BATCH_SECONDS: Final = Histogram(
+    "drover_projection_batch_seconds",
+    "Time in seconds to write and commit one batch",
+    ["context"],
+    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
+)
+FAILURES: Final = Counter(
+    "drover_projection_failures", "Batches or terms that failed: retried, or stopped (see stopped)", ["context"]
+)
+STOPPED: Final = Gauge(
+    "drover_projection_stopped",
+    "1 while the projection stands at something that it must not skip and a person must act",
+    ["context"],
+)
+ACTIVE: Final = Gauge(
+    "drover_projection_active", "1 while this process is the one that projects, 0 while it stands by", ["context"]
+)
+PRESENCE_ROWS: Final = Counter("drover_presence_rows", "Presence rows written", ["context"])
+PRESENCE_DROPPED: Final = Counter(
+    "drover_presence_dropped", "Signs of life not written: malformed, or too many devices waiting", ["context"]
+)

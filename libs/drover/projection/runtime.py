@@ -1,0 +1,265 @@
+"""Runs one projection over one partition: competes for it, follows the log, writes batches, survives what goes away.
+
+A *term* is the life of one connection: it holds the advisory lock, the staging tables and every write, so that all of
+them end together. Whatever fails ends the term; the next one starts from what the checkpoint in the database says,
+which also settles a COMMIT whose answer was lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+import structlog
+
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import EventLog, LogUnreachable
+from drover.postgres.pool import Connection, connect
+from drover.projection import metrics
+from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
+from drover.projection.checkpoint import Checkpoint, read_checkpoint
+from drover.projection.errors import CheckpointMoved, ProjectionStopped
+from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
+from drover.projection.folder import Folded, Folder
+from drover.projection.projection import Projection
+from drover.projection.read_model import ensure_read_model
+from drover.projection.store import Store
+
+STANDBY_POLL_S: Final = 1.0
+IDLE_S: Final = 1.0
+"""While nothing happens: how often the connection is tried and the position announced again."""
+SILENT_TERM_S: Final = 20.0
+"""The server ends the session of a projector unheard for so long (a paused process), and its lock with it."""
+RETRY_FIRST_S: Final = 0.1
+RETRY_MAX_S: Final = 5.0
+ANNOUNCE_TIMEOUT_S: Final = 1.0
+STOP_TIMEOUT_S: Final = 10.0
+"""How long a stop waits for the batch that is being written. Cut short, it is simply written again later."""
+
+Announce = Callable[[str, str, int], Awaitable[None]]
+"""(context, partition, seq): this much is readable now."""
+
+_TRY_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.projection:' || $1 || '/' || $2, 0))"
+_REFUSED: Final = (
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+    ValueError,  # asyncpg could not encode a value, so it never came to the server
+    TypeError,
+    OverflowError,
+)
+"""What Postgres would say again to the same rows: trying again does not help."""
+_PASSING: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+    LogUnreachable,
+    CheckpointMoved,
+)
+"""What may be over at the next try."""
+
+log = structlog.get_logger("drover.projection")
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one projection holds at once."""
+
+    batch_events_max: int = BATCH_EVENTS_MAX
+    batch_bytes_max: int = BATCH_BYTES_MAX
+    cached_rows_max: int = CACHED_ROWS_MAX
+
+
+async def announce_nothing(context: str, partition: str, seq: int) -> None:
+    """For those whom nobody listens to."""
+
+
+class Runner:
+    """An async context manager. Stop finishes the batch in hand and gives the lock back."""
+
+    def __init__(
+        self,
+        projection: Projection,
+        log: EventLog,
+        dsn: str,
+        announce: Announce = announce_nothing,
+        limits: Limits | None = None,
+    ) -> None:
+        self.projection = projection
+        self.partition = log.partition
+        self.checkpoint = Checkpoint()
+        """The last that this process wrote or read."""
+        self.active = False
+        """Whether this process is the one that projects."""
+        self.stopped: ProjectionStopped | None = None
+        """Why it stands still for good, if it does."""
+        self._log = log
+        self._dsn = dsn
+        self._announce = announce
+        self._limits = limits or Limits()
+        self._codec = Codec(projection.events, projection.upcasters)
+        self._stop = asyncio.Event()
+        self._retry_s = RETRY_FIRST_S
+        self._behind = metrics.BEHIND.labels(projection.context)
+        self._position = metrics.POSITION.labels(projection.context)
+        self._events = metrics.EVENTS.labels(projection.context)
+        self._seconds = metrics.BATCH_SECONDS.labels(projection.context)
+        self._failures = metrics.FAILURES.labels(projection.context)
+
+    async def __aenter__(self) -> Runner:
+        metrics.STOPPED.labels(self.projection.context).set(0)
+        self._task = asyncio.create_task(self._run(), name=f"projection {self.projection.name}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._stop.set()
+        try:
+            await asyncio.wait({self._task}, timeout=STOP_TIMEOUT_S)
+        finally:
+            await _cancel(self._task)
+
+    async def _run(self) -> None:
+        """Term after term, until it is told to stop or must not go on."""
+        while not self._stop.is_set():
+            try:
+                await self._term()
+            except ProjectionStopped as stopped:
+                self._stand_still(stopped)
+                return
+            except _PASSING as error:
+                self._failures.inc()
+                log.warning("projection_retries", **self._name, in_s=self._retry_s, why=repr(error))
+                await self._pause(self._retry_s)
+                self._retry_s = min(self._retry_s * 2, RETRY_MAX_S)
+            except Exception as error:
+                self._stand_still(self._error("internal", what=repr(error)), error)
+                return
+            finally:
+                self._set_active(False)
+
+    async def _term(self) -> None:
+        async with connect(
+            self._dsn,
+            f"drover-projector {self.projection.name}",
+            {
+                "idle_session_timeout": str(int(SILENT_TERM_S * 1000)),
+                "idle_in_transaction_session_timeout": str(int(SILENT_TERM_S * 1000)),
+            },
+        ) as connection:
+            if not await self._compete(connection):
+                return
+            await ensure_read_model(connection, self.projection)
+            store = Store(connection, self.projection, self.partition.name)
+            await store.open()
+            self.checkpoint = await read_checkpoint(
+                connection, self.projection.schema, self.partition.name, self.projection.context
+            )
+            await self._check_log()
+            self._set_active(True)
+            log.info("projection_active", **self._name, seq=self.checkpoint.seq)
+            await self._say_position()
+            async with self._log.read(after=self.checkpoint.seq) as reader:
+                limits = self._limits
+                feed = Feed(
+                    reader,
+                    self._codec,
+                    self.partition,
+                    self.checkpoint,
+                    limits.batch_events_max,
+                    limits.batch_bytes_max,
+                )
+                tables = BatchTables(self.projection, limits.cached_rows_max)
+                await self._follow(Folder(self.projection, self.partition, feed, store, tables), store)
+
+    async def _check_log(self) -> None:
+        """A log that is shorter than what was read from it would be followed in silence, its first events missed."""
+        last = await self._log.last()
+        end = last.seq if last is not None else 0
+        if end < self.checkpoint.seq:
+            hint = f"restore the log, or drop schema {self.projection.schema} to fold this one"
+            raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
+
+    async def _compete(self, connection: Connection) -> bool:
+        """Wait for the lock. False: told to stop first. The lock only saves work; the checkpoint is the fence."""
+        while not await connection.fetchval(_TRY_LOCK, self.projection.schema, self.partition.name):
+            if await self._pause(STANDBY_POLL_S):
+                return False
+        return True
+
+    async def _follow(self, folder: Folder, store: Store) -> None:
+        """Write one batch while the next (and no more than that) is read, decoded and folded."""
+        stop = asyncio.create_task(self._stop.wait())
+        ahead = asyncio.create_task(folder.next())
+        try:
+            while True:
+                await asyncio.wait({ahead, stop}, timeout=IDLE_S, return_when=asyncio.FIRST_COMPLETED)
+                if stop.done():
+                    return
+                if ahead.done():
+                    folded = ahead.result()
+                    ahead = asyncio.create_task(folder.next())
+                    await self._write(folded, store)
+                else:
+                    await store.ping()
+                await self._say_position()
+        finally:
+            await _cancel(ahead, stop)
+
+    async def _write(self, folded: Folded, store: Store) -> None:
+        with self._seconds.time():
+            try:
+                await store.write(folded.changes, folded.old, folded.new)
+            except _REFUSED as error:
+                where = {"after_seq": folded.old.seq, "to_seq": folded.new.seq}
+                raise self._error("refused", **where, what=repr(error)) from error
+        self.checkpoint = folded.new
+        self._retry_s = RETRY_FIRST_S
+        self._events.inc(folded.new.n - folded.old.n)
+        self._behind.set(folded.behind)
+
+    async def _say_position(self) -> None:
+        """Readers can do without (they hear the next one), so nothing here may hold the projection up."""
+        self._position.set(self.checkpoint.seq)
+        try:
+            async with asyncio.timeout(ANNOUNCE_TIMEOUT_S):
+                await self._announce(self.projection.context, self.partition.name, self.checkpoint.seq)
+        except Exception as error:
+            log.warning("announcement_failed", **self._name, why=repr(error))
+
+    async def _pause(self, seconds: float) -> bool:
+        """True: told to stop meanwhile."""
+        try:
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _set_active(self, active: bool) -> None:
+        self.active = active
+        metrics.ACTIVE.labels(self.projection.context).set(active)
+
+    def _stand_still(self, stopped: ProjectionStopped, cause: BaseException | None = None) -> None:
+        """The alert: an error in the log, a metric that stays at 1, a process that is not ready."""
+        self.stopped = stopped
+        self._failures.inc()
+        metrics.STOPPED.labels(self.projection.context).set(1)
+        log.error(
+            "projection_stopped", **self._name, reason=stopped.reason, **stopped.details, exc_info=cause or stopped
+        )
+
+    def _error(self, reason: str, **details: Any) -> ProjectionStopped:
+        return ProjectionStopped(self.projection.context, self.partition.name, reason, **details)
+
+    @property
+    def _name(self) -> dict[str, str]:
+        return {"projection": self.projection.name, "partition": self.partition.name}
+
+
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

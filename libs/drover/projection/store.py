@@ -1,0 +1,97 @@
+"""The rows of a projection in Postgres: loading those that a batch touches, writing what it changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from drover.postgres.pool import Connection
+from drover.projection.batch import BatchTables, Changes
+from drover.projection.checkpoint import Checkpoint, move_checkpoint
+from drover.projection.projection import Key, KeyedTable, Projection
+from drover.projection.read_model import quoted
+
+_STAGING: Final = "staging_"
+
+
+class KeyedSql:
+    """The statements of one keyed table, built once from its description (from names of ours, never from input)."""
+
+    def __init__(self, schema: str, table: KeyedTable[Any]) -> None:
+        name = f"{quoted(schema)}.{quoted(table.name)}"
+        self.staging = _STAGING + table.name
+        columns = ", ".join(quoted(c) for c in table.columns)
+        key = ", ".join(quoted(c) for c in table.key)
+        rest = [quoted(c) for c in table.columns if c not in table.key]
+        change = "UPDATE SET " + ", ".join(f"{c} = excluded.{c}" for c in rest) if rest else "NOTHING"
+        wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
+        among = f"WHERE ({key}) IN (SELECT * FROM unnest({wanted}))"  # noqa: S608
+        if len(table.key) == 1:
+            among = f"WHERE {key} = ANY ({wanted})"
+        self.stage = f"CREATE TEMP TABLE IF NOT EXISTS {quoted(self.staging)} (LIKE {name}) ON COMMIT DELETE ROWS"
+        self.load = f"SELECT {columns} FROM {name} {among}"  # noqa: S608
+        self.delete = f"DELETE FROM {name} {among}"  # noqa: S608
+        self.upsert = (
+            f"INSERT INTO {name} ({columns}) SELECT {columns} FROM pg_temp.{quoted(self.staging)} "  # noqa: S608
+            f"ON CONFLICT ({key}) DO {change}"
+        )
+
+
+def _key_columns(table: KeyedTable[Any], keys: list[Key]) -> list[list[Any]]:
+    if len(table.key) == 1:
+        return [keys]
+    return [list(column) for column in zip(*keys, strict=True)]
+
+
+class Store:
+    """One partition's share of a read model, over one connection of its own."""
+
+    def __init__(self, connection: Connection, projection: Projection, partition: str) -> None:
+        self._connection = connection
+        self._projection = projection
+        self._partition = partition
+        self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
+        self._busy = asyncio.Lock()
+        """Rows for the next batch are loaded while this one is written: one statement at a time."""
+
+    async def open(self) -> None:
+        """Make the staging tables; they go with the connection."""
+        for sql in self._sql.values():
+            await self._connection.execute(sql.stage)
+
+    async def load(self, tables: BatchTables, touched: dict[KeyedTable[Any], set[Key]]) -> None:
+        """Bring in the rows that a batch touches and the cache does not have: one SELECT for each table.
+
+        No transaction is needed: whoever moved a row since the checkpoint was read has moved the checkpoint too.
+        """
+        for table, keys in touched.items():
+            if missing := tables.unknown(table, keys):
+                async with self._busy:
+                    records = await self._connection.fetch(self._sql[table.name].load, *_key_columns(table, missing))
+                tables.loaded(table, missing, [table.row(*record) for record in records])
+
+    async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
+        """Rows and checkpoint, or neither. The checkpoint first: a competitor waits there and then finds it moved."""
+        async with self._busy, self._connection.transaction():
+            await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
+            await self.write_rows(changes)
+
+    async def write_rows(self, changes: Changes) -> None:
+        schema = self._projection.schema
+        for appended in self._projection.appended:
+            if rows := changes.appends[appended.name]:
+                await self._connection.copy_records_to_table(
+                    appended.name, schema_name=schema, columns=appended.columns, records=rows
+                )
+        for table in self._projection.keyed:
+            sql = self._sql[table.name]
+            if deletes := changes.deletes[table.name]:  # first, so that what is unique may pass on to another row
+                await self._connection.execute(sql.delete, *_key_columns(table, deletes))
+            if upserts := changes.upserts[table.name]:
+                await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=upserts)
+                await self._connection.execute(sql.upsert)
+
+    async def ping(self) -> None:
+        """Keeps the session, and finds out whether there still is one."""
+        async with self._busy:
+            await self._connection.execute("SELECT")

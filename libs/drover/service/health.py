@@ -1,0 +1,54 @@
+"""Is this process alive, is it ready: named checks that answer in words. How the answer is served is not here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Check = Callable[[], str | None]
+"""None when all is well, else the reason in words. Must be cheap and must not wait: it is asked every few seconds."""
+
+
+class Health:
+    """The checks of one process. Live: restarting would not help. Ready: requests may be sent here."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, Check] = {}
+        self._ready: dict[str, Check] = {}
+        self._phase: str | None = "starting"
+
+    def add_live(self, name: str, check: Check) -> None:
+        assert name not in self._live, name
+        self._live[name] = check
+
+    def add_ready(self, name: str, check: Check) -> None:
+        assert name not in self._ready, name
+        self._ready[name] = check
+
+    def started(self) -> None:
+        self._phase = None
+
+    def draining(self) -> None:
+        self._phase = "draining"
+
+    def not_live(self) -> dict[str, str]:
+        """Why it is not alive, by check. Empty: it is."""
+        return _failing(self._live)
+
+    def not_ready(self) -> dict[str, str]:
+        """Why it is not ready, by check. Empty: it is."""
+        reasons = _failing(self._ready)
+        if self._phase is not None:
+            reasons["process"] = f"The process is {self._phase}."
+        return reasons
+
+
+def _failing(checks: dict[str, Check]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for name, check in checks.items():
+        try:
+            reason = check()
+        except Exception as fault:  # a broken check is a reason too, and must not break the others
+            reason = f"The check itself failed: {fault!r}"
+        if reason is not None:
+            reasons[name] = reason
+    return reasons

@@ -1,0 +1,103 @@
+"""The application factory, the edge that every handler stands behind, and the three paths every process answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Final
+
+import structlog
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from drover.domain.errors import Code
+from drover.service.health import Health
+from drover.service.metrics import route_meter
+from drover.service.tracing import begin, current_id
+from drover.web.errors import ApiError, encode_json, from_http, internal, too_large
+
+log = structlog.stdlib.get_logger(__name__)
+
+ANY: Final = "*"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def create_application(health: Health, *, body_bytes_max: int) -> web.Application:
+    app = web.Application(client_max_size=body_bytes_max)
+
+    async def livez(request: web.Request) -> web.Response:
+        return _health(health.not_live())
+
+    async def readyz(request: web.Request) -> web.Response:
+        return _health(health.not_ready())
+
+    add_route(app, "GET", "/livez", livez)
+    add_route(app, "GET", "/readyz", readyz)
+    add_route(app, "GET", "/metrics", _metrics)
+    # The router goes from the longest path to the shortest, so this one is asked last, whatever is added later.
+    # It leaves "/" itself to whichever service has a page for it.
+    add_route(app, ANY, "/{path:.+}", nothing_here)
+    return app
+
+
+def add_route(app: web.Application, method: str, path: str, handler: Handler) -> None:
+    """Put a handler behind the edge. The only way: aiohttp's middlewares would cost a heartbeat a fifth of its rate."""
+    app.router.add_route(method, path, _edge(method, path, handler))
+    if method == "GET":
+        app.router.add_route("HEAD", path, _edge("HEAD", path, handler))
+
+
+def _edge(method: str, path: str, handler: Handler) -> Handler:
+    """Trace, errors as JSON, metrics. Logs only what went wrong."""
+    meter = route_meter(path, method)
+
+    async def edge(request: web.Request) -> web.StreamResponse:
+        started = perf_counter()
+        begin(request.headers.get("traceparent"))
+        try:
+            response = await handler(request)
+        except ConnectionError:  # the client is gone: nobody is left to be answered
+            raise
+        except Exception as error:
+            response = _answer(request, error)
+        meter.observe(response.status, perf_counter() - started)
+        return response
+
+    return edge
+
+
+def _answer(request: web.Request, error: Exception) -> web.StreamResponse:
+    if isinstance(error, ApiError):
+        return error.response()
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return too_large(request.client_max_size).response()
+    if isinstance(error, web.HTTPException):
+        return error if error.status < 400 else from_http(error).response()
+    log.error("request_failed", method=request.method, path=request.path, exc_info=error)
+    return internal(current_id()).response()
+
+
+async def nothing_here(request: web.Request) -> web.StreamResponse:
+    """404, or 405 where the path is known with another method."""
+    allowed: set[str] = set()
+    for resource in request.app.router.resources():
+        allowed |= (await resource.resolve(request))[1]
+    allowed.discard(ANY)
+    if not allowed:
+        raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
+    raise ApiError(
+        405,
+        "METHOD_NOT_ALLOWED",
+        "This path does not take this method",
+        headers={"Allow": ", ".join(sorted(allowed))},
+    )
+
+
+def _health(reasons: dict[str, str]) -> web.Response:
+    body = {"status": "not ok" if reasons else "ok", "reasons": reasons}
+    return web.Response(body=encode_json(body), status=503 if reasons else 200, content_type="application/json")
+
+
+async def _metrics(request: web.Request) -> web.Response:
+    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

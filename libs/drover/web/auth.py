@@ -1,0 +1,135 @@
+"""Who is calling: API keys are JWTs with a role, as Supabase's are. What a role may do is in `permissions`."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import jwt
+import msgspec
+
+from drover.web.errors import ApiError
+
+ALGORITHM: Final = "HS256"
+"""Fixed: a token never chooses how it is verified."""
+TOKEN_CHARS_MAX: Final = 4096
+VERIFIED_MAX: Final = 10_000
+API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
+ISSUER: Final = "drover"
+
+_BEARER: Final = "bearer "
+# The end is checked on every use, not only here; `iat` says when, not from when, and clocks differ.
+_OPTIONS: Final[jwt.types.Options] = {"verify_exp": False, "verify_aud": False, "verify_iat": False}
+
+
+class Role(StrEnum):
+    __hash__ = str.__hash__  # an enum's own is Python code, and roles are looked up on every heartbeat
+
+    ANON = "anon"
+    """The key that is in every phone."""
+    SERVICE_ROLE = "service_role"
+    """The back office."""
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Somebody whose token was verified."""
+
+    role: Role
+    name: str
+    """The actor in events: `by`."""
+    expires_at: float
+    """Unix time; infinity for a token without an end."""
+
+
+class _Claims(msgspec.Struct):
+    role: Role
+    exp: float | None = None
+
+
+def issue_api_key(secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S) -> str:
+    claims = {"iss": ISSUER, "role": role.value, "iat": int(now_s), "exp": int(now_s + lifetime_s)}
+    return jwt.encode(claims, secret, algorithm=ALGORITHM)
+
+
+class Authenticator:
+    """Verifies tokens against the live secrets, each once: a heartbeat must not pay for an HMAC."""
+
+    def __init__(self, secrets: Sequence[str], *, clock: Callable[[], float] = time.time) -> None:
+        assert secrets
+        self._secrets = tuple(secrets)
+        self._clock = clock
+        # By both headers as they came, least recently used first.
+        self._verified: OrderedDict[tuple[str | None, str | None], Principal] = OrderedDict()
+
+    def authenticate(self, headers: Mapping[str, str]) -> Principal:
+        """The caller, or 401. With both headers both must be good, and `Authorization` says who it is."""
+        sent = (headers.get("apikey"), headers.get("Authorization"))
+        principal = self._verified.get(sent)
+        if principal is None:
+            principal = self._identify(*sent)
+            self._verified[sent] = principal
+            if len(self._verified) > VERIFIED_MAX:
+                self._verified.popitem(last=False)
+        else:
+            self._verified.move_to_end(sent)
+        if principal.expires_at <= self._clock():
+            del self._verified[sent]
+            raise expired()
+        return principal
+
+    def _identify(self, key: str | None, authorization: str | None) -> Principal:
+        if authorization is None:
+            if key is None:
+                raise unauthorized("No API key in the request", hint="Send it in the header apikey.")
+            return self._verify(key)
+        if authorization[: len(_BEARER)].lower() != _BEARER:
+            raise unauthorized("Authorization is not a bearer token")
+        token = authorization[len(_BEARER) :].strip()
+        principal = self._verify(token)
+        if key is None or key == token:
+            return principal
+        ends = min(principal.expires_at, self._verify(key).expires_at)
+        return msgspec.structs.replace(principal, expires_at=ends)
+
+    def _verify(self, token: str) -> Principal:
+        if len(token) > TOKEN_CHARS_MAX:
+            raise unauthorized("The token is too long")
+        claims = self._claims(token)
+        try:
+            known = msgspec.convert(claims, _Claims)
+        except msgspec.ValidationError as error:
+            raise unauthorized("The token has no role that is known here") from error
+        return Principal(known.role, known.role.value, float("inf") if known.exp is None else known.exp)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        for secret in self._secrets:
+            try:
+                return jwt.decode(token, secret, algorithms=[ALGORITHM], options=_OPTIONS)
+            except jwt.InvalidSignatureError:
+                continue
+            except (jwt.InvalidTokenError, ValueError, TypeError) as error:
+                raise unauthorized("The token cannot be read") from error
+        raise unauthorized("The token is not signed by a key of this server")
+
+
+def unauthorized(details: str, *, hint: str | None = None) -> ApiError:
+    return ApiError(
+        401,
+        "UNAUTHORIZED",
+        "Invalid API key",
+        details=details,
+        hint=hint,
+        headers={"WWW-Authenticate": 'Bearer realm="drover"'},
+    )
+
+
+def expired() -> ApiError:
+    return ApiError(
+        401,
+        "TOKEN_EXPIRED",
+        "JWT expired",
+        headers={"WWW-Authenticate": 'Bearer realm="drover", error="invalid_token", error_description="JWT expired"'},
+    )

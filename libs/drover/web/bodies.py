@@ -1,0 +1,137 @@
+"""Reading request bodies strictly: JSON of a known shape, or a refusal that names the field. Never a 500."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from drover.web.errors import ApiError, invalid, too_large
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+JSON_TYPES: Final = frozenset(
+    {"application/json", "application/vnd.pgrst.object+json", "application/vnd.pgrst.array+json"}
+)
+_SHOWN_CHARS_MAX: Final = 200
+
+
+async def read_body(request: web.Request) -> bytes:
+    """The bytes of a body that claims to be JSON, or claims nothing; 413 beyond the application's limit."""
+    headers = request.headers
+    declared = headers.get("Content-Type")
+    if declared is not None and declared != "application/json" and request.content_type not in JSON_TYPES:
+        raise ApiError(
+            415,
+            "UNSUPPORTED_MEDIA_TYPE",
+            f"Content-Type {request.content_type} is not understood",
+            hint="Send JSON, with the header Content-Type: application/json.",
+        )
+    length = headers.get("Content-Length")
+    if length is not None and int(length) > request.client_max_size:
+        raise too_large(request.client_max_size)
+    try:
+        content = request.content
+        if not content.is_eof():
+            return await request.read()
+        # All of it is here, as is usual with small ones: no need for the loops of `read`.
+        raw = content.read_nowait()
+    except (HttpProcessingError, web.RequestPayloadError) as error:  # a broken chunk, a broken gzip
+        raise invalid("The body cannot be read") from error
+    if len(raw) > request.client_max_size:  # unpacked it may be more than was declared
+        raise too_large(request.client_max_size)
+    return raw
+
+
+class Body(Generic[T]):
+    """A decoder for one shape. The fast way has no checks beyond the decoder's own; reasons are found on failure."""
+
+    def __init__(self, shape: type[T]) -> None:
+        self._shape = shape
+        self._decoder = msgspec.json.Decoder(shape)
+
+    def decode(self, raw: bytes) -> T:
+        """One object."""
+        try:
+            decoded = self._decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            raise self._reason(_parse(raw), error) from error
+        if b"\\u0000" in raw:
+            _refuse_nul(_parse(raw))
+        return decoded
+
+    def decode_many(self, raw: bytes, *, count_max: int) -> tuple[list[T], bool]:
+        """One object, or an array of them; the second value says whether it was an array."""
+        if raw.lstrip()[:1] != b"[":
+            return [self.decode(raw)], False
+        parsed = _parse(raw)
+        _refuse_nul(parsed)
+        if len(parsed) > count_max:
+            raise ApiError(
+                413, "TOO_LARGE", f"At most {count_max} objects in one request", details={"count_max": count_max}
+            )
+        items: list[T] = []
+        for index, item in enumerate(parsed):
+            try:
+                items.append(msgspec.convert(item, self._shape))
+            except (msgspec.ValidationError, ValueError) as error:
+                raise self._reason(item, error, prefix=f"[{index}].") from error
+        return items, True
+
+    def _reason(self, parsed: Any, error: Exception, prefix: str = "") -> ApiError:
+        """Which field it was. Found by trying each one, since the decoder tells it in prose only."""
+        if not isinstance(parsed, dict):
+            return invalid("The body must be a JSON object", field=prefix.rstrip(".") or None, value=_shown(parsed))
+        fields = {field.encode_name: field for field in msgspec.structs.fields(self._shape)}
+        for name, value in parsed.items():
+            if name not in fields:
+                return invalid(f"{name[:64]} is not a known field", field=prefix + name[:64], value=_shown(value))
+        for name, field in fields.items():
+            if name not in parsed:
+                if field.required:
+                    return invalid(f"{name} is required", field=prefix + name)
+                continue
+            try:
+                msgspec.convert(parsed[name], field.type)
+            except (msgspec.ValidationError, ValueError) as fault:
+                expected = str(fault).split(" - at ")[0]
+                return invalid(f"{name}: {expected}", field=prefix + name, value=_shown(parsed[name]))
+        return invalid(str(error))
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except UnicodeDecodeError as error:
+        raise invalid("The body is not valid UTF-8") from error
+    except RecursionError as error:
+        raise invalid("The body is nested too deeply") from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise invalid(f"The body is not valid JSON: {error}") from error
+
+
+def _refuse_nul(parsed: Any) -> None:
+    """PostgreSQL cannot keep the character NUL, so it is refused before it becomes an event."""
+    waiting: list[tuple[str, Any]] = [("", parsed)]  # a list, not recursion: the client chooses the depth
+    while waiting:
+        field, value = waiting.pop()
+        if isinstance(value, str):
+            if "\0" in value:
+                raise invalid("Text must not contain the character NUL", field=field or None, value=_shown(value))
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                name = f"{field}.{key}" if field else key
+                waiting += ((name.replace("\0", "\\u0000"), key), (name, item))
+        elif isinstance(value, list):
+            waiting += ((f"{field}[{index}]", item) for index, item in enumerate(value))
+
+
+def _shown(value: Any) -> Any:
+    """A value as it may be repeated to the client: scalars, and no long ones."""
+    if isinstance(value, str):
+        return value[:_SHOWN_CHARS_MAX].replace("\0", "\\u0000")
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    return f"({'an object' if isinstance(value, dict) else 'an array'} of {len(value)})"

@@ -1,0 +1,106 @@
+"""Errors as clients see them under `/rest`: four keys, always. One table says which code has which status."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Rejected
+from drover.domain.errors import Code, DroverError
+
+RETRY_AFTER_S: Final = 2
+"""What clients are told where waiting helps: an election takes seconds, a full intake empties within one."""
+
+STATUS: Final[dict[str, int]] = {
+    Code.VALIDATION_ERROR: 400,
+    Code.NOT_FOUND: 404,
+    Code.CONFLICT: 409,
+    Code.UNIQUE_VIOLATION: 409,
+    Code.IDEMPOTENCY_MISMATCH: 422,
+    Code.TOO_LARGE: 413,
+    Code.OVERLOADED: 503,
+    Code.UNAVAILABLE: 503,
+    Code.NOT_LEADER: 503,
+    Code.INTERNAL: 500,
+}
+
+_encoder: Final = msgspec.json.Encoder()
+
+
+class ApiError(DroverError):
+    """A request is refused; this is what the client is told."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        details: Any = None,
+        hint: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{status} {code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+        self.hint = hint
+        self.headers = headers or {}
+        if status == 503:
+            self.headers.setdefault("Retry-After", str(RETRY_AFTER_S))
+
+    def response(self) -> web.Response:
+        body = {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint}
+        return web.Response(
+            body=encode_json(body), status=self.status, content_type="application/json", headers=self.headers
+        )
+
+
+def encode_json(value: Any) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except (OverflowError, UnicodeEncodeError):  # a number or a text that a client sent and JSON of ours cannot hold
+        return _encoder.encode(_encodable(value))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, int) and value.bit_length() > 63:
+        return f"{'-' if value < 0 else ''}a number of {value.bit_length()} bits"
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def invalid(message: str, *, field: str | None = None, value: Any = None) -> ApiError:
+    """400, with the field and its value where they can be told."""
+    details = None if field is None else {"field": field, "value": value}
+    return ApiError(400, Code.VALIDATION_ERROR, message, details=details)
+
+
+def too_large(bytes_max: int) -> ApiError:
+    return ApiError(413, Code.TOO_LARGE, f"The body is larger than {bytes_max} bytes", details={"bytes_max": bytes_max})
+
+
+def unavailable(message: str, code: str = Code.UNAVAILABLE) -> ApiError:
+    return ApiError(503, code, message, hint="Try again; nothing is wrong with the request.")
+
+
+def internal(trace_id: str | None) -> ApiError:
+    """What went wrong is in the log under the trace id, and nowhere else."""
+    return ApiError(500, Code.INTERNAL, "Internal error", details={"trace_id": trace_id})
+
+
+def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
+    """The refusal of a command, as HTTP."""
+    status = STATUS.get(rejected.code, 500)
+    if status == 500:
+        return internal(trace_id)
+    return ApiError(status, rejected.code, rejected.message, details=rejected.details)
+
+
+def from_http(error: web.HTTPException) -> ApiError:
+    """aiohttp's own refusals in our words."""
+    return ApiError(error.status, error.reason.upper().replace(" ", "_"), error.reason)

@@ -1,0 +1,54 @@
+"""Read your writes over HTTP: the position headers, a short memory of who wrote last. Waiting itself is elsewhere."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from drover.projection.errors import BadPosition
+from drover.projection.positions import MIN_POSITION_HEADER, parse_position
+from drover.web.errors import invalid, unavailable
+
+HARD_WAIT_S: Final = 2.0
+"""How long a read waits that names a position; then it is 503."""
+SOFT_WAIT_S: Final = 0.25
+"""How long a read waits for its caller's own last write; then it is answered as it is."""
+WRITERS_REMEMBERED_MAX: Final = 10_000
+
+
+class Waiter(Protocol):
+    """What is needed of `drover.projection.positions.Positions`."""
+
+    async def wait(self, context: str, seq: int, timeout_s: float) -> bool: ...
+
+
+class Freshness:
+    """Holds reads back until the read model has what their caller knows of."""
+
+    def __init__(self, positions: Waiter) -> None:
+        self._positions = positions
+        self._written: OrderedDict[tuple[str, str], int] = OrderedDict()  # (principal, context), least recent first
+
+    def wrote(self, principal: str, context: str, seq: int) -> None:
+        key = (principal, context)
+        self._written[key] = max(seq, self._written.get(key, 0))
+        self._written.move_to_end(key)
+        if len(self._written) > WRITERS_REMEMBERED_MAX:
+            self._written.popitem(last=False)
+
+    async def wait(self, headers: Mapping[str, str], principal: str, context: str) -> None:
+        """Before a read of this context. 503 READ_MODEL_BEHIND when a position that was asked for does not come."""
+        header = headers.get(MIN_POSITION_HEADER)
+        if header is not None:
+            await self._wait_hard(header, context)
+        elif own := self._written.get((principal, context)):
+            await self._positions.wait(context, own, SOFT_WAIT_S)
+
+    async def _wait_hard(self, header: str, context: str) -> None:
+        try:
+            wanted = parse_position(header).get(context, 0)
+        except BadPosition as error:
+            raise invalid(str(error), field=error.field, value=error.value[:200]) from error
+        if not await self._positions.wait(context, wanted, HARD_WAIT_S):
+            raise unavailable(f"The read model has not reached {context}={wanted} yet", "READ_MODEL_BEHIND")

@@ -1,0 +1,28 @@
+"""From the header `Idempotency-Key` to the id of a command. Remembering ids is the writer's business."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from uuid_utils import uuid7
+
+from drover.web.errors import invalid
+
+HEADER: Final = "Idempotency-Key"
+KEY_CHARS_MAX: Final = 255
+_DIGEST_BYTES: Final = 16
+
+
+def command_id(key: str | None, *, principal: str, route: str, body: bytes) -> str:
+    """`<key, scoped by principal and route>~<digest of the body>`, by which the writer tells a repeat from a misuse."""
+    if key is None:
+        return str(uuid7())
+    if not 1 <= len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
+        raise invalid(f"{HEADER} must have 1 to {KEY_CHARS_MAX} printable ASCII characters", field=HEADER, value=key)
+    scope = "\0".join((principal, route, key)).encode()
+    return f"{_digest(scope)}~{_digest(body)}"
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

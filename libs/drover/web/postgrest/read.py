@@ -1,0 +1,55 @@
+"""A read from request to answer: parse, compile, ask PostgreSQL once, respond. Who may read is decided before."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import asyncpg
+from aiohttp import web
+
+from drover.web.errors import ApiError, unavailable
+from drover.web.postgrest.compile import compile_query
+from drover.web.postgrest.grammar import parse_query, split_parameters
+from drover.web.postgrest.prefer import parse_prefer
+from drover.web.postgrest.relation import Relation
+from drover.web.postgrest.respond import Page, apply_range, check_profile, choose_media, respond
+
+READ_TIMEOUT_S: Final = 5.0
+
+# The read model is being made or swapped, or the server is: waiting helps.
+_NOT_NOW: Final = (
+    asyncpg.UndefinedTableError,
+    asyncpg.InvalidSchemaNameError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
+)
+
+
+class Pool(Protocol):
+    """What is needed of an asyncpg pool."""
+
+    async def fetchrow(self, query: str, *args: Any, timeout: float | None = None) -> Any: ...  # noqa: ASYNC109
+
+
+async def read(request: web.Request, relation: Relation, pool: Pool) -> web.Response:
+    headers = request.headers
+    check_profile(headers, "Accept-Profile")
+    media = choose_media(headers)
+    preferences = parse_prefer(headers.getall("Prefer", ()))
+    query = apply_range(parse_query(split_parameters(request.rel_url.raw_query_string)), headers)
+    compiled = compile_query(relation, query, count=preferences.count)
+    try:
+        row = await pool.fetchrow(compiled.sql, *compiled.parameters, timeout=READ_TIMEOUT_S)
+    except asyncpg.DataError as error:  # a value that only PostgreSQL could tell to be none of its type
+        raise ApiError(400, error.sqlstate, str(error)) from error
+    except _NOT_NOW as error:
+        raise unavailable("The read model cannot be read at the moment") from error
+    return respond(Page(row["body"], row["rows"], compiled.offset, row["total"]), media, preferences)
+
+
+def unknown_relation(name: str) -> ApiError:
+    return ApiError(404, "PGRST205", f"Could not find the table 'public.{name[:64]}' in the schema cache")

@@ -1,0 +1,54 @@
+"""Bind an application to a port, and let go of it in order. Which routes it has is not decided here."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+from drover.domain.errors import DroverError
+
+REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # a filter `id=in.(…)` with a few hundred ids
+KEEPALIVE_S: Final = 75.0
+
+
+class PortInUse(DroverError):
+    """Another process listens on the port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"Port {port} on {host} is taken by another process. Stop that one, or choose another port "
+            f"(DROVER_HTTP_PORT, or --port of `drover up`)."
+        )
+        self.host = host
+        self.port = port
+
+
+@asynccontextmanager
+async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -> AsyncIterator[int]:
+    """Serve until the block ends; the value is the port (a free one where 0 was asked for).
+
+    On leaving, the port is closed first, requests under way get `grace_s` to end, then their connections are cut.
+    """
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        keepalive_timeout=KEEPALIVE_S,
+        shutdown_timeout=grace_s,
+        max_line_size=REQUEST_LINE_BYTES_MAX,
+    )
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, host, port, backlog=1024).start()
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise PortInUse(host, port) from error
+            raise
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()

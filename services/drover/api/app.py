@@ -1,0 +1,37 @@
+"""The composition of the api service: routes for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.status import StatusReader
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.permissions import Verb, demand
+
+FRONT_PAGE: Final = "front.html"
+
+
+@dataclass(frozen=True)
+class Api:
+    auth: Authenticator
+    status: StatusReader
+
+    def add_routes(self, app: web.Application) -> None:
+        page = files("drover.api").joinpath(FRONT_PAGE).read_bytes()
+        encoder = msgspec.json.Encoder()
+
+        async def front(request: web.Request) -> web.Response:
+            return web.Response(body=page, content_type="text/html", charset="utf-8")
+
+        async def status(request: web.Request) -> web.Response:
+            demand(self.auth.authenticate(request.headers), "status", Verb.READ)
+            return web.Response(body=encoder.encode(await self.status.read()), content_type="application/json")
+
+        add_route(app, "GET", "/", front)
+        add_route(app, "GET", "/api/status", status)

@@ -1,0 +1,1 @@
+"""The command `drover`: how people start, watch and question the platform."""

@@ -1,0 +1,45 @@
+"""The command's parts put together, and the one place where an error becomes a sentence and an exit code."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import click
+from rich.console import Console
+
+from drover.cli.doctor import doctor
+from drover.cli.events import events
+from drover.cli.exits import Exit, exit_code_of, explained
+from drover.cli.migrate import migrate
+from drover.cli.serve import serve
+from drover.cli.status import status
+from drover.cli.up import up
+from drover.domain.errors import DroverError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=explained())
+@click.version_option(version("drover"), prog_name="drover")
+def drover() -> None:
+    """The control plane of a farm: every attempt at any piece of work is an event in one durable log.
+
+    Start with `drover up --demo`, which needs nothing else on the machine.
+    """
+
+
+for command in (up, serve, migrate, events, status, doctor):
+    drover.add_command(command)
+
+
+def run() -> int:
+    """Run the command line; the exit code. A person sees a sentence, never a traceback, for what can go wrong."""
+    try:
+        result = drover.main(standalone_mode=False)
+    except DroverError as error:
+        Console(stderr=True).print(f"[red]{type(error).__name__}:[/red] {error}", highlight=False, soft_wrap=True)
+        return exit_code_of(error)
+    except click.ClickException as error:
+        error.show()
+        return Exit.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    return result if isinstance(result, int) else Exit.OK

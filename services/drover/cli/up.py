@@ -1,0 +1,159 @@
+"""`drover up`: the whole platform on one machine with one command, its servers included."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from signal import Signals
+from typing import Final
+
+import click
+import structlog
+import uvloop
+from rich.console import Console
+
+from drover.cli import compose
+from drover.domain.errors import DroverError
+from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
+from drover.embedded.directory import DataDirectory
+from drover.embedded.nats import nats_server
+from drover.embedded.postgres import postgres_server
+from drover.embedded.process import GuardedProcess, Log, StopStep
+from drover.postgres.migrate import migrate
+from drover.service import config, logging
+from drover.service.lifecycle import Component, Phase
+from drover.service.process import tune_garbage_collection
+from drover.web.serve import PortInUse
+
+DATA_DIR_DEFAULT: Final = ".drover"
+PORT_DEFAULT: Final = 8080
+HOST: Final = "127.0.0.1"
+OWN_SETTINGS: Final = (
+    "DROVER_NATS_URL",
+    "DROVER_NATS_SYSTEM_URL",
+    "DROVER_POSTGRES_URL",
+    "DROVER_JWT_SECRETS",
+    "DROVER_HTTP_PORT",
+)
+SIMULATOR_STEPS: Final = (StopStep(Signals.SIGTERM, 5), StopStep(Signals.SIGKILL, 5))
+
+log = structlog.get_logger("drover.up")
+
+
+class ForeignSettings(DroverError):
+    """`drover up` brings its own servers, and the environment names others."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        super().__init__(
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set, but `drover up` brings its own servers. "
+            "Unset them, or use `drover serve all` with servers of yours"
+        )
+
+
+@click.command()
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DATA_DIR_DEFAULT,
+    show_default=True,
+    help="Where everything is kept: the log, the database, keys.",
+)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=PORT_DEFAULT, show_default=True, help="Port of all HTTP."
+)
+@click.option("--demo", is_flag=True, help="Add a simulated farm, so that every screen moves.")
+def up(data_dir: Path, port: int, demo: bool) -> None:
+    """Run the whole platform here: NATS and PostgreSQL as child processes, every service, one HTTP port.
+
+    Ctrl-C stops all of it cleanly; the next start goes on where it was, after `kill -9` too.
+    """
+    if foreign := [name for name in OWN_SETTINGS if os.environ.get(name)]:
+        raise ForeignSettings(foreign)
+    environ = {"DROVER_LOG_FORMAT": "console", "DROVER_ANON_MAY_CREATE_JOBS": "1", **os.environ}
+    # Before anything starts: a misspelt setting must not cost the wait for two servers.
+    checked = config.load(_with_servers(environ, port, "nats://x", "nats://x", "postgresql://x", "x" * 64))
+    logging.configure(checked.log_format, checked.log_level)
+    with DataDirectory(data_dir) as directory:
+        _refuse_a_taken_port(port)
+        tune_garbage_collection()
+        sys.exit(uvloop.run(_up(directory.path, port, demo, environ)))
+
+
+def _with_servers(
+    environ: Mapping[str, str], port: int, nats: str, nats_system: str, postgres: str, jwt_secret: str
+) -> dict[str, str]:
+    return {**environ, **dict(zip(OWN_SETTINGS, (nats, nats_system, postgres, jwt_secret, str(port)), strict=True))}
+
+
+def _refuse_a_taken_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise PortInUse(HOST, port) from error
+
+
+async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str]) -> int:
+    async with AsyncExitStack() as stack:
+        nats = await stack.enter_async_context(nats_server(data_dir))
+        postgres = await stack.enter_async_context(postgres_server(data_dir))
+        await migrate(postgres.dsn)
+        url = f"http://{HOST}:{port}"
+        credentials = load_or_create(data_dir, url, nats.url, postgres.dsn)
+        jwt_secret = load_or_create_secrets(data_dir).jwt_secret
+        settings = config.load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
+        extra = [
+            Component("nats-server", Phase.SERVER, _nothing(), failure=nats.wait_failed),
+            Component("postgres", Phase.SERVER, _nothing(), failure=postgres.wait_failed),
+        ]
+        if demo:
+            extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
+        return await compose.serve(
+            settings, compose.SERVICES, on_ready=lambda: _welcome(credentials, data_dir, demo), extra=extra
+        )
+
+
+@asynccontextmanager
+async def _nothing() -> AsyncIterator[None]:
+    """These servers were started before everything else and stop after it; only their failure is watched here."""
+    yield
+
+
+@asynccontextmanager
+async def _simulator(data_dir: Path, url: str) -> AsyncIterator[None]:
+    """The simulated farm in a process of its own, as real agents are; it cannot outlive this one."""
+    argv = [sys.executable, "-m", "drover.simulator", "--url", url, "--data-dir", str(data_dir)]
+    process = await GuardedProcess.spawn(
+        argv, steps=SIMULATOR_STEPS, cwd=Path.cwd(), log=Log(data_dir / "simulator.log")
+    )
+    watch = asyncio.create_task(_tell_of_its_end(process))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        await process.stop()
+
+
+async def _tell_of_its_end(process: GuardedProcess) -> None:
+    code = await process.wait()
+    log.error("simulated_farm_ended", exit_code=code, log=str(process.log.path))
+
+
+def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
+    console = Console()
+    console.print()
+    console.print(f"  [bold green]Drover is ready[/]   {credentials.url}")
+    # The key travels in the fragment, which browsers keep to themselves.
+    console.print(f"  Open it          {credentials.url}/#key={credentials.service_key}", soft_wrap=True)
+    console.print(f"  Keys             {data_dir / 'credentials.json'}")
+    console.print("  Watch the log    drover events tail")
+    if demo:
+        console.print(f"  Simulated farm   {data_dir / 'simulator.log'}")
+    console.print("  Ctrl-C stops everything\n")

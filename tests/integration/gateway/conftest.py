@@ -1,0 +1,92 @@
+"""The whole way with nothing stood in for: gateway, bus, writer, log, projector, PostgreSQL, and back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from drover.bus.client import CommandBus
+from drover.bus.connection import connected
+from drover.bus.live import announce, following_progress
+from drover.bus.telemetry import TelemetryOut
+from drover.domain.fleet import FLEET
+from drover.embedded.nats import NatsServer
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
+from drover.gateway.app import Gateway
+from drover.gateway.feed import RosterFeed
+from drover.gateway.roster import Roster
+from drover.postgres.migrate import migrate
+from drover.postgres.pool import open_pool
+from drover.projection.positions import Positions
+from drover.projector.app import Projector
+from drover.service.config import load
+from drover.service.health import Health
+from drover.web.application import create_application
+from drover.web.auth import Authenticator, Role, issue_api_key
+from drover.web.serve import serve
+from drover.writer.nats_writer import nats_writer, prepare
+
+SECRET = "s" * 32
+
+
+@dataclass
+class Farm:
+    url: str
+    anon_key: str
+    service_key: str
+    roster: Roster
+
+
+@pytest.fixture
+async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
+    settings = load(
+        {
+            "DROVER_NATS_URL": own_nats.url,
+            "DROVER_POSTGRES_URL": postgres_dsn,
+            "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_HTTP_PORT": "0",
+        }
+    )
+    await migrate(settings.postgres_url)
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        client = await enter(connected(settings.nats_url, "test"))
+        await prepare(client, ("fleet",))
+        await enter(nats_writer(client, FLEET, instance=settings.instance).running())
+
+        positions = Positions()
+        await enter(following_progress(client, positions.observe))
+        await enter(
+            Projector(
+                lambda partition: JetStreamLog(client, partition), settings.postgres_url, partial(announce, client)
+            )
+        )
+        pool = await enter(open_pool(settings.postgres_url, "test"))
+        roster = Roster()
+        await enter(RosterFeed(JetStreamLog(client, Partition("fleet")), roster).running())
+        telemetry = TelemetryOut(client, "fleet", settings.instance)
+        await enter(telemetry.running())
+
+        app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
+        Gateway(
+            settings=settings,
+            auth=Authenticator(settings.jwt_secrets),
+            bus=CommandBus(client),
+            telemetry=telemetry,
+            roster=roster,
+            pool=pool,
+            positions=positions,
+        ).add_routes(app)
+        port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
+        yield Farm(
+            f"http://127.0.0.1:{port}/rest/v1",
+            issue_api_key(SECRET, Role.ANON, now_s=time.time()),
+            issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time()),
+            roster,
+        )

@@ -1,0 +1,57 @@
+"""A writer in a process of its own, for tests that pause or kill it. `--without` takes a protection away (controls)."""
+
+from __future__ import annotations
+
+import argparse
+
+import uvloop
+
+from drover.bus.connection import connected
+from drover.eventlog import jetstream
+from drover.writer import idempotency
+from drover.writer.nats_lease import LeaseTimes
+from drover.writer.nats_writer import nats_writer
+from tests.integration.writer.bank import bank
+
+
+def short_lease(ttl_s: float) -> LeaseTimes:
+    return LeaseTimes(ttl_s=ttl_s, renew_every_s=ttl_s / 4, safety_s=ttl_s / 4, poll_every_s=0.1)
+
+
+def take_away(protection: str) -> None:
+    if protection == "fence":
+
+        async def append_anywhere(self, commit, expected):
+            headers = {jetstream.COMMIT_HEADER: commit.id, jetstream.EPOCH_HEADER: str(commit.epoch)}
+            seq = None
+            while seq is None:
+                seq = await self._publish(commit, headers)
+            return seq
+
+        jetstream.JetStreamLog.append = append_anywhere
+    elif protection == "idempotency":
+        idempotency.Remembered.add = lambda self, key, digest, mark: None
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("context")
+    parser.add_argument("instance")
+    parser.add_argument("--without", choices=["fence", "idempotency"])
+    parser.add_argument("--ttl", type=float, default=2)
+    options = parser.parse_args()
+    if options.without:
+        take_away(options.without)
+    async with connected(options.url, options.instance) as client:
+        writer = nats_writer(
+            client, bank(options.context), instance=options.instance, lease_times=short_lease(options.ttl)
+        )
+        async with writer.running():
+            await writer.leading.wait()
+            print("leading", flush=True)
+            await writer.wait_failed()
+
+
+if __name__ == "__main__":
+    uvloop.run(main())

@@ -1,0 +1,56 @@
+"""Reads at the edge: who may, how fresh, and what happens while the database is away."""
+
+from __future__ import annotations
+
+import pytest
+
+
+async def test_while_the_database_is_away_reads_are_503_and_heartbeats_go_on(world):
+    await world.register()
+    answer = await world.client.get("/rest/v1/devices", headers=world.anon)
+    assert (answer.status, (await answer.json())["code"]) == (503, "UNAVAILABLE")
+    assert "Retry-After" in answer.headers
+    url = "/rest/v1/devices?serial_number=eq.ABC12345"
+    assert (await world.client.patch(url, json={}, headers=world.anon)).status == 204
+
+
+@pytest.mark.parametrize("relation", ["pcs", "events"])
+async def test_the_back_offices_relations_are_not_for_phones(world, relation):
+    answer = await world.client.get(f"/rest/v1/{relation}", headers=world.anon)
+    assert (answer.status, (await answer.json())["code"]) == (403, "42501")
+    assert world.pool.asked == 0
+
+
+async def test_a_position_that_is_not_reached_is_503(world):
+    headers = world.anon | {"Drover-Min-Position": "render=9,fleet=5"}
+    answer = await world.client.get("/rest/v1/devices", headers=headers)
+    assert (answer.status, (await answer.json())["code"]) == (503, "READ_MODEL_BEHIND")
+    assert "Retry-After" in answer.headers
+    assert world.positions.waits == [("fleet", 5, 2.0)]
+    assert world.pool.asked == 0
+
+
+async def test_a_read_waits_softly_for_its_callers_own_last_write(world):
+    await world.register("AAAAAAA1")
+    await world.register("AAAAAAA2")
+    await world.client.get("/rest/v1/devices", headers=world.service)
+    assert world.positions.waits == [("fleet", 2, 0.25)]
+    assert world.pool.asked == 1, "late or not, it is answered"
+    await world.client.get("/rest/v1/devices", headers=world.anon)
+    assert len(world.positions.waits) == 1, "somebody else did not write"
+
+
+async def test_health_and_metrics(world):
+    assert (await world.client.get("/livez")).status == 200
+    answer = await world.client.get("/readyz")
+    assert (answer.status, await answer.json()) == (
+        503,
+        {"status": "not ok", "reasons": {"process": "The process is starting."}},
+    )
+    world.health.started()
+    assert (await world.client.get("/readyz")).status == 200
+    await world.client.get("/rest/v1/whatever-1234", headers=world.anon)
+    text = await (await world.client.get("/metrics")).text()
+    assert 'drover_http_requests_total{method="GET",route="/readyz",status="5xx"}' in text
+    assert "whatever-1234" not in text, "a path that clients choose must not become a label"
+    assert "# HELP drover_http_request_duration_seconds " in text

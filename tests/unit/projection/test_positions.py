@@ -1,0 +1,94 @@
+"""Position headers, and waiting for a read model to come as far as a write."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from drover.projection.errors import BadPosition
+from drover.projection.positions import Positions, format_position, parse_position
+
+IN_TIME_S = 5.0
+AT_ONCE_S = 0.001
+
+
+def test_a_position_reads_as_it_was_written() -> None:
+    assert parse_position(format_position({"fleet": 123, "render": 45})) == {"fleet": 123, "render": 45}
+
+
+def test_an_empty_header_asks_for_nothing() -> None:
+    assert parse_position("  ") == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "fleet",
+        "fleet=",
+        "fleet=-1",
+        "fleet=１２",
+        "Fleet=1",
+        "fleet=1,",
+        "fleet=1,fleet=2",
+        "fleet=9223372036854775808",
+        "fleet=99999999999999999999",
+        "fleet=1;render=2",
+        "x" * 1000,
+        ",".join(f"c{i}=1" for i in range(17)),
+    ],
+)
+def test_a_header_that_reads_otherwise_is_refused_with_its_name(value: str) -> None:
+    with pytest.raises(BadPosition) as caught:
+        parse_position(value)
+    assert caught.value.field == "Drover-Min-Position"
+
+
+async def test_what_is_already_there_is_not_waited_for() -> None:
+    positions = Positions()
+    positions.observe("fleet", "main", 5)
+    assert await positions.wait("fleet", 5, timeout_s=0)
+
+
+async def test_a_read_waits_until_its_write_is_projected() -> None:
+    positions = Positions()
+    read = asyncio.create_task(positions.wait("fleet", 7, IN_TIME_S))
+    while not positions.waiting:
+        await asyncio.sleep(0)
+    positions.observe("fleet", "main", 6)
+    await asyncio.sleep(0)
+    assert not read.done()
+    positions.observe("fleet", "main", 7)
+    assert await read
+    assert positions.waiting == 0
+
+
+async def test_a_read_that_waits_too_long_is_told_and_forgotten() -> None:
+    positions = Positions()
+    positions.observe("render", "main", 100)
+    assert not await positions.wait("fleet", 1, AT_ONCE_S)
+    assert positions.waiting == 0
+
+
+async def test_a_context_is_as_far_as_the_last_of_its_partitions() -> None:
+    positions = Positions()
+    positions.observe("render", "a", 10)
+    positions.observe("render", "b", 4)
+    assert positions.position("render") == 4
+
+
+async def test_a_read_model_that_is_folded_anew_is_behind_again() -> None:
+    positions = Positions()
+    positions.observe("fleet", "main", 10)
+    positions.observe("fleet", "main", 2)
+    assert not await positions.wait("fleet", 10, AT_ONCE_S)
+
+
+async def test_only_so_many_reads_wait_at_once() -> None:
+    positions = Positions(waiters_max=1)
+    first = asyncio.create_task(positions.wait("fleet", 1, IN_TIME_S))
+    while not positions.waiting:
+        await asyncio.sleep(0)
+    assert not await positions.wait("fleet", 1, IN_TIME_S)
+    positions.observe("fleet", "main", 1)
+    assert await first

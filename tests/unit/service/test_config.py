@@ -1,0 +1,115 @@
+"""Configuration from the environment: strict, helpful, and silent about secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from drover.service.config import ConfigurationError, load
+
+SECRET = "s" * 32
+GOOD = {
+    "DROVER_NATS_URL": "nats://127.0.0.1:4222",
+    "DROVER_POSTGRES_URL": "postgresql://drover:hunter2@127.0.0.1/drover",
+    "DROVER_JWT_SECRETS": SECRET,
+}
+
+
+def test_defaults_are_for_one_machine():
+    settings = load(GOOD)
+    assert (settings.http_host, settings.http_port) == ("127.0.0.1", 8080)
+    assert settings.log_format == "json"
+    assert settings.allow_unsynced is False
+    assert settings.anon_may_create_jobs is False
+    assert settings.body_bytes_max == 1024 * 1024
+    assert settings.instance
+
+
+def test_values_are_converted_to_their_types():
+    settings = load(
+        GOOD
+        | {
+            "DROVER_HTTP_PORT": "9000",
+            "DROVER_ALLOW_UNSYNCED": "1",
+            "DROVER_ANON_MAY_CREATE_JOBS": "true",
+            "DROVER_SHUTDOWN_GRACE_S": "2.5",
+            "DROVER_JWT_SECRETS": f"{SECRET}, {'t' * 40}",
+        }
+    )
+    assert settings.http_port == 9000
+    assert settings.allow_unsynced is True
+    assert settings.anon_may_create_jobs is True
+    assert settings.shutdown_grace_s == 2.5
+    assert settings.jwt_secrets == (SECRET, "t" * 40)
+
+
+def test_other_programs_variables_are_not_ours_and_an_empty_value_is_no_value():
+    assert load(GOOD | {"PATH": "/bin", "DROVER_LOG_LEVEL": ""}).log_level == "info"
+
+
+def test_a_misspelt_setting_stops_the_start_and_names_the_right_one():
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {"DROVER_HTPP_PORT": "80"})
+    assert caught.value.problems == ("DROVER_HTPP_PORT is not a setting of Drover. Did you mean DROVER_HTTP_PORT?",)
+
+
+def test_a_setting_like_no_other_is_answered_with_the_list():
+    with pytest.raises(ConfigurationError, match="Remove it; Drover reads DROVER_NATS_URL, "):
+        load(GOOD | {"DROVER_ZZZZZZ": "1"})
+
+
+def test_every_missing_setting_is_named_at_once():
+    with pytest.raises(ConfigurationError) as caught:
+        load({})
+    assert [problem.split()[0] for problem in caught.value.problems] == [
+        "DROVER_NATS_URL",
+        "DROVER_POSTGRES_URL",
+        "DROVER_JWT_SECRETS",
+    ]
+    assert "for example DROVER_NATS_URL=nats://127.0.0.1:4222." in caught.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DROVER_HTTP_PORT", "eighty"),
+        ("DROVER_HTTP_PORT", "65536"),
+        ("DROVER_LOG_FORMAT", "xml"),
+        ("DROVER_LOG_LEVEL", "loud"),
+        ("DROVER_ALLOW_UNSYNCED", "perhaps"),
+        ("DROVER_NATS_URL", "127.0.0.1:4222"),
+        ("DROVER_NATS_SYSTEM_URL", "http://127.0.0.1"),
+        ("DROVER_POSTGRES_URL", "mysql://x"),
+        ("DROVER_BODY_BYTES_MAX", "1"),
+        ("DROVER_SHUTDOWN_GRACE_S", "0"),
+        ("DROVER_INSTANCE", "two words"),
+    ],
+)
+def test_a_malformed_value_is_shown_with_what_to_write_instead(name, value):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {name: value})
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{name}={value} is not understood. It takes ")
+    assert f"for example {name}=" in problem
+
+
+@pytest.mark.parametrize("secrets", ["short", f"{SECRET},short", ",".join([SECRET] * 3), f"{SECRET},"])
+def test_bad_secrets_are_refused_and_not_repeated(secrets):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {"DROVER_JWT_SECRETS": secrets})
+    assert "at least 32 characters" in str(caught.value)
+    assert "short" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_settings_never_show_secrets_or_passwords():
+    settings = load(GOOD)
+    for text in (repr(settings), str(settings), f"{settings}", str(settings.shown())):
+        assert SECRET not in text
+        assert "hunter2" not in text
+        assert "127.0.0.1/drover" in text
+
+
+def test_a_password_in_a_malformed_address_is_not_shown():
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {"DROVER_POSTGRES_URL": "mysql://me:hunter2@host/db"})
+    assert "hunter2" not in str(caught.value)
