@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -81,5 +81,7 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """Union of the event types, `TermStarted` included, for decoding."""
     state: Any
     """Type of the state, for snapshots."""
+    upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+    """For every retired event type: its fields as those of its successor, whose name goes into `type`."""
     version: int = 1
     """Rises whenever `evolve` gives another state for the same events: older snapshots are then ignored."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
+from drover.domain.decider import Decider
 from drover.domain.errors import DroverError
 from drover.domain.event import Event
 
@@ -43,6 +44,11 @@ class Codec:
         self._encoder = msgspec.json.Encoder()
         self._upcasters = dict(upcasters or {})
         self._known = {cast(str, t.__struct_config__.tag) for t in _members(events)}
+
+    @classmethod
+    def of(cls, decider: Decider[Any]) -> Codec:
+        """The codec of a context: the one way to read its log, retired shapes included."""
+        return cls(decider.events, decider.upcasters)
 
     def encode(self, events: Sequence[Event]) -> bytes:
         return self._encoder.encode_lines(events)

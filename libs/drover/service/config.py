@@ -78,6 +78,7 @@ BodyBytes = Annotated[
 ]
 Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
 Connections = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["8"])]
+Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[
     str,
     Meta(
@@ -95,6 +96,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """The NATS servers that hold the log and carry the commands."""
     nats_system_url: NatsUrl | None = None
     """The same servers as a user of the system account: needed to see whether they fsync."""
+    nats_replicas: Replicas = 1
+    """Copies of every stream that Drover makes: 1 on one server, 3 in a cluster. Existing streams stay as they are."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm works on while it is down."""
     postgres_connections_max: Connections = 8

@@ -24,7 +24,7 @@ class Scenario:
         self.now = now
         self.decision: Decision = Decision()
         self._n = 0
-        self._codec = Codec(decider.events)
+        self._codec = Codec.of(decider)
 
     def given(self, *events: Event) -> Scenario:
         for event in events:

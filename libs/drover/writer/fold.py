@@ -39,7 +39,7 @@ class Fold(Generic[S]):
         self.epoch = 0
         self.remembered = Remembered()
         self._evolve = decider.evolve
-        self._codec = Codec(decider.events)
+        self._codec = Codec.of(decider)
 
     def apply(self, commit: StoredCommit) -> None:
         """Take in the next commit of the log."""

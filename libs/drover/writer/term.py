@@ -86,7 +86,7 @@ class Term(Generic[S]):
         self._reload = reload
         self._snapshotter = snapshotter
         self._deadlines = Deadlines(decider.context)
-        self._codec = Codec(decider.events)
+        self._codec = Codec.of(decider)
         self._turn = Turn()
         """Decided, and waiting for the commit in flight to land before it can be sent itself."""
         self._flight: asyncio.Task[int] | None = None
@@ -96,6 +96,8 @@ class Term(Generic[S]):
         self._answers: OrderedDict[int, Mapping[str, Outcome]] = OrderedDict()
         self._draining = False
         self._over = False
+        self.ended_clean = False
+        """Set at the end if the fold holds nothing that the log does not: then a standby can go on with it."""
 
     async def open(self, holder: str) -> None:
         """Commit the start of the term. It fails if anybody else has written: then this term never was."""
@@ -240,6 +242,7 @@ class Term(Generic[S]):
             await asyncio.wait((self._flight,))
         if self._flight is not None and self._flight.exception() is None:
             await self._answer(self._land())
+        self.ended_clean = self._flight is None and not self._turn.chunks
         for turn in (self._flying, self._turn):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)

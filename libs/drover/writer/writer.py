@@ -30,7 +30,8 @@ S = TypeVar("S")
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
 """A zombie can slip commits in while a term opens; each costs it its own term, so this never comes close."""
-DRAIN_S: Final = 20.0
+DRAIN_S: Final = 8.0
+"""Within the grace that a process gives each of its parts."""
 
 log = structlog.get_logger("drover.writer")
 
@@ -200,6 +201,7 @@ class Writer(Generic[S]):
         metrics.LEADER.labels(context, name).set(1)
         metrics.EPOCH.labels(context, name).set(term.epoch)
         self._term = term
+        self._fold = None  # from here on it runs ahead of the log
         if self._stopping.is_set():
             term.drain()
         async with self._lease.renewing() as lost, self._serve(self, term.epoch):
@@ -209,8 +211,8 @@ class Writer(Generic[S]):
                 await term.run()
             finally:
                 watching.cancel()
-        # Here the term ended in order: nothing is in flight and the fold is what the log says.
-        self._fold = term.fold
+        if term.ended_clean:
+            self._fold = term.fold
         await self._snapshotter.settle()
 
     async def _open_term(self, fold: Fold[S]) -> Term[S]:

@@ -66,7 +66,7 @@ class Process:
         feed = RosterFeed(JetStreamLog(self.client, Partition("fleet")), roster)
         self.health.add_ready("roster", feed.why_not_ready)
         bus = CommandBus(self.client)
-        gateway = Gateway(self.settings, self.auth, bus, telemetry, roster, self.pool, positions)
+        gateway = Gateway(self.settings, self.auth, bus, telemetry, roster, self.pool, positions, feed.at)
         gateway.add_routes(self.app)
         self.components += [
             Component("roster", Phase.REACTOR, feed.running(), failure=feed.wait_failed),
@@ -111,7 +111,7 @@ async def serve(
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
         await _check_durability(settings)
-        await prepare(client, CONTEXTS)
+        await prepare(client, CONTEXTS, replicas=settings.nats_replicas)
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
         )

@@ -30,12 +30,15 @@ class Gateway:
     roster: Roster
     pool: Pool
     positions: Waiter
+    """How far the read models are."""
+    roster_at: Waiter
+    """How far the roster is."""
 
     def add_routes(self, app: web.Application) -> None:
         freshness = Freshness(self.positions)
         heartbeats = Heartbeats(self.auth, self.roster, self.telemetry)
-        devices = Registration("devices", NewDevice, NewDevice.command, self.auth, self.bus, freshness)
-        pcs = Registration("pcs", NewPc, NewPc.command, self.auth, self.bus, freshness)
+        devices = Registration("devices", NewDevice, NewDevice.command, self.auth, self.bus, freshness, self.roster_at)
+        pcs = Registration("pcs", NewPc, NewPc.command, self.auth, self.bus, freshness, self.roster_at)
 
         async def get(request: web.Request) -> web.Response:
             name = request.path.rpartition("/")[2]

@@ -10,6 +10,7 @@ from drover.domain.fleet import FLEET
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.gateway.roster import Roster
+from drover.projection.positions import Positions
 
 RETRY_PAUSE_S = 0.5
 
@@ -18,9 +19,11 @@ class RosterFeed:
     """Folds the fleet's events into a roster, from the first one on, and goes on for ever."""
 
     def __init__(self, log: EventLog, roster: Roster) -> None:
+        self.at = Positions()
+        """For those who wait until the roster has what they wrote."""
         self._log = log
         self._roster = roster
-        self._codec = Codec(FLEET.events)
+        self._codec = Codec.of(FLEET)
         self._seq = 0
         self._aim: int | None = None
         self._task: asyncio.Task[None] | None = None
@@ -52,9 +55,12 @@ class RosterFeed:
                 self._aim = last.seq if last else 0
             except LogUnreachable:
                 await asyncio.sleep(RETRY_PAUSE_S)
+        self._roster.complete = self._aim == 0
         async with self._log.read(0) as reader:
             while True:
                 for commit in await reader.next():
                     for event in self._codec.decode(commit.payload):
                         self._roster.apply(event)
                     self._seq = commit.seq
+                    self.at.observe(FLEET.context, self._log.partition.name, commit.seq)
+                self._roster.complete = self._roster.complete or self._seq >= self._aim

@@ -18,7 +18,7 @@ from drover.gateway.representation import answer_update, device_row
 from drover.gateway.roster import Roster, RosterDevice
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
-from drover.web.errors import ApiError, invalid
+from drover.web.errors import ApiError, invalid, unavailable
 from drover.web.permissions import Verb, demand
 from drover.web.postgrest.compile import bad_value
 from drover.web.postgrest.grammar import parse_filter, parse_select, split_parameters
@@ -67,6 +67,9 @@ class Heartbeats:
         else:
             devices = self._find(query)
         if not devices:
+            if not self._roster.complete:
+                # A 404 would tell a phone that it is not registered. Not knowing yet is something else.
+                raise unavailable("The gateway has just started and is still reading who is in the fleet")
             raise ApiError(404, Code.NOT_FOUND, "Device not found")
         now = datetime.now(UTC)
         reported = _claims(beat)

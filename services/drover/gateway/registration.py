@@ -25,7 +25,7 @@ from drover.service.tracing import current, current_id
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.errors import ApiError, invalid, refused
-from drover.web.freshness import Freshness
+from drover.web.freshness import Freshness, Waiter
 from drover.web.idempotency import HEADER, command_id
 from drover.web.permissions import Verb, demand
 from drover.web.postgrest.grammar import parse_select, split_parameters
@@ -34,6 +34,7 @@ from drover.web.postgrest.respond import check_profile
 
 CONTEXT: Final = "fleet"
 ROWS_PER_POST_MAX: Final = 100
+ROSTER_WAIT_S: Final = 1.0
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
 
@@ -83,6 +84,7 @@ class Registration(Generic[T]):
         auth: Authenticator,
         bus: Bus,
         freshness: Freshness,
+        roster_at: Waiter,
     ) -> None:
         self._relation = relation
         self._body = Body(shape)
@@ -90,6 +92,7 @@ class Registration(Generic[T]):
         self._auth = auth
         self._bus = bus
         self._freshness = freshness
+        self._roster_at = roster_at
 
     async def post(self, request: web.Request) -> web.Response:
         headers = request.headers
@@ -106,6 +109,8 @@ class Registration(Generic[T]):
         position = max((outcome.position for outcome in outcomes), default=0)
         if position:
             self._freshness.wrote(principal.name, CONTEXT, position)
+            # So that the heartbeat of a phone that was registered a moment ago finds it.
+            await self._roster_at.wait(CONTEXT, position, ROSTER_WAIT_S)
         results = _results(outcomes, commands, many)
         return answer_creation(
             results,

@@ -33,6 +33,8 @@ class Roster:
     """Devices by serial number and by id. Grows with the fleet, and with nothing that a client can send."""
 
     def __init__(self) -> None:
+        self.complete = False
+        """Whether it has everybody who was there when it started: until then, not found means nothing."""
         self.by_id: dict[str, RosterDevice] = {}
         self.by_serial: dict[str, RosterDevice] = {}
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from drover.domain.event import TermStarted
+from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import (
     DeviceCameOnline,
     DeviceRegistered,
@@ -157,4 +158,5 @@ FLEET_PROJECTION: Final = Projection(
     fold=fold,
     reads=_READS,
     events=FleetEvent,
+    upcasters=FLEET.upcasters,
 )

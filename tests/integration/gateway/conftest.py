@@ -69,7 +69,8 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
         )
         pool = await enter(open_pool(settings.postgres_url, "test"))
         roster = Roster()
-        await enter(RosterFeed(JetStreamLog(client, Partition("fleet")), roster).running())
+        feed = RosterFeed(JetStreamLog(client, Partition("fleet")), roster)
+        await enter(feed.running())
         telemetry = TelemetryOut(client, "fleet", settings.instance)
         await enter(telemetry.running())
 
@@ -82,6 +83,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             roster=roster,
             pool=pool,
             positions=positions,
+            roster_at=feed.at,
         ).add_routes(app)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         yield Farm(

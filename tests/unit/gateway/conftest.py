@@ -91,6 +91,7 @@ class World:
 
     def __init__(self) -> None:
         self.roster = Roster()
+        self.roster.complete = True
         self.bus = DecidingBus(self.roster)
         self.telemetry = Beats()
         self.pool = NoPostgres()
@@ -126,6 +127,7 @@ async def world():
         roster=world.roster,
         pool=world.pool,
         positions=world.positions,
+        roster_at=Reached(),
     ).add_routes(app)
     async with TestClient(TestServer(app)) as client:
         world.client = client

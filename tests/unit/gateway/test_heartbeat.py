@@ -97,3 +97,10 @@ async def test_other_filters_are_refused(world, query, status, code):
     answer = await world.client.patch(f"/rest/v1/devices?{query}", json=BODY, headers=world.anon)
     assert (answer.status, (await answer.json())["code"]) == (status, code)
     assert world.telemetry.heard == []
+
+
+async def test_while_the_roster_is_loading_an_unknown_device_is_told_to_come_back_not_that_it_is_unknown(world):
+    world.roster.complete = False
+    answer = await world.client.patch("/rest/v1/devices?serial_number=eq.ABC12345", json={}, headers=world.anon)
+    assert answer.status == 503
+    assert answer.headers["Retry-After"]

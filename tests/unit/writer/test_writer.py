@@ -239,6 +239,25 @@ async def test_a_lost_lease_ends_the_term_and_turns_away_what_waits(bench):
         assert (await waiting).code == Code.NOT_LEADER
 
 
+async def test_a_lost_lease_with_a_turn_still_gathering_leaves_nothing_undone_in_the_state(bench):
+    async with bench.leading() as writer:
+        bench.log.flowing.clear()
+        in_flight = writer.submit(Add(1), by="t")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        gathering = writer.submit(Add(10), by="t")
+        await eventually(lambda: writer.state.total == 11)  # decided on top of the commit in flight
+        bench.lease.lose()
+        bench.log.flowing.set()
+        assert isinstance(await in_flight, Accepted)
+        assert (await gathering).code == Code.NOT_LEADER
+        await eventually(lambda: writer.leading.is_set() and writer.epoch == 2)
+        assert (await writer.submit(Ask(), by="t")).result == 1
+        await writer.submit(Add(2), by="t")
+    assert added(bench) == [1, 2]
+    assert [event.n for event in bench.log.events()] == [1, 2, 3, 4]
+
+
 async def test_a_writer_that_was_overtaken_drops_its_state_and_comes_back_with_the_truth(bench):
     async with bench.leading() as writer:
         await writer.submit(Add(1), by="t")

@@ -1,0 +1,58 @@
+"""What a check says, and what it is given to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+from nats.aio.client import Client
+
+from drover.cli.target import Target
+from drover.domain.errors import DroverError
+from drover.postgres.pool import Connection
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    SKIPPED = "skipped"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    verdict: Verdict
+    found: str
+    """What is the case."""
+    remedy: str = ""
+    """What to do about it; empty where there is nothing to do."""
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine and the platform as far as it could be reached; an error stands for what could not."""
+
+    data_dir: Path
+    environ: Mapping[str, str]
+    target: Target | DroverError
+    nats: Client | DroverError
+    postgres: Connection | DroverError
+
+
+Check = Callable[[Scene], Awaitable[Finding]]
+
+
+def ok(found: str) -> Finding:
+    return Finding(Verdict.OK, found)
+
+
+def warn(found: str, remedy: str) -> Finding:
+    return Finding(Verdict.WARN, found, remedy)
+
+
+def fail(found: str, remedy: str) -> Finding:
+    return Finding(Verdict.FAIL, found, remedy)
+
+
+def skipped(found: str, remedy: str = "") -> Finding:
+    return Finding(Verdict.SKIPPED, found, remedy)

@@ -1,0 +1,171 @@
+"""Whether this machine can run the platform: programs, directory, disk, settings, port. Asks no server of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
+from drover.cli.target import Target
+from drover.embedded import programs
+from drover.embedded.errors import ProgramMissing
+from drover.service import config
+
+PYTHON_MIN: Final = (3, 11)
+PROGRAM_S: Final = 10.0
+HTTP_S: Final = 2.0
+FREE_BYTES_MIN: Final = 1024**3
+HTTP_PORT_DEFAULT: Final = 8080
+_PLACEHOLDERS: Final = {
+    "DROVER_NATS_URL": "nats://placeholder",
+    "DROVER_POSTGRES_URL": "postgresql://placeholder",
+    "DROVER_JWT_SECRETS": "x" * config.SECRET_CHARS_MIN,
+}
+"""What `drover up` fills in itself, so that only the others are judged."""
+
+
+async def python(scene: Scene) -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON_MIN:
+        return fail(f"Python {version}", f"Drover needs {'.'.join(map(str, PYTHON_MIN))} or newer: install that.")
+    return ok(f"Python {version}")
+
+
+async def nats_program(scene: Scene) -> Finding:
+    return await _program(scene, programs.nats_server)
+
+
+async def postgres_program(scene: Scene) -> Finding:
+    return await _program(scene, lambda: programs.postgres("postgres"))
+
+
+async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
+    if isinstance(scene.target, Target) and not scene.target.embedded:
+        return skipped("not needed: the servers are given by the environment")
+    try:
+        path = find()
+    except ProgramMissing as error:
+        return fail(f"{error.program} was not found", error.advice)
+    reinstall = "Install it again: pip install --force-reinstall 'drover[embedded]'"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            path, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+    except OSError as error:
+        return fail(f"{path} cannot be run: {error.strerror}", reinstall)
+    try:
+        async with asyncio.timeout(PROGRAM_S):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return fail(f"{path} did not tell its version within {PROGRAM_S:g} s", reinstall)
+    first = (said.decode(errors="replace").splitlines() or [""])[0]
+    if process.returncode != 0:
+        return fail(f"{path} ended with {process.returncode}: {first}", reinstall)
+    return ok(first)
+
+
+async def root_can_step_down(scene: Scene) -> Finding:
+    """PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return ok("not root, so PostgreSQL runs as this user")
+    if isinstance(scene.target, Target) and not scene.target.embedded:
+        return skipped("not needed: the servers are given by the environment")
+    try:
+        return ok(f"root; PostgreSQL is started as another user with {programs.setpriv()}")
+    except ProgramMissing as error:
+        return fail("this is root, and setpriv was not found", error.advice)
+
+
+async def data_directory(scene: Scene) -> Finding:
+    place = _existing(scene.data_dir)
+    remedy = "Give it to the user who runs Drover, or choose another one with --data-dir."
+    if not place.is_dir():
+        return fail(f"{place} is not a directory", "Move it away, or choose another one with --data-dir.")
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return fail(f"{place} cannot be written by this user", remedy)
+    if place == scene.data_dir.absolute():
+        return ok(f"{place} is writable")
+    return ok(f"{scene.data_dir} is not there yet and can be made")
+
+
+async def disk_space(scene: Scene) -> Finding:
+    place = _existing(scene.data_dir)
+    free = shutil.disk_usage(place).free
+    found = f"{free / 1024**3:.1f} GiB free at {place}"
+    if free < FREE_BYTES_MIN:
+        return warn(found, "Make room: a log that cannot grow refuses every command.")
+    return ok(found)
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    path = path.absolute()
+    return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
+
+
+async def configuration(scene: Scene) -> Finding:
+    # `drover up` fills the addresses in; whoever sets one of them must set all that is needed.
+    from_environment = isinstance(scene.target, config.ConfigurationError) or (
+        isinstance(scene.target, Target) and not scene.target.embedded
+    )
+    filled = {} if from_environment else _PLACEHOLDERS
+    try:
+        config.load({**scene.environ, **filled})
+    except config.ConfigurationError as error:
+        count = len(error.problems)
+        return fail(f"{count} setting{'' if count == 1 else 's'} to correct", " ".join(error.problems))
+    given = sum(name in config.FIELDS and bool(value) for name, value in scene.environ.items())
+    return ok(f"{given} DROVER_ settings in the environment, all understood" if given else "no DROVER_ settings; fine")
+
+
+async def http_port(scene: Scene) -> Finding:
+    if isinstance(scene.target, Target):
+        host, port = scene.target.http_host, scene.target.http_port
+    else:
+        host, port = "127.0.0.1", HTTP_PORT_DEFAULT
+    if port == 0:
+        return skipped("any free port is taken (DROVER_HTTP_PORT=0)")
+    trouble = _trouble_with(host, port)
+    if trouble is None:
+        return ok(f"port {port} on {host} is free")
+    if trouble == errno.EADDRINUSE and await _is_ours(host, port):
+        return ok(f"port {port} on {host} is Drover's own")
+    what = "is taken by another program" if trouble == errno.EADDRINUSE else f"cannot be used: {os.strerror(trouble)}"
+    return warn(f"port {port} on {host} {what}", "Choose another with --port of `drover up`, or with DROVER_HTTP_PORT.")
+
+
+def _trouble_with(host: str, port: int) -> int | None:
+    """The error number of a try to listen there; None if that works."""
+    try:
+        (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen(1)
+    except OSError as error:
+        return error.errno or errno.EADDRNOTAVAIL
+    return None
+
+
+async def _is_ours(host: str, port: int) -> bool:
+    where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HTTP_S)) as session,
+            session.get(f"http://{where}:{port}/livez") as answer,
+        ):
+            body = await answer.json(content_type=None)
+    except (aiohttp.ClientError, OSError, ValueError):
+        return False
+    return isinstance(body, dict) and body.keys() == {"status", "reasons"}

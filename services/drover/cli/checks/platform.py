@@ -1,0 +1,145 @@
+"""Whether the servers of the platform are there and as they must be. Changes nothing on them."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+from nats.js.errors import NotFoundError
+
+from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
+from drover.cli.compose import CONTEXTS
+from drover.cli.errors import NoPlatform
+from drover.cli.target import Target, nats_of
+from drover.domain.errors import DroverError
+from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
+from drover.eventlog.log import Partition
+from drover.eventlog.streams import StreamMisconfigured, ensure_stream
+from drover.postgres.migrate import MigrationChanged, MigrationGap, load_migrations, outstanding
+from drover.service.config import ConfigurationError
+from drover.writer.nats_lease import SKEW_MAX
+
+REQUEST_S: Final = 5.0
+POSTGRES_MAJOR_MIN: Final = 15
+
+_APPLIED: Final = "SELECT number, name, checksum FROM drover.migrations ORDER BY number"
+_NO_NATS: Final = "NATS was not reached"
+_NO_POSTGRES: Final = "PostgreSQL was not reached"
+
+
+async def nats_answers(scene: Scene) -> Finding:
+    if isinstance(scene.nats, DroverError):
+        return _absent(scene, scene.nats)
+    version = scene.nats.connected_server_version
+    return ok(f"nats-server {version.major}.{version.minor}.{version.patch} answers")
+
+
+async def postgres_answers(scene: Scene) -> Finding:
+    if isinstance(scene.postgres, DroverError):
+        return _absent(scene, scene.postgres)
+    found = f"PostgreSQL {scene.postgres.get_settings().server_version} answers"
+    if scene.postgres.get_server_version().major < POSTGRES_MAJOR_MIN:
+        return fail(found, f"Drover needs PostgreSQL {POSTGRES_MAJOR_MIN} or newer: upgrade it.")
+    return ok(found)
+
+
+def _absent(scene: Scene, error: DroverError) -> Finding:
+    """A platform that nobody started is no fault of the machine; one that should be there and is silent is."""
+    if isinstance(error, NoPlatform):
+        return skipped("nothing has run here yet", "Start the platform with `drover up`.")
+    if isinstance(error, ConfigurationError):
+        return skipped("the settings do not say where it is", "Correct the configuration first.")
+    if isinstance(scene.target, Target) and scene.target.embedded and not _is_held(scene.data_dir):
+        return skipped("the platform of this directory is not running", "Start it with `drover up`.")
+    return fail("no answer", str(error))
+
+
+def _is_held(data_dir: Path) -> bool:
+    """Whether a process that lives wrote its id into the lock. Looking must not take the lock, even for a moment."""
+    try:
+        os.kill(int((data_dir / "lock").read_text()), 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+async def servers_sync(scene: Scene) -> Finding:
+    if isinstance(scene.nats, DroverError) or isinstance(scene.target, DroverError):
+        return skipped(_NO_NATS)
+    if scene.target.allow_unsynced:
+        return warn("DROVER_ALLOW_UNSYNCED is set: nobody asks", "Unset it where acknowledged work must not be lost.")
+    try:
+        if scene.target.nats_system_url is None:
+            raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set")
+        async with nats_of(scene.target, scene.target.nats_system_url) as system:
+            names = await refuse_unsynced(system)
+    except UnsyncedServer as error:
+        return fail("a server acknowledges before it has synced to disk", str(error))
+    except DurabilityUnknown as error:
+        return fail("whether the servers sync is not known", str(error))
+    return ok(f"every write is synced to disk by {', '.join(names)}")
+
+
+async def streams(scene: Scene) -> Finding:
+    if isinstance(scene.nats, DroverError):
+        return skipped(_NO_NATS)
+    jetstream = scene.nats.jetstream()
+    for context in CONTEXTS:
+        try:
+            await jetstream.stream_info(Partition(context).stream)
+        except NotFoundError:
+            return skipped(f"no log of {context} yet", "The first start of the services makes it.")
+        try:
+            await ensure_stream(scene.nats, context)  # it is there, so nothing is made
+        except StreamMisconfigured as error:
+            return fail(f"the stream {error.stream} could lose events", str(error))
+    return ok(f"{', '.join(CONTEXTS)}: as they must be")
+
+
+async def clock(scene: Scene) -> Finding:
+    """Against the server that stamps the log's messages: a writer with another time refuses to lead."""
+    if isinstance(scene.nats, DroverError):
+        return skipped(_NO_NATS)
+    sent = datetime.now(UTC)
+    answer = await scene.nats.request(f"$JS.API.STREAM.INFO.{Partition(CONTEXTS[0]).stream}", timeout=REQUEST_S)
+    received = datetime.now(UTC)
+    stamp = msgspec.json.decode(answer.data, type=dict[str, Any]).get("ts")
+    if stamp is None:
+        return skipped("the server tells no time before the log is made")
+    skew = skew_s(sent, received, msgspec.convert(stamp, datetime))
+    found = f"{skew:+.3f} s from the NATS server"
+    if abs(skew) > SKEW_MAX.total_seconds():
+        return fail(found, f"At most {SKEW_MAX.total_seconds():g} s is allowed: set this machine's clock (NTP).")
+    return ok(found)
+
+
+def skew_s(sent: datetime, received: datetime, theirs: datetime) -> float:
+    """How far our clock is ahead of theirs, at least: any moment between question and answer may have been theirs."""
+    if theirs < sent:
+        return (sent - theirs).total_seconds()
+    if theirs > received:
+        return (received - theirs).total_seconds()
+    return 0.0
+
+
+async def migrations(scene: Scene) -> Finding:
+    if isinstance(scene.postgres, DroverError):
+        return skipped(_NO_POSTGRES)
+    known = load_migrations()
+    try:
+        rows = await scene.postgres.fetch(_APPLIED, timeout=REQUEST_S)
+    except asyncpg.UndefinedTableError:
+        rows = []
+    try:
+        pending = outstanding(known, [(row["number"], row["name"], row["checksum"]) for row in rows])
+    except (MigrationChanged, MigrationGap) as error:
+        return fail("files and database contradict each other", str(error))
+    if pending:
+        return fail(f"{len(pending)} of {len(known)} are not applied", "Run `drover migrate`.")
+    return ok(f"{len(known)} of {len(known)} are applied")

@@ -1,0 +1,148 @@
+"""`drover doctor`: looks at the machine and the platform, and says what to do about what it finds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import asyncpg
+import click
+import msgspec
+from nats.errors import Error as NatsError
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from drover.cli.checks import machine, platform
+from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.running import asynchronous
+from drover.cli.target import DATA_DIR_DEFAULT, Target, data_dir_option, find_target, nats_of, postgres_of
+from drover.domain.errors import DroverError
+
+CHECK_S: Final = 15.0
+
+T = TypeVar("T")
+
+CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+    ("Python", machine.python),
+    ("nats-server", machine.nats_program),
+    ("postgres", machine.postgres_program),
+    ("root", machine.root_can_step_down),
+    ("data directory", machine.data_directory),
+    ("disk space", machine.disk_space),
+    ("configuration", machine.configuration),
+    ("HTTP port", machine.http_port),
+    ("NATS", platform.nats_answers),
+    ("durability", platform.servers_sync),
+    ("streams", platform.streams),
+    ("clock", platform.clock),
+    ("PostgreSQL", platform.postgres_answers),
+    ("migrations", platform.migrations),
+)
+
+_MARKS: Final = {
+    Verdict.OK: ("✓", "green"),
+    Verdict.WARN: ("!", "yellow"),
+    Verdict.FAIL: ("✗", "bold red"),
+    Verdict.SKIPPED: ("–", "dim"),
+}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What `doctor --json` prints for each check."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    remedy: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    healthy: bool
+    checks: list[Line]
+
+
+@click.command()
+@json_option
+@data_dir_option
+@asynchronous
+async def doctor(as_json: bool, data_dir: Path | None) -> Exit:
+    """Check this machine and the platform, and say what to do about what is wrong. Changes nothing."""
+    async with _scene(data_dir, os.environ) as scene:
+        report = await examine(scene)
+    if as_json:
+        print_json(report)
+    else:
+        console().print(rendered(report))
+    return Exit.OK if report.healthy else Exit.FAILED
+
+
+@asynccontextmanager
+async def _scene(data_dir: Path | None, environ: Mapping[str, str]) -> AsyncIterator[Scene]:
+    """Reach what can be reached; what cannot is there as the error that says why."""
+    try:
+        target: Target | DroverError = find_target(data_dir, environ)
+    except DroverError as error:
+        target = error
+    async with AsyncExitStack() as stack:
+        yield Scene(
+            data_dir=data_dir or DATA_DIR_DEFAULT,
+            environ=environ,
+            target=target,
+            nats=await _reached(stack, target, nats_of),
+            postgres=await _reached(stack, target, postgres_of),
+        )
+
+
+async def _reached(
+    stack: AsyncExitStack, target: Target | DroverError, reach: Callable[[Target], AbstractAsyncContextManager[T]]
+) -> T | DroverError:
+    if isinstance(target, DroverError):
+        return target
+    try:
+        return await stack.enter_async_context(reach(target))
+    except DroverError as error:
+        return error
+
+
+async def examine(scene: Scene, checks: Sequence[tuple[str, Check]] = CHECKS) -> Report:
+    """Every check, one after the other; one that breaks is a finding, not an end."""
+    lines = []
+    for name, check in checks:
+        finding = await _bounded(check, scene)
+        lines.append(Line(name, finding.verdict, finding.found, finding.remedy))
+    return Report(not any(line.verdict is Verdict.FAIL for line in lines), lines)
+
+
+async def _bounded(check: Check, scene: Scene) -> Finding:
+    try:
+        async with asyncio.timeout(CHECK_S):
+            return await check(scene)
+    except TimeoutError:
+        return fail(f"no answer within {CHECK_S:g} s", "Try again; if it stays so, look at the server's log.")
+    except (DroverError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        return fail(f"the check could not be made: {type(error).__name__}", str(error))
+
+
+def rendered(report: Report) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in report.checks:
+        mark, style = _MARKS[line.verdict]
+        said = Text(printable(line.found), "dim" if line.verdict is Verdict.SKIPPED else "")
+        table.add_row(Text(mark, style), Text(line.check), said)
+        if line.remedy:
+            table.add_row("", "", Text(f"→ {printable(line.remedy)}", style))
+    counts = Counter(line.verdict for line in report.checks)
+    table.add_row()
+    table.add_row("", "", Text(", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict), "bold"))
+    return table

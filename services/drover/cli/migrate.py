@@ -1,0 +1,44 @@
+"""`drover migrate`: brings the platform's own tables up to date. Read models are not migrated, they are folded anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+from rich.text import Text
+
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json
+from drover.cli.running import asynchronous
+from drover.cli.target import data_dir_option, find_target, postgres_of
+from drover.postgres import migrate as migrations
+
+
+class Migrated(msgspec.Struct):
+    """What `migrate --json` prints."""
+
+    applied: list[str]
+    """Files, in order; empty if the database had them all."""
+    known: int
+    """How many migrations this program has."""
+
+
+@click.command()
+@json_option
+@data_dir_option
+@asynchronous
+async def migrate(as_json: bool, data_dir: Path | None) -> Exit:
+    """Apply the migrations that the database does not have yet. Safe to run at any time, and by many at once."""
+    known = migrations.load_migrations()
+    async with postgres_of(find_target(data_dir)) as connection:
+        applied = [migration.file for migration in await migrations.migrate(connection, known)]
+    if as_json:
+        print_json(Migrated(applied, len(known)))
+        return Exit.OK
+    screen = console()
+    for file in applied:
+        screen.print(Text.assemble(("applied ", "green"), file))
+    if not applied:
+        screen.print(f"Nothing to do: the database has all migrations up to {known[-1].file}.")
+    return Exit.OK

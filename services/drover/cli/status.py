@@ -1,0 +1,147 @@
+"""`drover status`: who leads, how far the log and the read models are, how the fleet stands, and if that is well."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from drover.api.status import PartitionStatus, Status, StatusReader
+from drover.cli.compose import CONTEXTS
+from drover.cli.event_text import local
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.running import asynchronous
+from drover.cli.target import NAME, data_dir_option, find_target, nats_of
+from drover.postgres.pool import open_pool
+
+BEHIND_MAX: Final = 1_000
+"""Commits that a read model may be behind before that is called trouble: seconds of work for a projector."""
+WATCH_EVERY_S: Final = 2.0
+CONNECTIONS_MAX: Final = 1
+CONNECTED: Final = "connected"
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help=f"Look again every {WATCH_EVERY_S:g} s, until Ctrl-C.")
+@json_option
+@data_dir_option
+@asynchronous
+async def status(watch: bool, as_json: bool, data_dir: Path | None) -> Exit:
+    """Show how the platform is. The exit code says whether it is well."""
+    target = find_target(data_dir)
+    async with nats_of(target) as client, open_pool(target.postgres_url, NAME, CONNECTIONS_MAX) as pool:
+        reader = StatusReader(client, pool, CONTEXTS)
+        if watch:
+            await _watch(reader, as_json)
+        found = await reader.read()
+    if as_json:
+        print_json(document(found))
+    else:
+        console().print(rendered(found))
+    return Exit.DEGRADED if problems_of(found) else Exit.OK
+
+
+async def _watch(reader: StatusReader, as_json: bool) -> None:
+    """Until Ctrl-C. On a terminal the picture is drawn over itself; into a pipe one follows the other."""
+    screen = console()
+    if as_json or not screen.is_terminal:
+        while True:
+            found = await reader.read()
+            if as_json:
+                print_json(document(found))
+            else:
+                screen.print(rendered(found))
+            await asyncio.sleep(WATCH_EVERY_S)
+    with Live(console=screen, auto_refresh=False, screen=False) as live:
+        while True:
+            live.update(rendered(await reader.read()), refresh=True)
+            await asyncio.sleep(WATCH_EVERY_S)
+
+
+def problems_of(status: Status) -> list[str]:
+    """Why the platform is not well, a sentence each; none if it is."""
+    servers = (("NATS", status.nats), ("PostgreSQL", status.postgres))
+    return [f"{name} is {state}." for name, state in servers if state != CONNECTED] + [
+        problem for partition in status.partitions for problem in _problems_of(partition)
+    ]
+
+
+def _problems_of(partition: PartitionStatus) -> list[str]:
+    name = f"{partition.context}/{partition.partition}"
+    found = []
+    if partition.leader is None:
+        found.append(f"Nobody leads {name}: no command of it is answered. Is its service running?")
+    if partition.behind is not None and partition.behind > BEHIND_MAX:
+        found.append(f"The read model of {name} is {partition.behind} commits behind the log. Is the projector well?")
+    return found
+
+
+def document(status: Status) -> dict[str, Any]:
+    """What `status --json` prints."""
+    problems = problems_of(status)
+    return {"healthy": not problems, "problems": problems, **msgspec.structs.asdict(status)}
+
+
+def rendered(status: Status) -> RenderableType:
+    problems = problems_of(status)
+    verdict = Text("degraded", "bold red") if problems else Text("healthy", "bold green")
+    head = Text.assemble(verdict, (f"   {local(status.at)}", "dim"))
+    parts: list[RenderableType] = [head, _servers(status), Text()]
+    if status.partitions:
+        parts += [_partitions(status.partitions), Text()]
+    parts.append(_devices(status.devices))
+    if problems:
+        parts += [Text(), *(Text(f"! {problem}", "red") for problem in problems)]
+    return Group(*parts)
+
+
+def _servers(status: Status) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, state in (("NATS", status.nats), ("PostgreSQL", status.postgres)):
+        table.add_row(Text(name, "dim"), Text(printable(state), "" if state == CONNECTED else "red"))
+    return table
+
+
+def _partitions(partitions: list[PartitionStatus]) -> Table:
+    table = _table("partition", "leader", log="right", **{"read model": "right", "behind": "right"})
+    for found in partitions:
+        late = found.behind is None or found.behind > BEHIND_MAX
+        table.add_row(
+            f"{found.context}/{found.partition}",
+            Text(printable(found.leader)) if found.leader else Text("nobody", "red"),
+            f"{found.log_seq}",
+            _number(found.projected_seq),
+            Text(_number(found.behind), "red" if late else ""),
+        )
+    return table
+
+
+def _devices(devices: dict[str, int]) -> RenderableType:
+    if not devices:
+        return Text("no devices known", "dim")
+    table = _table("status", devices="right")
+    for name, count in sorted(devices.items()):
+        table.add_row(printable(name), str(count))
+    table.add_row(Text("all", "bold"), Text(str(sum(devices.values())), "bold"))
+    return table
+
+
+def _table(*left: str, **right: Any) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
+    for name in left:
+        table.add_column(name, overflow="fold")
+    for name, justify in right.items():
+        table.add_column(name, justify=justify)
+    return table
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else str(value)

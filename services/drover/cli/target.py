@@ -1,0 +1,172 @@
+"""How a command finds the platform, and connects to it: the environment, or what `drover up` left in its directory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+import click
+import msgspec
+from nats.aio.client import Client
+
+from drover.bus.connection import NatsUnreachable, connected
+from drover.cli.errors import CredentialsUnreadable, NoPlatform, PostgresUnreachable, ServerDown
+from drover.embedded.credentials import Credentials, Secrets
+from drover.postgres.pool import Connection, connect
+from drover.service import config
+
+DATA_DIR_DEFAULT: Final = Path(".drover")
+NATS_PORT_DEFAULT: Final = 4222
+PROBE_S: Final = 2.0
+CONNECT_S: Final = 8.0
+NAME: Final = "drover-cli"
+
+ENVIRONMENT: Final = "the environment"
+_MARKS: Final = ("DROVER_NATS_URL", "DROVER_POSTGRES_URL")
+"""Either one means that somebody runs servers of their own: then `.drover` is not meant, even if it is there."""
+
+Stored = TypeVar("Stored", Secrets, Credentials)
+
+data_dir_option: Final = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory of `drover up`.  [default: .drover, unless DROVER_NATS_URL is set]",
+)
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the platform is."""
+
+    source: str
+    """Who says so, for people."""
+    nats_url: str
+    nats_system_url: str | None
+    """The same server as a user of the system account, who can see whether it syncs."""
+    postgres_url: str
+    http_host: str
+    http_port: int
+    allow_unsynced: bool = False
+
+    @property
+    def embedded(self) -> bool:
+        return self.source != ENVIRONMENT
+
+    @property
+    def advice(self) -> str:
+        return "is `drover up` running?" if self.embedded else "check it, and that the server runs."
+
+
+def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) -> Target:
+    """A directory that was named wins over the environment, the environment over the default directory."""
+    if data_dir is None and any(environ.get(name) for name in _MARKS):
+        return _from_environment(environ)
+    return _from_directory(data_dir or DATA_DIR_DEFAULT)
+
+
+def _from_environment(environ: Mapping[str, str]) -> Target:
+    settings = config.load(environ)
+    return Target(
+        source=ENVIRONMENT,
+        nats_url=settings.nats_url,
+        nats_system_url=settings.nats_system_url,
+        postgres_url=settings.postgres_url,
+        http_host=settings.http_host,
+        http_port=settings.http_port,
+        allow_unsynced=settings.allow_unsynced,
+    )
+
+
+def _from_directory(data_dir: Path) -> Target:
+    path = data_dir / "credentials.json"
+    known = _read(path, Credentials)
+    if known is None:
+        raise NoPlatform(data_dir)
+    secrets = _read(data_dir / "secrets.json", Secrets)
+    url = urlsplit(known.url)
+    try:
+        server = urlsplit(known.nats_url).netloc.rpartition("@")[2]
+        host, port = url.hostname or "127.0.0.1", url.port or 80
+    except ValueError as error:
+        raise CredentialsUnreadable(path, str(error), "The next `drover up` writes it anew.") from error
+    return Target(
+        source=str(path),
+        nats_url=known.nats_url,
+        nats_system_url=f"nats://sys:{secrets.nats_system_password}@{server}" if secrets else None,
+        postgres_url=known.postgres_url,
+        http_host=host,
+        http_port=port,
+    )
+
+
+def _read(path: Path, kind: type[Stored]) -> Stored | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        advice = "It belongs to whoever ran `drover up`: run this command as that user."
+        raise CredentialsUnreadable(path, "permission denied", advice) from error
+    except OSError as error:
+        raise CredentialsUnreadable(path, error.strerror or str(error), "Check --data-dir.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # ValidationError is a DecodeError
+        raise CredentialsUnreadable(path, f"malformed ({error})", "Restore it from a backup.") from error
+
+
+@asynccontextmanager
+async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Client]:
+    """A connection to the target's NATS (`url`: as another user), or ServerDown within seconds."""
+    url = url or target.nats_url
+    address = _without_password(url)
+    async with AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                # A service waits for a server that is still starting. A person wants to be told at once.
+                await _probe(address)
+                client = await stack.enter_async_context(connected(url, NAME))
+        except NatsUnreachable as error:
+            raise ServerDown(address, str(error.__cause__), target.source, target.advice) from error
+        except TimeoutError as error:
+            raise ServerDown(address, "no answer in time", target.source, target.advice) from error
+        except OSError as error:
+            raise ServerDown(address, error.strerror or str(error), target.source, target.advice) from error
+        yield client
+
+
+async def _probe(address: str) -> None:
+    """Return when one of the servers takes a connection; raise what the last one said otherwise."""
+    trouble: OSError = ConnectionError("no address")
+    for part in address.split(","):
+        server = urlsplit(f"//{part.strip()}")
+        try:
+            async with asyncio.timeout(PROBE_S):
+                _, writer = await asyncio.open_connection(server.hostname, server.port or NATS_PORT_DEFAULT)
+        except OSError as error:  # TimeoutError is one
+            trouble = error
+        except ValueError as error:
+            trouble = ConnectionError(str(error))
+        else:
+            writer.close()
+            return
+    raise trouble
+
+
+def _without_password(url: str) -> str:
+    return ",".join(part.rpartition("@")[2].rpartition("//")[2] for part in url.split(","))
+
+
+@asynccontextmanager
+async def postgres_of(target: Target) -> AsyncIterator[Connection]:
+    """A connection to the target's database. What goes wrong with it, then or later, is PostgresUnreachable."""
+    try:
+        async with connect(target.postgres_url, NAME) as connection:
+            yield connection
+    except TimeoutError as error:
+        raise PostgresUnreachable("no answer in time", target.source, target.advice) from error
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise PostgresUnreachable(str(error) or type(error).__name__, target.source, target.advice) from error

@@ -1,0 +1,79 @@
+"""How long an agent waits after an answer: backoff, Retry-After, the long pauses. Pure; it neither sends nor sleeps."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+BACKOFF_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
+"""After the first error, the second, and so on; the last one for all that follow."""
+
+THROTTLED_S: Final = 60.0
+"""After a 429 that does not say how long."""
+
+THROTTLES_MAX: Final = 3
+"""So many 429 in a row, and the agent leaves the platform alone for `THROTTLED_LONG_S`."""
+
+THROTTLED_LONG_S: Final = 300.0
+
+UNREACHABLE_AFTER_S: Final = 300.0
+"""After so long without a connection the agent stops backing off and knocks every `UNREACHABLE_RETRY_S`."""
+
+UNREACHABLE_RETRY_S: Final = 10.0
+
+RETRY_AFTER_MAX_S: Final = 3600.0
+"""No answer makes an agent wait longer than this."""
+
+
+class Answer(NamedTuple):
+    """What became of one request."""
+
+    status: int | None
+    """None: there was no connection, or no answer in time."""
+    retry_after_s: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+NO_CONNECTION: Final = Answer(None)
+
+
+class Patience:
+    """What an agent remembers of its last answers, because its next pause depends on it."""
+
+    __slots__ = ("_failures", "_throttles", "_unreachable_since")
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._throttles = 0
+        self._unreachable_since: float | None = None
+
+    def pause_after(self, answer: Answer, now: float) -> float:
+        """Seconds to wait before the next request; 0 when all is well."""
+        if answer.status is not None:
+            self._unreachable_since = None
+        if answer.ok:
+            self._failures = self._throttles = 0
+            return 0.0
+        asked_s = min(answer.retry_after_s or 0.0, RETRY_AFTER_MAX_S)
+        if answer.status == 429:
+            return self._throttled(asked_s)
+        self._throttles = 0
+        if answer.status is None and self._long_unreachable(now):
+            return UNREACHABLE_RETRY_S
+        pause_s = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+        self._failures += 1
+        return max(pause_s, asked_s)
+
+    def _throttled(self, asked_s: float) -> float:
+        self._throttles += 1
+        if self._throttles < THROTTLES_MAX:
+            return asked_s or THROTTLED_S
+        self._throttles = 0
+        return max(asked_s, THROTTLED_LONG_S)
+
+    def _long_unreachable(self, now: float) -> bool:
+        if self._unreachable_since is None:
+            self._unreachable_since = now
+        return now - self._unreachable_since >= UNREACHABLE_AFTER_S

@@ -1,0 +1,68 @@
+"""Makes PCs and phones known to the platform, for as long as that takes. What they do afterwards is not here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, TypeVar
+
+import structlog
+
+from drover.simulator.clock import Clock
+from drover.simulator.http import ROWS_PER_REQUEST_MAX, Client
+from drover.simulator.patience import Answer, Patience
+from drover.simulator.phone import Identity
+
+READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
+"""Pauses while the platform starts: short at first, for a laptop is ready in seconds; then the last one for ever."""
+
+CONFLICT: Final = 409
+
+log = structlog.stdlib.get_logger(__name__)
+
+T = TypeVar("T")
+
+
+async def wait_until_ready(client: Client, clock: Clock) -> None:
+    """Returns when the platform takes requests, however long that is."""
+    attempt = 0
+    while not (answer := await client.ready()).ok:
+        if attempt == len(READY_EVERY_S):
+            log.warning("platform_not_ready", status=answer.status)
+        await asyncio.sleep(clock.real_s(READY_EVERY_S[min(attempt, len(READY_EVERY_S) - 1)]))
+        attempt += 1
+
+
+class Registrar:
+    """Registers with the service key. A pause after each failure, but no end: a farm does not give its platform up."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    async def register(self, phones: Sequence[Identity]) -> None:
+        """Afterwards the platform knows these phones and their PCs, whether it did before or not."""
+        for pc_ids in _chunks(sorted({phone.pc_id for phone in phones})):
+            await self._insist(self._register_pcs, pc_ids)
+        for chunk in _chunks(phones):
+            # 409: some are there already. The rows of an array stand each for itself, so the others are now, too; and a
+            # phone that was left out all the same hears 404 at its heartbeat and comes back here.
+            await self._insist(self._client.register_devices, chunk)
+
+    async def _register_pcs(self, pc_ids: Sequence[str]) -> Answer:
+        """Only those that are unknown: registering one again would set back a capacity that a person has changed."""
+        answer, known = await self._client.known_pcs(pc_ids)
+        missing = [pc_id for pc_id in pc_ids if pc_id not in known]
+        return await self._client.register_pcs(missing) if answer.ok and missing else answer
+
+    async def _insist(self, ask: Callable[[Sequence[T]], Awaitable[Answer]], rows: Sequence[T]) -> None:
+        patience = Patience()
+        while not ((answer := await ask(rows)).ok or answer.status == CONFLICT):
+            pause_s = patience.pause_after(answer, self._clock.now())
+            log.warning("registration_failed", rows=len(rows), status=answer.status, again_in_s=pause_s)
+            await asyncio.sleep(self._clock.real_s(pause_s))
+
+
+def _chunks(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(rows), ROWS_PER_REQUEST_MAX):
+        yield rows[start : start + ROWS_PER_REQUEST_MAX]
