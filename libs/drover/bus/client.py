@@ -26,7 +26,8 @@ REPLY_MAX_S: Final = 4.0
 must not be asked the same again and again."""
 RETRY_PAUSE_S: Final = 0.1
 RETRY_PAUSE_MAX_S: Final = 1.0
-MESSAGE_COMMANDS_MAX: Final = 512
+MESSAGE_COMMANDS_MAX: Final = 64
+"""Small messages are answered one by one: while some callers wait for the disk, others already send again."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -144,7 +145,7 @@ class CommandBus:
         self._client = client
         self._lines: dict[tuple[str, str], _Line] = {}
 
-    async def send(
+    def send(
         self,
         context: str,
         command: Command,
@@ -154,19 +155,21 @@ class CommandBus:
         trace: str | None = None,
         partition: str = "main",
         timeout_s: float = DEADLINE_S,
-    ) -> Outcome:
-        """The outcome, sooner or later than a change of leader; UNAVAILABLE when the deadline passes first."""
+    ) -> asyncio.Future[Outcome]:
+        """Await the outcome: it outlives a change of leader, and is UNAVAILABLE when the deadline passes first."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Outcome] = loop.create_future()
         submission: Submission[Any] = Submission(id or str(uuid7()), by, command)
         if trace is not None:
             submission.trace = trace
         encoded = _encoder.encode(submission)
         if len(encoded) > COMMAND_BYTES_MAX:
-            return _TOO_LARGE
+            future.set_result(_TOO_LARGE)
+            return future
         if (line := self._lines.get((context, partition))) is None:
             line = self._lines[context, partition] = _Line(self._client, f"cmd.{context}.{partition}")
         if line.count >= WAITING_MAX:
-            return _OVERLOADED
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome] = loop.create_future()
-        line.add(_Waiting(encoded, future, loop.time() + timeout_s))
-        return await future
+            future.set_result(_OVERLOADED)
+        else:
+            line.add(_Waiting(encoded, future, loop.time() + timeout_s))
+        return future

@@ -19,6 +19,7 @@ from drover.domain.errors import Code
 REPLY_BYTES_MAX: Final = 900 * 1024
 """Below the default max_payload of a NATS server (1 MiB)."""
 
+OUTCOME_OVERHEAD_BYTES: Final = 16
 DRAIN_S: Final = 2.0
 
 log = structlog.get_logger("drover.bus")
@@ -65,7 +66,8 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
 async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
     body = _encode(Reply(epoch, outcomes))
     if len(body) > REPLY_BYTES_MAX:
-        body = _encode(Reply(epoch, [_fitting(outcome) for outcome in outcomes]))
+        share = REPLY_BYTES_MAX // len(outcomes) - OUTCOME_OVERHEAD_BYTES
+        body = _encode(Reply(epoch, [_fitting(outcome, share) for outcome in outcomes]))
     try:
         await message.respond(body)
     except (NatsError, OSError) as error:
@@ -73,9 +75,10 @@ async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
         log.info("reply_lost", error=repr(error))
 
 
-def _fitting(outcome: Outcome) -> Outcome:
+def _fitting(outcome: Outcome, bytes_max: int) -> Outcome:
+    """The outcome, or where it takes more than its share of the reply, a word that it does."""
     size = len(_encode(outcome))
-    if size * 512 <= REPLY_BYTES_MAX:
+    if size <= bytes_max:
         return outcome
     return Rejected(
         Code.TOO_LARGE, f"The result has {size} bytes, too many for one reply; ask for less", None, outcome.position

@@ -74,42 +74,40 @@ class JetStreamLog:
             EPOCH_HEADER: str(commit.epoch),
             EXPECTED_HEADER: str(expected),
         }
-        deadline = asyncio.get_running_loop().time() + APPEND_SETTLE_S
+        started = asyncio.get_running_loop().time()
+        tries = 0
         # Neither a time-out, nor "no responders", nor any error code says that the message is not in the log or will
         # not be: it has been seen to land later on three replicas. Only an acknowledgement ends an append, or the
         # message that stands next on the subject. Until then the identical bytes are sent again.
         while True:
-            if (seq := await self._publish(commit, headers)) is not None:
-                return seq
+            tries += 1
+            answer = await self._publish(commit, headers)
+            if isinstance(answer, int):
+                return answer
+            if tries == 1:
+                log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer)
             settled = await self._next_after(expected)
+            elapsed_s = asyncio.get_running_loop().time() - started
             if settled is not None:
-                if settled.id == commit.id:
+                ours = settled.id == commit.id
+                log.info("append_settled", commit=commit.id, ours=ours, tries=tries, elapsed_s=round(elapsed_s, 3))
+                if ours:
                     return settled.seq
                 raise AppendConflict
-            if asyncio.get_running_loop().time() > deadline:
+            if elapsed_s > APPEND_SETTLE_S:
                 raise AppendUnsettled
             await asyncio.sleep(RETRY_PAUSE_S)
 
-    async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | None:
-        """The sequence if this try was acknowledged; None says nothing."""
+    async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
+        """The sequence if this try was acknowledged. Anything else says nothing about the log, and is for people."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers
             )
             ack = _decode_ack(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            log.warning("append_unanswered", subject=self.partition.subject, commit=commit.id, error=repr(error))
-            return None
-        if ack.error is not None:
-            log.warning(
-                "append_refused",
-                subject=self.partition.subject,
-                commit=commit.id,
-                err_code=ack.error.err_code,
-                description=ack.error.description,
-            )
-            return None
-        return ack.seq
+            return repr(error)
+        return ack.seq if ack.error is None else f"{ack.error.err_code} {ack.error.description}"
 
     async def _next_after(self, seq: int) -> StoredCommit | None:
         try:

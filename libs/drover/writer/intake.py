@@ -27,9 +27,9 @@ class LocalPending:
 
     __slots__ = ("future", "submission")
 
-    def __init__(self, submission: Submission[Any]) -> None:
+    def __init__(self, submission: Submission[Any], future: asyncio.Future[Outcome]) -> None:
         self.submission = submission
-        self.future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.future = future
 
     def settle(self, outcome: Outcome) -> None:
         if not self.future.done():  # the caller may have gone
@@ -88,13 +88,15 @@ class Intake:
         self._open = False
 
     def put(self, pending: Pending) -> None:
+        waiting = self.waiting
         if not self._open:
             pending.settle(NOT_LEADER)
-        elif len(self.waiting) >= self._limit:
+        elif len(waiting) >= self._limit:
             pending.settle(OVERLOADED)
         else:
-            self.waiting.append(pending)
-            self.arrived.set()
+            waiting.append(pending)
+            if not self.arrived.is_set():
+                self.arrived.set()
 
     def turn_away(self) -> None:
         """Answer everything that waits: the term is over, and none of it has had any effect."""

@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 from uuid_utils import uuid4, uuid7
 
-from drover.bus.messages import Outcome, Rejected, Submission
-from drover.domain.decider import Decider, Tick
+from drover.bus.messages import Accepted, Outcome, Rejected, Submission
+from drover.domain.decider import Decider, Rejection, Tick
 from drover.domain.errors import Code
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
@@ -33,7 +33,6 @@ from drover.writer.turn import (
     Turn,
     decide_into,
     internal,
-    outcome_of,
 )
 
 QUARANTINE_MAX: Final = 1_000
@@ -79,6 +78,7 @@ class Term(Generic[S]):
         self.decider = decider
         self.fold = fold
         self.epoch = epoch
+        self._tell = decider.answer
         self._log = event_log
         self._lease = lease
         self._intake = intake
@@ -125,7 +125,8 @@ class Term(Generic[S]):
         """Until `end` or `drain`; raises AppendConflict when the log has another leader."""
         try:
             while not self._over:
-                await self._decide()
+                if not self._next_can_go():
+                    await self._decide()
                 landed = self._advance()
                 if landed is not None:
                     await self._answer(landed)
@@ -133,6 +134,10 @@ class Term(Generic[S]):
                     return
         finally:
             await self._close()
+
+    def _next_can_go(self) -> bool:
+        """The way is free and a turn is ready: the disk must not wait for more to be decided."""
+        return bool(self._turn.chunks) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
         """Move waiting commands into the turn, as many as it takes."""
@@ -219,8 +224,9 @@ class Term(Generic[S]):
         context = self.decider.context
         seq = turn.mark.seq
         if turn.recorded:
+            outcome_of = self._outcome_of
             for pending, events in turn.recorded:
-                pending.settle(self._outcome(events, seq))
+                pending.settle(outcome_of(events, seq))
             metrics.COMMANDS.labels(context, "committed").inc(len(turn.recorded))
         if not (turn.answered or turn.repeated):
             return
@@ -255,9 +261,13 @@ class Term(Generic[S]):
         if self._deadlines.parked_total > parked_before:
             metrics.PARKED.labels(self.decider.context).inc()
 
-    def _outcome(self, events: Sequence[Event], seq: int) -> Outcome:
+    def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:
+        """What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
         try:
-            return outcome_of(self.decider, events, seq)
+            result = self._tell(events)
+            if type(result) is Rejection:
+                return Rejected(result.code, result.message, result.details, seq)
+            return Accepted(seq, result)
         except Exception:
             # The command has taken effect; only its representation is missing.
             log.exception("answer_raised", context=self.decider.context)
@@ -281,7 +291,7 @@ class Term(Generic[S]):
             by_cause: dict[str, list[Event]] = {}
             for event in self._codec.decode(commit.payload) if commit else ():
                 by_cause.setdefault(split_id(event.cause)[0], []).append(event)
-            answers = {cause: self._outcome(events, seq) for cause, events in by_cause.items()}
+            answers = {cause: self._outcome_of(events, seq) for cause, events in by_cause.items()}
             self._answers[seq] = answers
             while len(self._answers) > REREAD_COMMITS_MAX:
                 self._answers.popitem(last=False)

@@ -12,7 +12,7 @@ import structlog
 from msgspec import UNSET
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Decider, Rejection
+from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Decider, Decision
 from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event
 from drover.eventlog.log import COMMIT_BYTES_MAX
@@ -78,89 +78,79 @@ def decide_into(
     barred: frozenset[str],
     commands_max: int = TURN_COMMANDS_MAX,
 ) -> None:
-    """Take commands from the front of `waiting` into `turn`. Raises EvolveFault, with the fold then unusable."""
-    decide = decider.decide
-    memory_of = fold.remembered.by_key.get
-    taken = turn.taken
-    limit = commands_max - len(taken)
-    while waiting and limit > 0 and turn.bytes < TURN_BYTES_FULL:
-        limit -= 1
+    """Take commands from the front of `waiting` into `turn`. Raises EvolveFault, with the fold then unusable.
+
+    This is the loop that bounds a partition's throughput, hence the local names and the one long body.
+    """
+    decide, evolve = decider.decide, decider.evolve
+    memory_of, remember = fold.remembered.by_key.get, fold.remembered.add
+    taken, recorded, answered, chunks = turn.taken, turn.recorded, turn.answered, turn.chunks
+    mark = turn.mark
+    for _ in range(min(len(waiting), commands_max - len(taken))):
+        if turn.bytes >= TURN_BYTES_FULL:
+            return
         pending = waiting.popleft()
         taken.append(pending)
         submission = pending.submission
-        key, _, digest = submission.id.partition("~")
+        cause = submission.id
+        key, _, digest = cause.partition("~")
         if (memory := memory_of(key)) is not None:
             turn.repeated.append((pending, memory))
             continue
         if barred and key in barred:
-            turn.answered.append((pending, internal(submission.trace)))
+            answered.append((pending, internal(submission.trace)))
             continue
+        state = fold.state
         try:
-            decision = decide(fold.state, submission.command, now)
+            decision = decide(state, submission.command, now)
         except Exception:
             log.exception("decide_raised", context=decider.context, command=type(submission.command).__name__)
-            turn.answered.append((pending, internal(submission.trace)))
+            answered.append((pending, internal(submission.trace)))
             continue
-        if decision.events:
-            if _record(turn, decider, fold, pending, decision.events, now):
-                fold.remembered.add(key, digest, turn.mark)
-        elif (refused := decision.rejection) is not None:
-            turn.answered.append((pending, Rejected(refused.code, refused.message, refused.details)))
-        else:
-            turn.answered.append((pending, Accepted(0, decision.result)))
-
-
-def _record(
-    turn: Turn, decider: Decider[Any], fold: Fold[Any], pending: Pending, events: Sequence[Event], now: datetime
-) -> bool:
-    """Stamp, encode and fold the events of one command. False: they were too many, and were left alone."""
-    submission = pending.submission
-    if len(events) > EVENTS_PER_DECISION_MAX:
-        turn.answered.append((pending, _too_large(decider, pending, f"{len(events)} events")))
-        return False
-    n, by, cause, trace = fold.n, submission.by, submission.id, submission.trace
-    for event in events:
-        n += 1
-        event.n = n
-        event.at = now
-        event.by = by
-        event.cause = cause
-        event.trace = trace
-    chunk = _encode_lines(events)
-    if len(chunk) > DECISION_BYTES_MAX:
-        turn.answered.append((pending, _too_large(decider, pending, f"{len(chunk)} bytes of events")))
-        return False
-    state, evolve = fold.state, decider.evolve
-    try:
+        events = decision.events
+        if not events:
+            answered.append((pending, _without_events(decision)))
+            continue
+        n, by, trace = fold.n, submission.by, submission.trace
         for event in events:
-            state = evolve(state, event)
-    except Exception as error:
-        log.exception("evolve_raised", context=decider.context, command=type(submission.command).__name__)
-        raise EvolveFault(pending) from error
-    fold.state = state
-    fold.n = n
-    if not turn.chunks:
-        fold.at = now
-        fold.remembered.begin_turn(now)
-    turn.chunks.append(chunk)
-    turn.bytes += len(chunk)
-    turn.recorded.append((pending, events))
-    return True
+            n += 1
+            event.n = n
+            event.at = now
+            event.by = by
+            event.cause = cause
+            event.trace = trace
+        chunk = _encode_lines(events)
+        if len(chunk) > DECISION_BYTES_MAX or len(events) > EVENTS_PER_DECISION_MAX:
+            answered.append((pending, _too_large(decider, pending, len(events), len(chunk))))
+            continue
+        try:
+            for event in events:
+                state = evolve(state, event)
+        except Exception as error:
+            log.exception("evolve_raised", context=decider.context, command=type(submission.command).__name__)
+            raise EvolveFault(pending) from error
+        fold.state = state
+        fold.n = n
+        if not chunks:
+            fold.at = now
+            fold.remembered.begin_turn(now)
+        remember(key, digest, mark)
+        chunks.append(chunk)
+        turn.bytes += len(chunk)
+        recorded.append((pending, events))
 
 
-def _too_large(decider: Decider[Any], pending: Pending, what: str) -> Rejected:
+def _without_events(decision: Decision) -> Outcome:
+    if (refused := decision.rejection) is not None:
+        return Rejected(refused.code, refused.message, refused.details)
+    return Accepted(0, decision.result)
+
+
+def _too_large(decider: Decider[Any], pending: Pending, events: int, size: int) -> Rejected:
     command = type(pending.submission.command).__name__
-    log.error("decision_too_large", context=decider.context, command=command, size=what)
+    log.error("decision_too_large", context=decider.context, command=command, events=events, bytes=size)
     return Rejected(
         Code.TOO_LARGE,
-        f"{command} would record {what}; at most {EVENTS_PER_DECISION_MAX} events and {DECISION_BYTES_MAX} bytes fit. "
-        "Split it into smaller commands",
+        f"{command} would record {events} events of {size} bytes; at most {EVENTS_PER_DECISION_MAX} events and "
+        f"{DECISION_BYTES_MAX} bytes fit. Split it into smaller commands",
     )
-
-
-def outcome_of(decider: Decider[Any], events: Sequence[Event], seq: int) -> Outcome:
-    """What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
-    result = decider.answer(events)
-    if type(result) is Rejection:
-        return Rejected(result.code, result.message, result.details, seq)
-    return Accepted(seq, result)

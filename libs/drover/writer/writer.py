@@ -119,9 +119,10 @@ class Writer(Generic[S]):
         self, command: Command, *, by: str, id: str | None = None, trace: str | None = None
     ) -> asyncio.Future[Outcome]:
         """Decide a command from within this process; await what it gives."""
-        pending = LocalPending(Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace))
-        self.intake.put(pending)
-        return pending.future
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
+        self.intake.put(LocalPending(submission, future))
+        return future
 
     async def _run(self) -> None:
         while not self._stopping.is_set():

@@ -20,6 +20,7 @@ from rich.text import Text
 from drover.cli.errors import EventNotFound, NoSuchLog
 from drover.cli.event_text import event_line, event_whole
 from drover.cli.exits import Exit
+from drover.cli.following import while_somebody_reads
 from drover.cli.output import console, json_option, print_json, print_lines
 from drover.cli.record import Record, last_of, records
 from drover.cli.running import asynchronous
@@ -108,7 +109,8 @@ async def tail(
         raise click.UsageError("--from, --since and --last each say where to start: give one of them.")
     wanted = Wanted(types=types, entity=entity, by=by, from_n=from_n or 0, since=since)
     async with _log_of(data_dir, Partition(context, partition)) as log:
-        await show_tail(log, wanted, LAST_DEFAULT if last is None else last, follow, _display(as_json))
+        count = LAST_DEFAULT if last is None else last
+        await while_somebody_reads(show_tail(log, wanted, count, follow, _display(as_json)))
     return Exit.OK
 
 

@@ -17,6 +17,7 @@ from drover.api.status import PartitionStatus, Status, StatusReader
 from drover.cli.compose import CONTEXTS
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
+from drover.cli.following import while_somebody_reads
 from drover.cli.output import console, json_option, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import NAME, data_dir_option, find_target, nats_of
@@ -40,7 +41,7 @@ async def status(watch: bool, as_json: bool, data_dir: Path | None) -> Exit:
     async with nats_of(target) as client, open_pool(target.postgres_url, NAME, CONNECTIONS_MAX) as pool:
         reader = StatusReader(client, pool, CONTEXTS)
         if watch:
-            await _watch(reader, as_json)
+            await while_somebody_reads(_watch(reader, as_json))
         found = await reader.read()
     if as_json:
         print_json(document(found))

@@ -134,7 +134,7 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
         except TimeoutError as error:
             raise ServerDown(address, "no answer in time", target.source, target.advice) from error
         except OSError as error:
-            raise ServerDown(address, error.strerror or str(error), target.source, target.advice) from error
+            raise ServerDown(address, _reason(error), target.source, target.advice) from error
         yield client
 
 
@@ -168,5 +168,12 @@ async def postgres_of(target: Target) -> AsyncIterator[Connection]:
             yield connection
     except TimeoutError as error:
         raise PostgresUnreachable("no answer in time", target.source, target.advice) from error
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except OSError as error:
+        raise PostgresUnreachable(_reason(error), target.source, target.advice) from error
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise PostgresUnreachable(str(error) or type(error).__name__, target.source, target.advice) from error
+
+
+def _reason(error: OSError) -> str:
+    """What the system calls it; asyncio's own texts are for programmers."""
+    return os.strerror(error.errno) if error.errno else str(error)

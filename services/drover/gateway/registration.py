@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -44,9 +44,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 class Bus(Protocol):
     """What is needed of `drover.bus.client.CommandBus`."""
 
-    async def send(
+    def send(
         self, context: str, command: Command, *, by: str, id: str | None = None, trace: str | None = None
-    ) -> Outcome: ...
+    ) -> Awaitable[Outcome]: ...
 
 
 class NewDevice(msgspec.Struct, forbid_unknown_fields=True):

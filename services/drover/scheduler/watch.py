@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 from nats.aio.client import Client
 
-from drover.bus.messages import Rejected
+from drover.bus.messages import Outcome, Rejected
 from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import MarkOffline, MarkOnline
@@ -104,7 +104,7 @@ class PresenceWatch:
         self._asked.add(device_id)
         future = self._writer.submit(command, by="presence")
 
-        def done(answered: asyncio.Future[object]) -> None:
+        def done(answered: asyncio.Future[Outcome]) -> None:
             self._asked.discard(device_id)
             if not answered.cancelled() and isinstance(outcome := answered.result(), Rejected):
                 # Presence is volatile: the next heartbeat, or the next sweep, asks again.

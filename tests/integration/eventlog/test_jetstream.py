@@ -1,6 +1,7 @@
 """What only a real server can show: durability, foreign streams, ambiguous appends, restarts."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import nats.js.api as api
 import pytest
@@ -94,7 +95,7 @@ async def test_an_append_whose_line_is_cut_happens_once(nats, client, partition,
     async with faulty_line("127.0.0.1", nats.port) as line:
         url = nats.url.replace(str(nats.port), str(line.port))
         async with connected(url, "cut") as through:
-            log = JetStreamLog(through, partition)
+            log = JetStreamLog(through, partition, append_try_s=0.5)
             await log.last()  # so that the next exchange is the append
             armed = True
 
@@ -119,6 +120,62 @@ async def test_an_append_whose_line_is_cut_happens_once(nats, client, partition,
     assert (await direct.last()).seq == seq
     async with direct.read(0) as reader:
         assert [found.id for found in await reader.next()] == [sent.id]
+
+
+async def append_through_a_line_that_is_cut(nats, partition, append, cuts):
+    """Appends one after the other, each with the line cut once, after a chosen number of bytes of its exchange."""
+    seq = 0
+    async with AsyncExitStack() as stack:
+        line = await stack.enter_async_context(faulty_line("127.0.0.1", nats.port))
+        url = nats.url.replace(str(nats.port), str(line.port))
+        through = await stack.enter_async_context(connected(url, "cut"))
+        log = JetStreamLog(through, partition, append_try_s=0.2)
+        for number, (direction, after_bytes) in enumerate(cuts):
+            sent = commit(f'{{"number":{number}}}\n'.encode())
+            passed, armed = 0, False
+
+            def cut(data, after_bytes=after_bytes):
+                nonlocal passed, armed
+                armed = armed or b"Drover-Commit" in data or b'"seq":' in data
+                if not armed or passed > after_bytes:
+                    return None
+                start, passed = passed, passed + len(data)
+                return after_bytes - start if passed > after_bytes else None
+
+            setattr(line, f"cut_{direction}_server", cut)
+            seq = await append(log, sent, seq)
+            line.cut_to_server = line.cut_from_server = None
+        return line.cuts
+
+
+ANY_POINT = [(direction, after) for direction in ("to", "from") for after in (0, 1, 7, 20, 45, 60, 90, 120, 170, 230)]
+
+
+async def numbers(client, partition):
+    log = JetStreamLog(client, partition)
+    found, last = [], await log.last()
+    async with log.read(0) as reader:
+        while not found or found[-1].seq < last.seq:
+            found += await reader.next()
+    return [int(found.payload[10:-2]) for found in found]
+
+
+async def test_a_line_cut_at_any_point_of_an_append_never_doubles_or_loses_it(nats, client, partition):
+    cuts = await append_through_a_line_that_is_cut(nats, partition, JetStreamLog.append, ANY_POINT)
+    assert cuts >= len(ANY_POINT) // 2  # short exchanges end before the later points
+    assert await numbers(client, partition) == list(range(len(ANY_POINT)))
+
+
+@pytest.mark.control
+async def test_control_sending_again_without_the_fence_doubles(nats, client, partition):
+    async def append_again_and_again(log, sent, expected):
+        while not isinstance(seq := await log._publish(sent, {"Drover-Commit": sent.id}), int):
+            await asyncio.sleep(0.05)
+        return seq
+
+    await append_through_a_line_that_is_cut(nats, partition, append_again_and_again, ANY_POINT)
+    found = await numbers(client, partition)
+    assert len(found) > len(set(found))
 
 
 async def test_an_ambiguous_append_that_another_writer_beat_is_a_conflict(nats, client, partition):

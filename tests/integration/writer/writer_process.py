@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 
 import uvloop
 
@@ -23,9 +24,8 @@ def take_away(protection: str) -> None:
 
         async def append_anywhere(self, commit, expected):
             headers = {jetstream.COMMIT_HEADER: commit.id, jetstream.EPOCH_HEADER: str(commit.epoch)}
-            seq = None
-            while seq is None:
-                seq = await self._publish(commit, headers)
+            while not isinstance(seq := await self._publish(commit, headers), int):
+                await asyncio.sleep(0.05)
             return seq
 
         jetstream.JetStreamLog.append = append_anywhere

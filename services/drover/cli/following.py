@@ -1,0 +1,47 @@
+"""Ends what follows the log when nobody reads our output any more, as `tail -f` does. A pipe tells only on writing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final
+
+CANCEL_AGAIN_S: Final = 0.1
+
+
+async def while_somebody_reads(work: Coroutine[Any, Any, None]) -> None:
+    """Do the work; raise BrokenPipeError once standard output is a pipe that its reader has closed (`| head -1`)."""
+    if (pipe := _output_pipe()) is None:
+        await work
+        return
+    loop = asyncio.get_running_loop()
+    left = asyncio.Event()
+    loop.add_reader(pipe, left.set)  # the end that is written to never becomes readable, only broken
+    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if left.is_set():
+            raise BrokenPipeError
+        tasks[0].result()
+    finally:
+        loop.remove_reader(pipe)
+        await _end(tasks)
+
+
+async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Cancel until it helps: `asyncio.wait_for` of Python 3.11 loses a cancellation that meets its result."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
+
+
+def _output_pipe() -> int | None:
+    try:
+        output = sys.stdout.fileno()
+        return output if stat.S_ISFIFO(os.fstat(output).st_mode) else None
+    except (OSError, ValueError, AttributeError):  # no file behind it, as in tests
+        return None

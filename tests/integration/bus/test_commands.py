@@ -1,0 +1,178 @@
+"""Commands between processes, over a real server: gathering, lost replies, changes of leader, bad messages."""
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+import pytest
+from uuid_utils import uuid4
+
+from drover.bus.client import CommandBus
+from drover.bus.connection import connected
+from drover.bus.messages import Accepted, Rejected, Reply
+from drover.bus.server import answering
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.testing.faults import faulty_line
+from drover.testing.waiting import eventually
+
+
+class Echo(Command):
+    text: str
+
+
+class Leader:
+    """Answers every command with its text, and remembers what it was sent."""
+
+    def __init__(self):
+        self.messages = []
+        self.answer = lambda submission: Accepted(1, submission.command.text)
+
+    def handle(self, submissions, done):
+        self.messages.append(submissions)
+        done([one if isinstance(one, Rejected) else self.answer(one) for one in submissions])
+
+
+@pytest.fixture
+async def client(nats):
+    async with connected(nats.url, "test") as connection:
+        yield connection
+
+
+@pytest.fixture
+def context():
+    return f"t{uuid4().hex[:10]}"
+
+
+@asynccontextmanager
+async def leading(client, context, leader, epoch=1):
+    async with answering(client, f"cmd.{context}.main", Echo, epoch, leader.handle):
+        await client.flush()
+        yield leader
+
+
+async def test_commands_that_wait_at_the_same_moment_share_a_message(client, context):
+    bus = CommandBus(client)
+    async with leading(client, context, Leader()) as leader:
+        outcomes = await asyncio.gather(*(bus.send(context, Echo(str(i)), by="t") for i in range(50)))
+    assert [outcome.result for outcome in outcomes] == [str(i) for i in range(50)]
+    assert [len(message) for message in leader.messages] == [50]
+
+
+async def test_a_lone_command_does_not_wait_for_company(client, context):
+    async with leading(client, context, Leader()) as leader:
+        await asyncio.wait_for(CommandBus(client).send(context, Echo("x"), by="t"), 1)
+    assert len(leader.messages) == 1
+
+
+async def test_without_a_leader_a_command_waits_for_one(client, context):
+    sending = CommandBus(client).send(context, Echo("patient"), by="t")
+    await asyncio.sleep(0)
+    async with leading(client, context, Leader()):
+        assert (await asyncio.wait_for(sending, 5)).result == "patient"
+
+
+async def test_a_command_that_nobody_answers_is_unavailable_at_its_deadline(client, context):
+    outcome = await CommandBus(client).send(context, Echo("x"), by="t", timeout_s=0.3)
+    assert outcome.code == Code.UNAVAILABLE
+
+
+async def test_a_writer_whose_term_is_over_is_asked_again_with_the_same_id(client, context):
+    leader = Leader()
+    answers = iter([Rejected(Code.NOT_LEADER, "over"), Accepted(2, "done")])
+    leader.answer = lambda submission: next(answers)
+    async with leading(client, context, leader):
+        outcome = await CommandBus(client).send(context, Echo("x"), by="t")
+    assert outcome.result == "done"
+    assert len({message[0].id for message in leader.messages}) == 1 and len(leader.messages) == 2
+
+
+async def test_a_refusal_is_final_and_not_asked_again(client, context):
+    leader = Leader()
+    leader.answer = lambda submission: Rejected(Code.VALIDATION_ERROR, "no", {"field": "text"})
+    async with leading(client, context, leader):
+        outcome = await CommandBus(client).send(context, Echo("x"), by="t")
+    assert (outcome.code, outcome.details) == (Code.VALIDATION_ERROR, {"field": "text"})
+    assert len(leader.messages) == 1
+
+
+async def test_a_reply_of_an_earlier_epoch_is_dropped(client, context):
+    bus = CommandBus(client)
+    async with leading(client, context, Leader(), epoch=5):
+        await bus.send(context, Echo("x"), by="t")
+    zombie = Leader()
+    async with leading(client, context, zombie, epoch=4):
+        outcome = await bus.send(context, Echo("x"), by="t", timeout_s=0.5)
+    assert zombie.messages
+    assert outcome.code == Code.UNAVAILABLE
+
+
+async def test_a_lost_reply_is_made_good_by_asking_again_with_the_same_id(nats, client, context):
+    async with AsyncExitStack() as stack:
+        line = await stack.enter_async_context(faulty_line("127.0.0.1", nats.port))
+        url = nats.url.replace(str(nats.port), str(line.port))
+        through = await stack.enter_async_context(connected(url, "cut"))
+        leader = await stack.enter_async_context(leading(client, context, Leader()))
+        line.cut_from_server = lambda data: 0 if b'"outcomes"' in data and not line.cuts else None
+        outcome = await CommandBus(through).send(context, Echo("once"), by="t")
+        assert outcome.result == "once"
+        assert line.cuts == 1
+        assert len(leader.messages) == 2
+        assert len({message[0].id for message in leader.messages}) == 1
+
+
+async def test_an_unreadable_command_spoils_only_itself(client, context):
+    async with leading(client, context, Leader()):
+        good = b'{"id":"1","by":"t","command":{"type":"Echo","text":"good"}}'
+        body = b"[" + good + b',{"id":"2","by":"t","command":{"type":"Nope"}}]'
+        message = await client.request(f"cmd.{context}.main", body, timeout=2)
+    reply = msgspec.json.decode(message.data, type=Reply)
+    assert [type(outcome) for outcome in reply.outcomes] == [Accepted, Rejected]
+    assert reply.outcomes[1].code == Code.VALIDATION_ERROR
+
+
+async def test_rubbish_at_the_door_does_not_close_it(client, context):
+    async with leading(client, context, Leader()):
+        for rubbish in (b"", b"nonsense", b"{}", b"[1,2]", b"\xff\xfe", b"[]"):
+            await client.publish(f"cmd.{context}.main", rubbish)
+        assert (await CommandBus(client).send(context, Echo("still here"), by="t")).result == "still here"
+
+
+async def test_a_command_beyond_the_limit_is_refused_before_it_is_sent(client, context):
+    async with leading(client, context, Leader()) as leader:
+        outcome = await CommandBus(client).send(context, Echo("x" * 300_000), by="t")
+    assert outcome.code == Code.TOO_LARGE
+    assert not leader.messages
+
+
+async def test_results_too_large_for_one_reply_are_refused_one_by_one(client, context):
+    leader = Leader()
+    leader.answer = lambda s: Accepted(1, "x" * 500_000) if s.command.text == "big" else Accepted(1, "small")
+    bus = CommandBus(client)
+    async with leading(client, context, leader):
+        big, small, other = await asyncio.gather(
+            *(bus.send(context, Echo(text), by="t") for text in ("big", "small", "big"))
+        )
+    assert small.result == "small"
+    assert big.code == other.code == Code.TOO_LARGE
+
+
+async def test_too_many_waiting_commands_are_turned_away_at_once(client, context, monkeypatch):
+    monkeypatch.setattr("drover.bus.client.WAITING_MAX", 10)
+    bus = CommandBus(client)
+    sent = [bus.send(context, Echo("x"), by="t", timeout_s=0.2) for _ in range(12)]
+    codes = [outcome.code for outcome in await asyncio.gather(*sent)]
+    assert codes.count(Code.OVERLOADED) == 2
+    assert codes.count(Code.UNAVAILABLE) == 10
+    # What has ended makes room again.
+    assert (await bus.send(context, Echo("x"), by="t", timeout_s=0.1)).code == Code.UNAVAILABLE
+
+
+async def test_a_caller_who_gives_up_harms_nobody(client, context):
+    bus = CommandBus(client)
+    given_up = bus.send(context, Echo("gone"), by="t")
+    kept = bus.send(context, Echo("kept"), by="t")
+    given_up.cancel()
+    async with leading(client, context, Leader()):
+        assert (await asyncio.wait_for(kept, 5)).result == "kept"
+        await eventually(lambda: given_up.cancelled())

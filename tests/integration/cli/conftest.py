@@ -1,0 +1,124 @@
+"""The command as a person or a script runs it: a process of its own against real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pytest
+from uuid_utils import uuid4
+
+from drover.bus.connection import connected
+from drover.domain.event import Event
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.events import DeviceCameOnline, DeviceRegistered, PcRegistered
+from drover.eventlog.codec import Codec
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Commit, Partition
+from drover.eventlog.streams import ensure_stream
+
+CODEC = Codec(FLEET.events)
+COMMAND_S = 30.0
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def settings(nats, postgres_dsn="postgresql://nobody@127.0.0.1:1/none", **more):
+    return {
+        "DROVER_NATS_URL": nats.url,
+        "DROVER_NATS_SYSTEM_URL": nats.system_url,
+        "DROVER_POSTGRES_URL": postgres_dsn,
+        "DROVER_JWT_SECRETS": "s" * 32,
+        "DROVER_HTTP_PORT": "0",
+        **more,
+    }
+
+
+@pytest.fixture
+async def start(tmp_path):
+    """Start `drover` in an empty folder with nothing of ours in its environment but what is given."""
+    started = []
+
+    async def begin(*arguments: str, **environ: str) -> asyncio.subprocess.Process:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "drover.cli", *arguments),
+            env=clean | environ,
+            cwd=tmp_path,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.fixture
+def drover(start) -> Callable[..., object]:
+    """Run `drover` to its end."""
+
+    async def run(*arguments: str, **environ: str) -> Ended:
+        process = await start(*arguments, **environ)
+        out, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
+        return Ended(process.returncode, out.decode(), err.decode())
+
+    return run
+
+
+class Written:
+    """A log that a test writes into, event by event, with ordinals of its own counting."""
+
+    def __init__(self, client, context: str, partition: str = "main") -> None:
+        self.context = context
+        self.log = JetStreamLog(client, Partition(context, partition))
+        self.n = 0
+        self.seq = 0
+        self.lines: list[str] = []
+
+    async def commit(self, *events: Event, cause: str = "c") -> int:
+        for event in events:
+            self.n += 1
+            event.n, event.at, event.by, event.cause = self.n, datetime.now(UTC), "service_role", cause
+        payload = CODEC.encode(events)
+        self.lines += payload.decode().splitlines()
+        self.seq = await self.log.append(Commit(str(uuid4()), 1, payload), self.seq)
+        return self.seq
+
+
+def pc(name="pc-1"):
+    return PcRegistered(pc_id=name, capacity=20)
+
+
+def device(name="d1", serial="SERIAL001"):
+    return DeviceRegistered(device_id=name, serial_number=serial, group_id="P1-G1", pc_id="pc-1", capabilities=[])
+
+
+def online(name="d1"):
+    return DeviceCameOnline(device_id=name)
+
+
+@pytest.fixture
+async def client(nats):
+    async with connected(nats.url, "test") as connection:
+        yield connection
+
+
+@pytest.fixture
+async def written(client) -> Written:
+    context = f"t{uuid4().hex[:12]}"
+    await ensure_stream(client, context)
+    return Written(client, context)

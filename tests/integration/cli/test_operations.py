@@ -1,0 +1,124 @@
+"""`drover status`, `doctor` and `migrate` on real servers."""
+
+import asyncio
+import json
+import signal
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import nats.js.api as api
+
+from drover.bus.connection import connected
+from drover.bus.live import announce
+from drover.domain.fleet import FLEET
+from drover.embedded.nats import nats_server
+from drover.eventlog.jetstream import JetStreamLog
+from drover.postgres.migrate import load_migrations, migrate
+from drover.projector.app import Projector
+from drover.testing.waiting import eventually
+from drover.writer.nats_writer import nats_writer, prepare
+
+from .conftest import settings
+
+
+@asynccontextmanager
+async def platform(server, dsn):
+    """A writer and a projector, which is what `status` asks for."""
+    await migrate(dsn)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connected(server.url, "test"))
+        await prepare(client, ("fleet",))
+        await stack.enter_async_context(nats_writer(client, FLEET, instance="the-leader").running())
+        await stack.enter_async_context(Projector(partial(JetStreamLog, client), dsn, partial(announce, client)))
+        yield
+
+
+async def test_status_is_healthy_while_somebody_leads_and_projects(drover, own_nats, postgres_dsn):
+    async with platform(own_nats, postgres_dsn):
+
+        async def healthy():
+            ended = await drover("status", "--json", **settings(own_nats, postgres_dsn))
+            return ended.code == 0 and json.loads(ended.out)
+
+        found = await eventually(healthy)
+        (partition,) = found["partitions"]
+        assert (found["healthy"], partition["leader"], partition["behind"]) == (True, "the-leader", 0)
+        ended = await drover("status", **settings(own_nats, postgres_dsn))
+        assert ended.code == 0
+        assert "healthy" in ended.out and "fleet/main" in ended.out and "the-leader" in ended.out
+
+
+async def test_status_is_degraded_when_nobody_leads_and_says_why(drover, own_nats, postgres_dsn):
+    async with connected(own_nats.url, "test") as client:
+        await prepare(client, ("fleet",))
+    ended = await drover("status", "--json", **settings(own_nats, postgres_dsn))
+    assert ended.code == 4
+    found = json.loads(ended.out)
+    assert not found["healthy"]
+    assert any("Nobody leads fleet/main" in problem for problem in found["problems"])
+
+
+async def test_watching_goes_on_until_ctrl_c(start, own_nats, postgres_dsn):
+    watch = await start("status", "--watch", "--json", **settings(own_nats, postgres_dsn))
+    for _ in range(2):
+        assert json.loads(await asyncio.wait_for(watch.stdout.readline(), 30))["postgres"].startswith("connected")
+    watch.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(watch.wait(), 30) == 130
+
+
+async def test_migrate_lists_what_it_did_and_then_has_nothing_to_do(drover, nats, postgres_dsn):
+    files = [migration.file for migration in load_migrations()]
+    first = await drover("migrate", "--json", **settings(nats, postgres_dsn))
+    assert (first.code, json.loads(first.out)) == (0, {"applied": files, "known": len(files)})
+    again = await drover("migrate", "--json", **settings(nats, postgres_dsn))
+    assert (again.code, json.loads(again.out)["applied"]) == (0, [])
+    for_people = await drover("migrate", **settings(nats, postgres_dsn))
+    assert "Nothing to do" in for_people.out
+
+
+async def examined(drover, **environ):
+    ended = await drover("doctor", "--json", **environ)
+    report = json.loads(ended.out)
+    assert report["healthy"] is (ended.code == 0)
+    return ended.code, {line["check"]: line for line in report["checks"]}
+
+
+async def test_the_doctor_finds_nothing_wrong_with_a_good_platform_and_changes_nothing(drover, own_nats, postgres_dsn):
+    code, found = await examined(drover, **settings(own_nats, postgres_dsn))
+    assert (code, found["migrations"]["verdict"]) == (1, "fail")
+    assert "drover migrate" in found["migrations"]["remedy"]
+    assert found["streams"]["verdict"] == "skipped", "looking makes no stream"
+
+    await migrate(postgres_dsn)
+    async with connected(own_nats.url, "test") as client:
+        await prepare(client, ("fleet",))
+    code, found = await examined(drover, **settings(own_nats, postgres_dsn))
+    assert code == 0
+    for check in ("NATS", "durability", "streams", "clock", "PostgreSQL", "migrations", "configuration"):
+        assert found[check]["verdict"] == "ok", found[check]
+
+
+async def test_the_doctor_sees_servers_that_would_lose_work(drover, tmp_path, postgres_dsn):
+    async with nats_server(tmp_path / "unsynced", sync_always=False) as server:
+        async with connected(server.url, "test") as client:
+            await client.jetstream().add_stream(api.StreamConfig(name="FLEET", subjects=["evt.fleet.*"], max_msgs=10))
+        code, found = await examined(drover, **settings(server, postgres_dsn))
+    assert code == 1
+    assert found["durability"]["verdict"] == found["streams"]["verdict"] == "fail"
+    assert "sync_interval: always" in found["durability"]["remedy"]
+    assert "max_msgs" in found["streams"]["remedy"]
+
+
+async def test_the_doctor_takes_a_server_that_was_named_and_is_silent_for_a_failure(drover, unused_tcp_port, nats):
+    silent = settings(nats, DROVER_NATS_URL=f"nats://u:hush@127.0.0.1:{unused_tcp_port}")
+    ended = await drover("doctor", **silent)
+    assert ended.code == 1
+    assert "Connection refused" in ended.out and "hush" not in ended.out + ended.err
+
+
+async def test_the_doctor_does_not_blame_a_machine_on_which_nothing_runs(drover):
+    code, found = await examined(drover)
+    assert code == 0
+    assert found["NATS"]["verdict"] == "skipped"
+    assert "drover up" in found["NATS"]["remedy"]
+    assert found["nats-server"]["verdict"] == found["postgres"]["verdict"] == "ok"
