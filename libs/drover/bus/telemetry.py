@@ -14,6 +14,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from drover.service.tasks import end
+
 FLUSH_EVERY_S: Final = 0.1
 IDLE_BATCH_EVERY_S: Final = 1.0
 """An empty batch is sent this often, so that a silent farm can be told from a silent gateway."""
@@ -62,9 +64,7 @@ class TelemetryOut:
         try:
             yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await end(task)
             await self._flush()
 
     async def _run(self) -> None:

@@ -27,6 +27,7 @@ from drover.projection.folder import Folded, Folder
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
 from drover.projection.store import Store
+from drover.service.tasks import end
 
 STANDBY_POLL_S: Final = 1.0
 IDLE_S: Final = 1.0
@@ -120,7 +121,7 @@ class Runner:
         try:
             await asyncio.wait({self._task}, timeout=STOP_TIMEOUT_S)
         finally:
-            await _cancel(self._task)
+            await end(self._task)
 
     async def _run(self) -> None:
         """Term after term, until it is told to stop or must not go on."""
@@ -207,7 +208,7 @@ class Runner:
                     await store.ping()
                 await self._say_position()
         finally:
-            await _cancel(ahead, stop)
+            await end(ahead, stop)
 
     async def _write(self, folded: Folded, store: Store) -> None:
         with self._seconds.time():
@@ -257,9 +258,3 @@ class Runner:
     @property
     def _name(self) -> dict[str, str]:
         return {"projection": self.projection.name, "partition": self.partition.name}
-
-
-async def _cancel(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

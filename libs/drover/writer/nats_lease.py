@@ -19,6 +19,7 @@ from nats.js.errors import BucketNotFoundError, NotFoundError
 
 from drover.domain.errors import DroverError
 from drover.eventlog.log import Partition
+from drover.service.tasks import end
 from drover.writer.clock import Clock
 
 BUCKET: Final = "drover_leases"
@@ -197,9 +198,7 @@ class NatsLease:
         try:
             yield lost
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await end(task)
 
     async def _renew(self, lost: asyncio.Event) -> None:
         pause = self._times.renew_every_s

@@ -16,6 +16,7 @@ from drover.bus.messages import Outcome, Submission
 from drover.domain.decider import Command, Decider
 from drover.domain.errors import DroverError
 from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable
+from drover.service.tasks import end
 from drover.writer import metrics
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.fold import Fold
@@ -105,10 +106,7 @@ class Writer(Generic[S]):
             log.error("writer_did_not_drain", context=self.partition.context)
         except Exception as error:
             log.warning("writer_ended", context=self.partition.context, error=repr(error))
-        if not self._task.done():
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await end(self._task)
 
     async def wait_failed(self) -> None:
         """Return only by raising, when the writer has ended by a fault."""
@@ -184,9 +182,7 @@ class Writer(Generic[S]):
                 await winning
             return winning.done()
         finally:
-            for task in (winning, following, stopping):
-                task.cancel()
-            await asyncio.gather(winning, following, stopping, return_exceptions=True)
+            await end(winning, following, stopping)
 
     async def _follow(self, fold: Fold[S]) -> None:
         async with self._log.read(fold.seq) as reader:
@@ -211,7 +207,7 @@ class Writer(Generic[S]):
             try:
                 await term.run()
             finally:
-                watching.cancel()
+                await end(watching)
         if term.ended_clean:
             self._fold = term.fold
         await self._snapshotter.settle()

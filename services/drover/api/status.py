@@ -58,7 +58,7 @@ class StatusReader:
                 holder = await read_holder(self._client, partition)
                 last = await JetStreamLog(self._client, partition).last()
             except (NatsError, OSError, LogUnreachable) as error:
-                nats = f"unreachable: {type(error).__name__}"
+                nats = f"unreachable: {error}"
                 continue
             log_seq = last.seq if last else 0
             projected = checkpoints.get(context)

@@ -6,10 +6,10 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Coroutine
+from typing import Any
 
-CANCEL_AGAIN_S: Final = 0.1
+from drover.service.tasks import end
 
 
 async def while_somebody_reads(work: Coroutine[Any, Any, None]) -> None:
@@ -28,15 +28,7 @@ async def while_somebody_reads(work: Coroutine[Any, Any, None]) -> None:
         tasks[0].result()
     finally:
         loop.remove_reader(pipe)
-        await _end(tasks)
-
-
-async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
-    """Cancel until it helps: `asyncio.wait_for` of Python 3.11 loses a cancellation that meets its result."""
-    while pending := [task for task in tasks if not task.done()]:
-        for task in pending:
-            task.cancel()
-        await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
+        await end(*tasks)
 
 
 def _output_pipe() -> int | None:

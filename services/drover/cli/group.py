@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from drover.cli.doctor import doctor
 from drover.cli.events import events
@@ -35,7 +36,9 @@ def run() -> int:
     try:
         result = drover.main(standalone_mode=False)
     except DroverError as error:
-        Console(stderr=True).print(f"[red]{type(error).__name__}:[/red] {error}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(
+            f"[red]{type(error).__name__}:[/red] {escape(str(error))}", highlight=False, soft_wrap=True
+        )
         return exit_code_of(error)
     except click.ClickException as error:
         error.show()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from drover.domain.fleet import FLEET
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.gateway.roster import Roster
 from drover.projection.positions import Positions
+from drover.service.tasks import end
 
 RETRY_PAUSE_S = 0.5
 
@@ -34,9 +35,7 @@ class RosterFeed:
         try:
             yield
         finally:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await self._task
+            await end(self._task)
 
     async def wait_failed(self) -> None:
         assert self._task is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
@@ -17,6 +17,7 @@ from drover.domain.fleet.commands import MarkOffline, MarkOnline
 from drover.domain.fleet.policy import OFFLINE_AFTER_S
 from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.scheduler.presence import Presence
+from drover.service.tasks import end
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.writer import Writer
 
@@ -50,9 +51,7 @@ class PresenceWatch:
             async with listening(self._client, "fleet", self._on_batch):
                 yield
         finally:
-            sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweeping
+            await end(sweeping)
 
     def _fleet(self) -> Fleet | None:
         """The live fleet while this process leads; after a change of leader every timer starts again."""
