@@ -30,7 +30,7 @@ demo: setup ## Run the whole platform with a simulated farm: http://127.0.0.1:$(
 
 .PHONY: test
 test: setup ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
-	@$(BIN)/python -m pytest tests --ignore=tests/bench --ignore=tests/chaos $(if $(ONLY),-k "$(ONLY)")
+	@$(BIN)/python -m pytest tests --ignore=tests/bench $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: unit
 unit: setup ## Run the tests that need no server: seconds
@@ -51,10 +51,6 @@ format: setup ## Format the code
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json
 	@$(BIN)/python -m tests.bench $(ONLY)
-
-.PHONY: chaos
-chaos: setup ## The long fault suites (minutes)
-	@$(BIN)/python -m pytest tests/chaos -q --timeout=900
 
 .PHONY: lock
 lock: setup ## Pin the dependencies anew, with hashes

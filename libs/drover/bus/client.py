@@ -87,19 +87,20 @@ class _Line:
             task.add_done_callback(self._sending.discard)
 
     async def _deliver(self, batch: list[_Waiting]) -> None:
-        size = len(batch)
         try:
             await self._deliver_until_answered(batch)
         finally:
-            self.count -= size
-            for waiting in batch:
-                if not waiting.future.done():
-                    waiting.future.set_result(_UNAVAILABLE)
+            self.count -= len(batch)
+            _give_up(batch)
 
-    async def _deliver_until_answered(self, batch: list[_Waiting]) -> None:
+    async def _deliver_until_answered(
+        self, batch: list[_Waiting], pause: float = RETRY_PAUSE_S, *, in_doubt: bool = False
+    ) -> None:
+        """`in_doubt`: some try went unanswered. It may have taken effect, or still do: "no room" is then no answer."""
         loop = asyncio.get_running_loop()
-        pause, patience = RETRY_PAUSE_S, REPLY_S
+        patience = REPLY_S
         while batch:
+            patience = max(min(patience, max(waiting.deadline for waiting in batch) - loop.time()), 0.05)
             try:
                 outcomes = await self._exchange(batch, patience)
             except NoRespondersError:
@@ -107,13 +108,24 @@ class _Line:
             except (NatsError, OSError, msgspec.DecodeError) as error:
                 log.info("command_unanswered", subject=self._subject, commands=len(batch), error=repr(error))
                 outcomes = None
-            if outcomes is not None:
-                batch = _settle(batch, outcomes)
+            if outcomes is None:
+                in_doubt = True
+            else:
+                batch = _settle(batch, outcomes, in_doubt)
             now = loop.time()
-            batch = [waiting for waiting in batch if waiting.deadline > now and not waiting.future.done()]
+            _give_up([waiting for waiting in batch if waiting.deadline <= now])
+            batch = [waiting for waiting in batch if not waiting.future.done()]
             if batch:
                 # The same ids again: a writer that has already decided them says what it said before.
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+                if outcomes is not None and len(batch) > 1:
+                    # Together their answers may be too large for one reply: halves get through in the end.
+                    half = len(batch) // 2
+                    parts = (batch[:half], batch[half:])
+                    await asyncio.gather(
+                        *(self._deliver_until_answered(part, pause, in_doubt=in_doubt) for part in parts)
+                    )
+                    return
                 pause, patience = min(pause * 2, RETRY_PAUSE_MAX_S), min(patience * 2, REPLY_MAX_S)
 
     async def _exchange(self, batch: list[_Waiting], patience_s: float) -> list[Outcome] | None:
@@ -127,11 +139,18 @@ class _Line:
         return reply.outcomes
 
 
-def _settle(batch: list[_Waiting], outcomes: list[Outcome]) -> list[_Waiting]:
-    """Give each caller its outcome; what no leader decided stays."""
+def _give_up(batch: list[_Waiting]) -> None:
+    for waiting in batch:
+        if not waiting.future.done():
+            waiting.future.set_result(_UNAVAILABLE)
+
+
+def _settle(batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
+    """Give each caller its outcome; what must be asked again stays."""
+    again = (Code.NOT_LEADER, Code.OVERLOADED) if in_doubt else (Code.NOT_LEADER,)
     left = []
     for waiting, outcome in zip(batch, outcomes, strict=True):
-        if type(outcome) is Rejected and outcome.code == Code.NOT_LEADER:
+        if type(outcome) is Rejected and outcome.code in again:
             left.append(waiting)
         elif not waiting.future.done():
             waiting.future.set_result(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -17,6 +18,7 @@ CONNECT_TRIES_MAX: Final = 15
 RECONNECT_PAUSE_S: Final = 0.25
 PING_INTERVAL_S: Final = 5
 PINGS_OUTSTANDING_MAX: Final = 2
+CLOSED_LOOK_EVERY_S: Final = 1.0
 
 log = structlog.get_logger("drover.bus")
 
@@ -64,6 +66,13 @@ async def connected(url: str, name: str) -> AsyncIterator[Client]:
     finally:
         with suppress(NatsError, OSError, TimeoutError):
             await client.close()
+
+
+async def wait_closed(client: Client) -> None:
+    """Raise once the client has closed for good: it does so on some errors of the server, and does not come back."""
+    while not client.is_closed:  # noqa: ASYNC110 - nats-py has one callback, and it is not ours alone
+        await asyncio.sleep(CLOSED_LOOK_EVERY_S)
+    raise NatsUnreachable(f"the connection was closed for good: {client.last_error!r}")
 
 
 def _without_password(url: str) -> str:

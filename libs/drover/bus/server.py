@@ -19,8 +19,9 @@ from drover.domain.errors import Code
 REPLY_BYTES_MAX: Final = 900 * 1024
 """Below the default max_payload of a NATS server (1 MiB)."""
 
-OUTCOME_OVERHEAD_BYTES: Final = 16
 DRAIN_S: Final = 2.0
+
+ASK_AGAIN: Final = Rejected(Code.NOT_LEADER, "There was no room for this answer; ask again")
 
 log = structlog.get_logger("drover.bus")
 _encode = msgspec.json.Encoder().encode
@@ -39,7 +40,7 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
     async def on_message(message: Msg) -> None:
         try:
             submissions = decoder.decode(message.data)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             submissions = _one_by_one(message.data, commands)
 
         def done(outcomes: list[Outcome]) -> None:
@@ -66,8 +67,7 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
 async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
     body = _encode(Reply(epoch, outcomes))
     if len(body) > REPLY_BYTES_MAX:
-        share = REPLY_BYTES_MAX // len(outcomes) - OUTCOME_OVERHEAD_BYTES
-        body = _encode(Reply(epoch, [_fitting(outcome, share) for outcome in outcomes]))
+        body = _encode(Reply(epoch, _fitting(outcomes)))
     try:
         await message.respond(body)
     except (NatsError, OSError) as error:
@@ -75,27 +75,34 @@ async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
         log.info("reply_lost", error=repr(error))
 
 
-def _fitting(outcome: Outcome, bytes_max: int) -> Outcome:
-    """The outcome, or where it takes more than its share of the reply, a word that it does."""
-    size = len(_encode(outcome))
-    if size <= bytes_max:
-        return outcome
-    return Rejected(
-        Code.TOO_LARGE, f"The result has {size} bytes, too many for one reply; ask for less", None, outcome.position
-    )
+def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
+    """As many as one reply holds. The others are asked for again, fewer at a time; one too large alone is refused."""
+    fitting: list[Outcome] = []
+    room = REPLY_BYTES_MAX
+    for outcome in outcomes:
+        size = len(_encode(outcome)) + 1
+        if size > REPLY_BYTES_MAX:
+            message = f"It was done, but its result has {size} bytes, too many for a reply; read it instead"
+            fitting.append(Rejected(Code.TOO_LARGE, message, None, outcome.position))
+        elif size > room:
+            fitting.append(ASK_AGAIN)
+        else:
+            room -= size
+            fitting.append(outcome)
+    return fitting
 
 
 def _one_by_one(body: bytes, commands: Any) -> list[Submission[Any] | Rejected]:
     """A message with something unreadable in it: refuse that, and let the rest through."""
     try:
         items = msgspec.json.decode(body, type=list[msgspec.Raw])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         log.error("message_unreadable", error=str(error))
         return []
     read: list[Submission[Any] | Rejected] = []
     for item in items:
         try:
             read.append(msgspec.json.decode(item, type=Submission[commands]))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             read.append(Rejected(Code.VALIDATION_ERROR, f"This command cannot be read: {error}"))
     return read

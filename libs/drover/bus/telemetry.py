@@ -97,7 +97,7 @@ async def listening(
     async def on_message(message: Msg) -> None:
         try:
             batch = _decode_batch(message.data)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             log.warning("telemetry_unreadable", error=str(error))
             return
         result = handle(batch)

@@ -107,7 +107,9 @@ class JetStreamLog:
             ack = _decode_ack(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
             return repr(error)
-        return ack.seq if ack.error is None else f"{ack.error.err_code} {ack.error.description}"
+        if ack.error is not None:
+            return f"{ack.error.err_code} {ack.error.description}"
+        return ack.seq or "an answer without a sequence"
 
     async def _next_after(self, seq: int) -> StoredCommit | None:
         try:

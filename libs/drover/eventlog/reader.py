@@ -49,6 +49,7 @@ class JetStreamReader:
         self._outstanding = 0
         self._trouble: str | None = "not started"
         self._heard_at = 0.0
+        self._reconnects = 0
 
     @property
     def behind(self) -> int:
@@ -59,8 +60,8 @@ class JetStreamReader:
             if self._trouble is not None:
                 await self._restart()
                 continue
-            await self._pull_if_low()
             self._wake.clear()
+            await self._pull_if_low()
             await self._wait_for_a_message()
         await self._pull_if_low()
         # From here on nothing awaits: a cancelled caller loses nothing.
@@ -77,6 +78,10 @@ class JetStreamReader:
         except TimeoutError:
             if loop.time() - self._heard_at >= SILENCE_S:
                 self._trouble = "silence"
+        if self._client.stats["reconnects"] != self._reconnects:
+            # A commit that was on the line when it broke counts as delivered, and the old pull goes on to send
+            # heartbeats as if nothing were missing: only a new consumer tells it again.
+            self._trouble = "reconnected"
 
     async def close(self) -> None:
         # Taken before anything awaits: a caller cancelled in here leaves nothing half named behind.
@@ -95,6 +100,7 @@ class JetStreamReader:
         if self._trouble != "not started":
             log.info("reader_restarts", subject=self._partition.subject, after=self._buffered_to, why=self._trouble)
         await self.close()
+        self._reconnects = self._client.stats["reconnects"]
         try:
             inbox = self._client.new_inbox()
             self._subscription = await self._client.subscribe(inbox, cb=self._on_message)

@@ -6,14 +6,19 @@ msgspec, and whoever only passes it on pays nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias
 
 import asyncpg
 
 POOL_SIZE_MAX: Final = 10
 CONNECT_TIMEOUT_S: Final = 5.0
+ACQUIRE_TIMEOUT_S: Final = 2.0
+"""For a connection of the pool. When all of them hang, whoever comes next is told so instead of joining the queue."""
+RELEASE_TIMEOUT_S: Final = 1.0
+"""For giving one back whose statement was cut short. Then it is dropped: the server does not even take the cancel."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
 """Longer than the server's own limit, so that a slow statement ends with an answer and not with a broken connection."""
@@ -21,6 +26,8 @@ LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
 """A process that stalls inside a transaction must not keep its row locks for ever."""
 CLOSE_TIMEOUT_S: Final = 5.0
+IDLE_CONNECTION_S: Final = 300.0
+STATEMENTS_PER_CONNECTION_MAX: Final = 50_000
 
 Connection: TypeAlias = asyncpg.Connection
 Pool: TypeAlias = asyncpg.Pool
@@ -56,8 +63,34 @@ async def connect(dsn: str, application: str, settings: dict[str, str] | None = 
         connection.terminate()
 
 
+class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
+    """asyncpg waits without end for a free connection, and for as long as a statement may take to give one back."""
+
+    def acquire(self, *, timeout: float | None = None) -> Any:
+        return super().acquire(timeout=ACQUIRE_TIMEOUT_S if timeout is None else timeout)
+
+    async def release(self, connection: Connection, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        await super().release(connection, timeout=RELEASE_TIMEOUT_S if timeout is None else timeout)
+
+
 @asynccontextmanager
 async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -> AsyncIterator[Pool]:
     """A pool that starts without the server and fills as it is used."""
-    async with asyncpg.create_pool(dsn, min_size=0, max_size=size_max, **_options(application, None)) as pool:
+    pool = _BoundedPool(
+        dsn,
+        min_size=0,
+        max_size=size_max,
+        max_queries=STATEMENTS_PER_CONNECTION_MAX,
+        max_inactive_connection_lifetime=IDLE_CONNECTION_S,
+        loop=None,
+        connection_class=asyncpg.Connection,
+        record_class=asyncpg.Record,
+        **_options(application, None),
+    )
+    await pool
+    try:
         yield pool
+        with suppress(TimeoutError):  # then its connections were cut
+            await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
+    finally:
+        pool.terminate()

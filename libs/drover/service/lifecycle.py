@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import structlog
 
+from drover.domain.errors import DroverError
 from drover.service.health import Health
 
 log = structlog.stdlib.get_logger(__name__)
@@ -56,6 +57,8 @@ class _Run:
         self._stop = asyncio.Event()
         self._starting: asyncio.Task[Any] | None = None
         self.failed = False
+        self.refused: DroverError | None = None
+        """Why it could not start, in words for a person: a port that is taken, a setting that is wrong."""
 
     @property
     def stopping(self) -> bool:
@@ -87,6 +90,10 @@ class _Run:
             if not self._stop.is_set():
                 raise
             task.uncancel()  # the signal's, and answered: draining goes on in this task
+        except DroverError as error:
+            log.error("start_refused", component=name, error=str(error))
+            self.refused = error
+            self._stop.set()
         except Exception:
             log.exception("start_failed", component=name)
             self.failed = True
@@ -137,7 +144,10 @@ async def run(
     grace_s: float,
     on_ready: Callable[[], None] | None = None,
 ) -> int:
-    """Start all, serve until SIGTERM, SIGINT or a failure, drain; the exit code. A second signal exits at once."""
+    """Start all, serve until SIGTERM, SIGINT or a failure, drain; the exit code. A second signal exits at once.
+
+    A DroverError in the start is raised, after the drain: its words and its exit code are for whoever runs the process.
+    """
     this_run = _Run(health, grace_s)
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
@@ -156,4 +166,6 @@ async def run(
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
+    if this_run.refused is not None:
+        raise this_run.refused
     return 1 if this_run.failed else 0

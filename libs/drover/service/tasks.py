@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-CANCEL_AGAIN_S: Final = 0.1
+CANCEL_AGAIN_S: Final = 1.0
+"""Long enough for a task to clean up after the first one."""
 
 
 async def end(*tasks: asyncio.Future[Any]) -> None:

@@ -12,7 +12,7 @@ from drover.domain.errors import DroverError
 from drover.domain.event import UNSTAMPED, TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.writer.idempotency import CommitMark, MemoryEntry, Remembered, split_id
+from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembered, memory_of, split_id
 
 S = TypeVar("S")
 
@@ -45,9 +45,8 @@ class Fold(Generic[S]):
         """Take in the next commit of the log."""
         mark = CommitMark(commit.seq)
         cause = ""
-        events = self._codec.decode(commit.payload)
-        self.remembered.begin_turn(events[0].at)
-        for event in events:
+        ids: dict[str, Memory] = {}
+        for event in self._codec.decode(commit.payload):
             if event.n != self.n + 1:
                 raise LogBroken(commit.seq, self.n + 1, event.n)
             self.n = event.n
@@ -57,7 +56,9 @@ class Fold(Generic[S]):
             self.state = self._evolve(self.state, event)
             if event.cause != cause:
                 cause = event.cause
-                self.remembered.add(*split_id(cause), mark)
+                key, digest = split_id(cause)
+                ids[key] = memory_of(mark, digest)
+        self.remembered.absorb(self.at, ids)
         self.seq = commit.seq
 
 

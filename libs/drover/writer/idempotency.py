@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
@@ -12,6 +12,10 @@ import msgspec
 
 REMEMBERED_FOR: Final = timedelta(minutes=10)
 REMEMBERED_MAX: Final = 200_000
+NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
+"""Twice as long as a bus client repeats a command. Younger ids stay, however many they are."""
+FULL_AT: Final = 2_000_000
+"""So many ids within that time are more than a partition can do; the writer then says OVERLOADED."""
 
 
 class CommitMark(msgspec.Struct):
@@ -53,28 +57,36 @@ def digest_of(memory: Memory) -> str:
     return memory.digest if isinstance(memory, KeyedMark) else ""
 
 
+def memory_of(mark: CommitMark, digest: str) -> Memory:
+    return KeyedMark(mark, digest) if digest else mark
+
+
 class Remembered:
-    """Bounded by event time and by number; the oldest turn is forgotten first."""
+    """Bounded by event time and by number; the oldest turn is forgotten first.
+
+    A turn gathers its own ids in a small dictionary and hands them over as a whole: this one is large and cold.
+    """
 
     def __init__(self) -> None:
         self.by_key: dict[str, Memory] = {}
-        self._turns: deque[tuple[datetime, list[str]]] = deque()
+        self._turns: deque[tuple[datetime, tuple[str, ...]]] = deque()
 
     def __len__(self) -> int:
         return len(self.by_key)
 
-    def begin_turn(self, at: datetime) -> None:
-        """What is added from here on happened at this moment. Forgets what is too old or too much."""
-        turns = self._turns
-        horizon = at - REMEMBERED_FOR
-        while turns and (turns[0][0] < horizon or len(self.by_key) > REMEMBERED_MAX):
+    def absorb(self, at: datetime, ids: Mapping[str, Memory]) -> None:
+        """These commands took effect at this moment. Forgets what is too old or too much."""
+        by_key, turns = self.by_key, self._turns
+        by_key.update(ids)
+        turns.append((at, tuple(ids)))
+        old, young = at - REMEMBERED_FOR, at - NEVER_FORGOTTEN_WITHIN
+        while turns[0][0] < old or (len(by_key) > REMEMBERED_MAX and turns[0][0] < young):
             for key in turns.popleft()[1]:
-                self.by_key.pop(key, None)
-        turns.append((at, []))
+                by_key.pop(key, None)
 
-    def add(self, key: str, digest: str, mark: CommitMark) -> None:
-        self.by_key[key] = KeyedMark(mark, digest) if digest else mark
-        self._turns[-1][1].append(key)
+    @property
+    def is_full(self) -> bool:
+        return len(self.by_key) >= FULL_AT
 
     def entries(self) -> Iterator[MemoryEntry]:
         for at, keys in self._turns:
@@ -84,7 +96,5 @@ class Remembered:
 
     def restore(self, entries: Iterable[MemoryEntry]) -> None:
         for (at, seq), turn in groupby(entries, key=lambda entry: (entry.at, entry.seq)):
-            self.begin_turn(at)
             mark = CommitMark(seq)
-            for entry in turn:
-                self.add(entry.key, entry.digest, mark)
+            self.absorb(at, {entry.key: memory_of(mark, entry.digest) for entry in turn})

@@ -23,7 +23,7 @@ from drover.service.tasks import end
 from drover.writer.clock import Clock
 
 BUCKET: Final = "drover_leases"
-RENEW_RETRY_S: Final = 0.5
+RETRY_S: Final = 0.5
 REQUEST_S: Final = 2.0
 SKEW_MAX: Final = timedelta(seconds=2)
 MARKER_TTL_S: Final = 60.0
@@ -123,27 +123,28 @@ class NatsLease:
         # A hand-over is seen at once; a key that lapses is seen by polling.
         subscription = await self._client.subscribe(self._subject, cb=watch)
         try:
-            while not await self._try_to_take():
+            while (look_again_s := await self._try_to_take()) is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(freed.wait(), self._times.poll_every_s)
+                    await asyncio.wait_for(freed.wait(), look_again_s)
                 freed.clear()
         finally:
             with suppress(NatsError):
                 await subscription.unsubscribe()
 
-    async def _try_to_take(self) -> bool:
+    async def _try_to_take(self) -> float | None:
+        """None: it is ours. Otherwise how long to wait before the next look."""
         try:
             entry = await self._read()
             if entry.holder is not None and entry.holder.token != self._holder.token:
-                return False
+                return self._times.poll_every_s
             self._holder.since = self._clock.now()
             if not await self._put(entry.revision):
-                return False
+                return self._times.poll_every_s
             await self._refuse_a_wrong_clock()
         except (NatsError, OSError, LeaseTrouble) as error:
             log.warning("lease_unreachable", key=self._subject, error=repr(error))
-            return False
-        return True
+            return RETRY_S
+        return None
 
     async def _refuse_a_wrong_clock(self) -> None:
         before = self._clock.now()
@@ -202,20 +203,22 @@ class NatsLease:
 
     async def _renew(self, lost: asyncio.Event) -> None:
         pause = self._times.renew_every_s
-        while True:
-            await asyncio.sleep(pause)
-            try:
-                if not await self._put(self._revision) and not await self._renewal_landed_unseen():
-                    log.warning("lease_taken_by_another", key=self._subject)
-                    break
-                pause = self._times.renew_every_s
-            except (NatsError, OSError, LeaseTrouble) as error:
-                if not self.is_valid():
-                    log.warning("lease_lapsed", key=self._subject, error=repr(error))
-                    break
-                pause = RENEW_RETRY_S
-        self._valid_until = float("-inf")
-        lost.set()
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                try:
+                    if not await self._put(self._revision) and not await self._renewal_landed_unseen():
+                        log.warning("lease_taken_by_another", key=self._subject)
+                        return
+                    pause = self._times.renew_every_s
+                except (NatsError, OSError, LeaseTrouble) as error:
+                    if not self.is_valid():
+                        log.warning("lease_lapsed", key=self._subject, error=repr(error))
+                        return
+                    pause = RETRY_S
+        finally:
+            self._valid_until = float("-inf")
+            lost.set()
 
     async def _renewal_landed_unseen(self) -> bool:
         """An earlier renewal whose acknowledgement was lost also moves the revision: that is still our key."""
@@ -228,13 +231,17 @@ class NatsLease:
         """Hand over: the next one takes the key at once, not after the TTL. Harmless if it is not ours any more."""
         self._valid_until = float("-inf")
         try:
-            await self._request(
-                self._subject,
-                b"",
-                {"KV-Operation": "DEL", "Nats-Expected-Last-Subject-Sequence": str(self._revision)},
-            )
-        except (NatsError, OSError) as error:
+            if not await self._delete(self._revision):
+                # A renewal that was under way has moved the revision, or the key is somebody else's.
+                entry = await self._read()
+                if entry.holder is not None and entry.holder.token == self._holder.token:
+                    await self._delete(entry.revision)
+        except (NatsError, OSError, LeaseTrouble) as error:
             log.info("lease_not_released", key=self._subject, error=repr(error))
+
+    async def _delete(self, revision: int) -> bool:
+        headers = {"KV-Operation": "DEL", "Nats-Expected-Last-Subject-Sequence": str(revision)}
+        return "error" not in await self._request(self._subject, b"", headers)
 
 
 async def read_holder(client: Client, partition: Partition) -> Holder | None:

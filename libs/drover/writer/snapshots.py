@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,12 +74,24 @@ class Snapshotter:
     def take(self, fold: Fold[Any]) -> None:
         """Fork here and now; the caller sees to it that the fold holds committed events only."""
         self._saved_n = fold.n
+        try:
+            child, path = self._fork(fold)
+        except OSError:
+            # No room for a file, no memory for a child: a snapshot is a cache, and must not cost the writer its term.
+            metrics.SNAPSHOTS.labels(self._decider.context, "failed").inc()
+            log.exception("snapshot_failed", context=self._decider.context)
+            return
+        self._task = asyncio.create_task(self._save(child, path, fold.seq))
+
+    def _fork(self, fold: Fold[Any]) -> tuple[int, Path]:
         handle, name = tempfile.mkstemp(prefix="drover-snapshot-")
         try:
-            child = fork_and_encode(fold, handle)
+            return fork_and_encode(fold, handle), Path(name)
+        except OSError:
+            os.unlink(name)
+            raise
         finally:
             os.close(handle)
-        self._task = asyncio.create_task(self._save(child, Path(name), fold.seq))
 
     async def settle(self) -> None:
         """Wait for a snapshot that is under way."""
@@ -104,8 +117,15 @@ class Snapshotter:
 
 def fork_and_encode(fold: Fold[Any], handle: int) -> int:
     """Fork; the child writes the fold as it is at this moment to the open file and ends. Returns the child's pid."""
-    pid = os.fork()
+    # A signal that reached the child would wake the parent's loop too, as if it had come twice.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        pid = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
     # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the file.
     code = 1
@@ -118,8 +138,13 @@ def fork_and_encode(fold: Fold[Any], handle: int) -> int:
 
 
 async def _reap(pid: int) -> None:
-    loop = asyncio.get_running_loop()
-    _, status = await asyncio.wait_for(loop.run_in_executor(None, os.waitpid, pid, 0), CHILD_S)
+    waiting = asyncio.get_running_loop().run_in_executor(None, os.waitpid, pid, 0)
+    try:
+        _, status = await asyncio.wait_for(asyncio.shield(waiting), CHILD_S)
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)  # or the thread that waits for it would hold up the end of the process
+        await waiting
+        raise
     if status != 0:
         raise SnapshotChildFailed(status)
 

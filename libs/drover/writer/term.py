@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -14,17 +14,18 @@ from uuid_utils import uuid4, uuid7
 
 from drover.bus.messages import Accepted, Outcome, Rejected, Submission
 from drover.domain.decider import Decider, Rejection, Tick
-from drover.domain.errors import Code
+from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import Commit, EventLog, LogUnreachable
+from drover.eventlog.log import Commit, EventLog
 from drover.writer import metrics
 from drover.writer.clock import Clock
 from drover.writer.deadlines import Deadlines
 from drover.writer.fold import Fold
-from drover.writer.idempotency import Memory, digest_of, split_id
+from drover.writer.idempotency import split_id
 from drover.writer.intake import NOT_LEADER, Intake, Pending
 from drover.writer.lease import Lease
+from drover.writer.repeats import Repeats
 from drover.writer.snapshots import Snapshotter
 from drover.writer.turn import (
     FIRST_COMMANDS_MAX,
@@ -32,15 +33,23 @@ from drover.writer.turn import (
     EvolveFault,
     Turn,
     decide_into,
-    internal,
 )
 
 QUARANTINE_MAX: Final = 1_000
-REREAD_COMMITS_MAX: Final = 64
-"""Commits whose answers are kept at hand for repeats."""
+IDLE_MAX_S: Final = 30.0
+"""An idle writer looks at the clock at least this often: timers of the loop stand still while a machine sleeps."""
+CLOCK_STEP_MAX: Final = timedelta(seconds=2)
 
 S = TypeVar("S")
 log = structlog.get_logger("drover.writer")
+
+
+class ClockStepped(DroverError):
+    """The wall clock was set while a term ran. The term ends; the next one compares it with the NATS server's first."""
+
+    def __init__(self, step_s: float) -> None:
+        self.step_s = step_s
+        super().__init__(f"by {step_s:+.1f} s")
 
 
 class _TickPending:
@@ -93,7 +102,8 @@ class Term(Generic[S]):
         self._flying: Turn | None = None
         self._barred: OrderedDict[str, None] = OrderedDict()
         self._barred_now: frozenset[str] = frozenset()
-        self._answers: OrderedDict[int, Mapping[str, Outcome]] = OrderedDict()
+        self._repeats = Repeats(event_log, self._codec, self._outcome_of)
+        self._seen_time = (clock.now(), clock.elapsed_s())
         self._draining = False
         self._over = False
         self.ended_clean = False
@@ -129,7 +139,7 @@ class Term(Generic[S]):
                     await self._decide()
                 landed = self._advance()
                 if landed is not None:
-                    await self._answer(landed)
+                    self._answer(landed)
                 elif not await self._wait_for_work():
                     return
         finally:
@@ -142,7 +152,7 @@ class Term(Generic[S]):
     async def _decide(self) -> None:
         """Move waiting commands into the turn, as many as it takes."""
         now = self._now()
-        ticking = self._deadlines.is_due(self.decider.next_deadline(self.fold.state), now)
+        ticking = not self._draining and self._deadlines.is_due(self._next_deadline(), now)
         waiting = self._intake.waiting
         if not (waiting or ticking) or self._turn.is_full or self._snapshotter.is_due(self.fold):
             return
@@ -150,12 +160,15 @@ class Term(Generic[S]):
         if ticking:
             waiting.appendleft(tick := _TickPending())
         try:
-            commands_max = FIRST_COMMANDS_MAX if self._flight is None else TURN_COMMANDS_MAX
+            commands_max = TURN_COMMANDS_MAX
+            if self._flight is None:
+                commands_max = max(FIRST_COMMANDS_MAX, len(self._turn.taken) + 1)
             decide_into(self._turn, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
         except EvolveFault as fault:
             await self._recover(fault.pending)
             return
         if ticking:
+            assert tick in self._turn.taken
             self._note_tick(tick, now)
 
     def _advance(self) -> Turn | None:
@@ -171,6 +184,7 @@ class Term(Generic[S]):
         if turn.chunks:
             self._turn = Turn()
             self._flying = turn
+            self.fold.remembered.absorb(self.fold.at, turn.ids)
             turn.sent_at = time.perf_counter()
             commit = Commit(str(uuid4()), self.epoch, turn.payload)
             self._flight = asyncio.create_task(self._log.append(commit, self.fold.seq))
@@ -206,21 +220,32 @@ class Term(Generic[S]):
             return True
         if self._flight is None and self._intake.waiting:
             return True
-        wake_at = self._deadlines.wake_at(self.decider.next_deadline(self.fold.state))
-        timer = None
+        wake_at = self._deadlines.wake_at(self._next_deadline())
+        delay = IDLE_MAX_S
         if wake_at is not None and not self._draining:
-            delay = (wake_at - self._now()).total_seconds()
-            if delay <= 0 and self._flight is None:
+            # What is overdue while a commit is in flight could not be decided yet: the landing wakes us.
+            overdue = wake_at <= (now := self._now())
+            if overdue and self._flight is None:
                 return True
-            timer = asyncio.get_running_loop().call_later(max(delay, 0.001), arrived.set)
+            if not overdue:
+                delay = min((wake_at - now).total_seconds(), IDLE_MAX_S)
+        timer = asyncio.get_running_loop().call_later(delay, arrived.set)
         try:
             await arrived.wait()
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
         return True
 
-    async def _answer(self, turn: Turn) -> None:
+    def _next_deadline(self) -> datetime | None:
+        try:
+            return self.decider.next_deadline(self.fold.state)
+        except Exception:
+            # Without it no timer of this context fires, but commands go on and the writer does not crash-loop.
+            log.exception("next_deadline_raised", context=self.decider.context, alert=True)
+            metrics.PARKED.labels(self.decider.context).inc()
+            return None
+
+    def _answer(self, turn: Turn) -> None:
         context = self.decider.context
         seq = turn.mark.seq
         if turn.recorded:
@@ -235,9 +260,8 @@ class Term(Generic[S]):
         for pending, outcome in turn.answered:
             pending.settle(outcome if valid else NOT_LEADER)
         metrics.COMMANDS.labels(context, "answered" if valid else "not_leader").inc(len(turn.answered))
-        for pending, memory in turn.repeated:
-            pending.settle(await self._repeat(pending, memory) if valid else NOT_LEADER)
         if turn.repeated:
+            self._repeats.answer(turn.repeated)
             metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
 
     async def _close(self) -> None:
@@ -247,17 +271,18 @@ class Term(Generic[S]):
         if self._flight is not None and not self._flight.done():
             await asyncio.wait((self._flight,))
         if self._flight is not None and self._flight.exception() is None:
-            await self._answer(self._land())
+            self._answer(self._land())
         self.ended_clean = self._flight is None and not self._turn.chunks
         for turn in (self._flying, self._turn):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)
         self._intake.turn_away()
+        await self._repeats.close()
 
     def _note_tick(self, tick: _TickPending, now: datetime) -> None:
         headway = any(pending is tick for pending, _ in self._turn.recorded)
         parked_before = self._deadlines.parked_total
-        self._deadlines.after_tick(self.decider.next_deadline(self.fold.state), now, made_headway=headway)
+        self._deadlines.after_tick(self._next_deadline(), now, made_headway=headway)
         if self._deadlines.parked_total > parked_before:
             metrics.PARKED.labels(self.decider.context).inc()
 
@@ -272,30 +297,6 @@ class Term(Generic[S]):
             # The command has taken effect; only its representation is missing.
             log.exception("answer_raised", context=self.decider.context)
             return Rejected(Code.INTERNAL, "The command was recorded, but its result could not be told", None, seq)
-
-    async def _repeat(self, pending: Pending, memory: Memory) -> Outcome:
-        key, digest = split_id(pending.submission.id)
-        if digest != digest_of(memory):
-            return Rejected(
-                Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key was used for another request", {"key": key}
-            )
-        try:
-            answers = await self._answers_of(memory.seq)
-        except LogUnreachable:
-            return NOT_LEADER  # it has taken effect; whoever is asked again can say how
-        return answers.get(key) or internal(pending.submission.trace)
-
-    async def _answers_of(self, seq: int) -> Mapping[str, Outcome]:
-        if (answers := self._answers.get(seq)) is None:
-            commit = await self._log.get(seq)
-            by_cause: dict[str, list[Event]] = {}
-            for event in self._codec.decode(commit.payload) if commit else ():
-                by_cause.setdefault(split_id(event.cause)[0], []).append(event)
-            answers = {cause: self._outcome_of(events, seq) for cause, events in by_cause.items()}
-            self._answers[seq] = answers
-            while len(self._answers) > REREAD_COMMITS_MAX:
-                self._answers.popitem(last=False)
-        return answers
 
     async def _recover(self, culprit: Pending) -> None:
         """An event could not be folded: load the state as the log has it, and decide the gathering turn again."""
@@ -317,10 +318,17 @@ class Term(Generic[S]):
         )
         if self._flight is not None:
             await asyncio.wait((self._flight,))
-            await self._answer(self._land())
+            self._answer(self._land())
         self.fold = await self._reload(self.fold.seq)
         if isinstance(culprit, _TickPending):
-            self._deadlines.after_tick(self.decider.next_deadline(self.fold.state), self._now(), made_headway=False)
+            self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        return max(self._clock.now(), self.fold.at)
+        """Never before the last event. Raises rather than stamp events with a clock that somebody has just set."""
+        now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
+        then, elapsed_then_s = self._seen_time
+        self._seen_time = (now, elapsed_s)
+        step = now - then - timedelta(seconds=elapsed_s - elapsed_then_s)
+        if abs(step) > CLOCK_STEP_MAX:
+            raise ClockStepped(step.total_seconds())
+        return max(now, self.fold.at)

@@ -17,8 +17,8 @@ from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event
 from drover.eventlog.log import COMMIT_BYTES_MAX
 from drover.writer.fold import Fold
-from drover.writer.idempotency import CommitMark, Memory
-from drover.writer.intake import Pending
+from drover.writer.idempotency import CommitMark, Memory, memory_of
+from drover.writer.intake import OVERLOADED, Pending
 
 TURN_COMMANDS_MAX: Final = 4_000
 """Bounds the memory of a turn, and the time for which deciding it holds the event loop."""
@@ -44,6 +44,8 @@ class Turn:
 
     def __init__(self) -> None:
         self.mark = CommitMark()
+        self.ids: dict[str, Memory] = {}
+        """Commands recorded in this turn; remembered with the others once it is sent."""
         self.taken: list[Pending] = []
         self.recorded: list[tuple[Pending, Sequence[Event]]] = []
         self.answered: list[tuple[Pending, Outcome]] = []
@@ -83,7 +85,8 @@ def decide_into(
     This is the loop that bounds a partition's throughput, hence the local names and the one long body.
     """
     decide, evolve = decider.decide, decider.evolve
-    memory_of, remember = fold.remembered.by_key.get, fold.remembered.add
+    known, ids = fold.remembered.by_key, turn.ids
+    full = fold.remembered.is_full
     taken, recorded, answered, chunks = turn.taken, turn.recorded, turn.answered, turn.chunks
     mark = turn.mark
     for _ in range(min(len(waiting), commands_max - len(taken))):
@@ -94,32 +97,35 @@ def decide_into(
         submission = pending.submission
         cause = submission.id
         key, _, digest = cause.partition("~")
-        if (memory := memory_of(key)) is not None:
-            turn.repeated.append((pending, memory))
+        if key in ids or key in known:
+            turn.repeated.append((pending, ids.get(key) or known[key]))
             continue
         if barred and key in barred:
             answered.append((pending, internal(submission.trace)))
             continue
+        if full:
+            answered.append((pending, OVERLOADED))
+            continue
         state = fold.state
         try:
             decision = decide(state, submission.command, now)
+            events = decision.events
+            if not events:
+                answered.append((pending, _without_events(decision)))
+                continue
+            n, by, trace = fold.n, submission.by, submission.trace
+            for event in events:
+                n += 1
+                event.n = n
+                event.at = now
+                event.by = by
+                event.cause = cause
+                event.trace = trace
+            chunk = _encode_lines(events)
         except Exception:
             log.exception("decide_raised", context=decider.context, command=type(submission.command).__name__)
             answered.append((pending, internal(submission.trace)))
             continue
-        events = decision.events
-        if not events:
-            answered.append((pending, _without_events(decision)))
-            continue
-        n, by, trace = fold.n, submission.by, submission.trace
-        for event in events:
-            n += 1
-            event.n = n
-            event.at = now
-            event.by = by
-            event.cause = cause
-            event.trace = trace
-        chunk = _encode_lines(events)
         if len(chunk) > DECISION_BYTES_MAX or len(events) > EVENTS_PER_DECISION_MAX:
             answered.append((pending, _too_large(decider, pending, len(events), len(chunk))))
             continue
@@ -131,10 +137,8 @@ def decide_into(
             raise EvolveFault(pending) from error
         fold.state = state
         fold.n = n
-        if not chunks:
-            fold.at = now
-            fold.remembered.begin_turn(now)
-        remember(key, digest, mark)
+        fold.at = now
+        ids[key] = memory_of(mark, digest) if digest else mark
         chunks.append(chunk)
         turn.bytes += len(chunk)
         recorded.append((pending, events))

@@ -24,7 +24,7 @@ from drover.writer.intake import Intake, LocalPending
 from drover.writer.lease import Lease
 from drover.writer.nats_lease import ClockSkewed
 from drover.writer.snapshots import Snapshotter
-from drover.writer.term import Term
+from drover.writer.term import ClockStepped, Term
 
 S = TypeVar("S")
 
@@ -129,7 +129,7 @@ class Writer(Generic[S]):
             except AppendConflict:
                 log.warning("term_fenced", context=self.partition.context, epoch=self.epoch)
                 self._fold = None
-            except (LogUnreachable, NatsError, ClockSkewed) as error:
+            except (LogUnreachable, NatsError, ClockSkewed, ClockStepped) as error:
                 log.error("writer_waits", context=self.partition.context, error=f"{type(error).__name__}: {error}")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), RETRY_PAUSE_S)
@@ -138,6 +138,7 @@ class Writer(Generic[S]):
         if self._fold is None:
             self._fold = await self._load()
         if not await self._win_while_following(self._fold):
+            await self._lease.release()  # it may have become ours in the very moment of the stop
             return
         try:
             await self._lead(self._fold)
@@ -145,16 +146,20 @@ class Writer(Generic[S]):
             self.leading.clear()
             self._term = None
             metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+            self.intake.close()
+            self.intake.turn_away()
             await self._lease.release()
+            await self._snapshotter.settle()
 
     async def _load(self, until: int | None = None) -> Fold[S]:
         """The state up to `until`, or to the end of the log: the latest snapshot and what came after it."""
-        fold = await self._snapshotter.load() or Fold(self.decider)
-        if until is not None and fold.seq > until:
-            fold = Fold(self.decider)
         if until is None:
             last = await self._log.last()
             until = last.seq if last else 0
+        fold = await self._snapshotter.load() or Fold(self.decider)
+        if fold.seq > until:
+            log.warning("snapshot_ignored", context=self.partition.context, snapshot_seq=fold.seq, log_seq=until)
+            fold = Fold(self.decider)
         await self._catch_up(fold, until)
         return fold
 
@@ -210,7 +215,6 @@ class Writer(Generic[S]):
                 await end(watching)
         if term.ended_clean:
             self._fold = term.fold
-        await self._snapshotter.settle()
 
     async def _open_term(self, fold: Fold[S]) -> Term[S]:
         for _ in range(OPENING_TRIES_MAX):

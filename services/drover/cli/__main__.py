@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
-from drover.cli.group import run
+INTERRUPTED: Final = 130
+"""`exits.Exit.INTERRUPTED`, which cannot be imported before everything else is."""
 
 
 def main() -> None:
+    try:
+        from drover.cli.group import run  # here: a Ctrl-C within the second that this takes must not show a traceback
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     sys.exit(run())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from drover.api.app import Api
 from drover.api.status import StatusReader
 from drover.bus.client import CommandBus
-from drover.bus.connection import connected
+from drover.bus.connection import connected, wait_closed
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryBatch, TelemetryOut, listening
 from drover.eventlog.durability import DurabilityUnknown, refuse_unsynced
@@ -52,7 +52,9 @@ class Process:
         self.health.add_ready("nats", lambda: None if client.is_connected else "NATS is not connected.")
         self.auth = Authenticator(settings.jwt_secrets)
         self.app = create_application(self.health, body_bytes_max=settings.body_bytes_max)
-        self.components: list[Component] = []
+        self.components = [
+            Component("nats connection", Phase.SERVER, nullcontext(), failure=partial(wait_closed, client))
+        ]
 
     def add_scheduler(self) -> None:
         scheduler = Scheduler(self.client, instance=self.settings.instance)

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from signal import Signals
 from typing import Final
@@ -110,20 +110,15 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         jwt_secret = load_or_create_secrets(data_dir).jwt_secret
         settings = config.load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [
-            Component("nats-server", Phase.SERVER, _nothing(), failure=nats.wait_failed),
-            Component("postgres", Phase.SERVER, _nothing(), failure=postgres.wait_failed),
+            # Started before everything else, stopped after it; only their failure is watched from within.
+            Component("nats-server", Phase.SERVER, nullcontext(), failure=nats.wait_failed),
+            Component("postgres", Phase.SERVER, nullcontext(), failure=postgres.wait_failed),
         ]
         if demo:
             extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
         return await compose.serve(
             settings, compose.SERVICES, on_ready=lambda: _welcome(credentials, data_dir, demo), extra=extra
         )
-
-
-@asynccontextmanager
-async def _nothing() -> AsyncIterator[None]:
-    """These servers were started before everything else and stop after it; only their failure is watched here."""
-    yield
 
 
 @asynccontextmanager

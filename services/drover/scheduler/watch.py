@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 import structlog
@@ -82,7 +83,7 @@ class PresenceWatch:
             device = fleet.devices.get(beat.device_id)
             if device is None:
                 continue
-            self._presence.hear(beat.device_id, beat.seen_at, now_s)
+            self._presence.hear(beat.device_id, beat.seen_at, now_s, batch.source)
             if device.status is DeviceStatus.OFFLINE:
                 self._ask(beat.device_id, MarkOnline(beat.device_id))
 
@@ -95,9 +96,10 @@ class PresenceWatch:
             for silent in self._presence.take_silent(self._clock.elapsed_s()):
                 device = fleet.devices.get(silent.device_id)
                 if device is not None and device.status is DeviceStatus.ONLINE:
-                    self._ask(silent.device_id, MarkOffline(silent.device_id, silent.last_seen))
+                    again = partial(self._presence.put_back, silent)
+                    self._ask(silent.device_id, MarkOffline(silent.device_id, silent.last_seen), again)
 
-    def _ask(self, device_id: str, command: Command) -> None:
+    def _ask(self, device_id: str, command: Command, refused: Callable[[], None] | None = None) -> None:
         if device_id in self._asked:
             return
         self._asked.add(device_id)
@@ -106,7 +108,9 @@ class PresenceWatch:
         def done(answered: asyncio.Future[Outcome]) -> None:
             self._asked.discard(device_id)
             if not answered.cancelled() and isinstance(outcome := answered.result(), Rejected):
-                # Presence is volatile: the next heartbeat, or the next sweep, asks again.
+                # The next heartbeat asks again for who came; who fell silent must be put back for the next sweep.
                 log.info("presence_not_recorded", device_id=device_id, code=outcome.code)
+                if refused is not None:
+                    refused()
 
         future.add_done_callback(done)

@@ -145,9 +145,9 @@ async def test_a_command_beyond_the_limit_is_refused_before_it_is_sent(client, c
     assert not leader.messages
 
 
-async def test_results_too_large_for_one_reply_are_refused_one_by_one(client, context):
+async def test_a_result_too_large_for_any_reply_is_refused_and_harms_no_other(client, context):
     leader = Leader()
-    leader.answer = lambda s: Accepted(1, "x" * 500_000) if s.command.text == "big" else Accepted(1, "small")
+    leader.answer = lambda s: Accepted(1, "x" * 1_000_000) if s.command.text == "big" else Accepted(1, "small")
     bus = CommandBus(client)
     async with leading(client, context, leader):
         big, small, other = await asyncio.gather(
@@ -176,3 +176,46 @@ async def test_a_caller_who_gives_up_harms_nobody(client, context):
     async with leading(client, context, Leader()):
         assert (await asyncio.wait_for(kept, 5)).result == "kept"
         await eventually(lambda: given_up.cancelled())
+
+
+async def test_no_room_is_no_answer_for_a_command_that_may_already_have_taken_effect(client, context):
+    """The first try goes unanswered but is decided later; the repeat finds the intake full."""
+    leader = Leader()
+    answers = iter([None, Rejected(Code.OVERLOADED, "full"), Accepted(3, "as decided the first time")])
+
+    def handle(submissions, done):
+        leader.messages.append(submissions)
+        if (answer := next(answers)) is not None:
+            done([answer])
+
+    leader.handle = handle
+    async with leading(client, context, leader):
+        outcome = await CommandBus(client).send(context, Echo("x"), by="t")
+    assert outcome.result == "as decided the first time"
+    assert len({message[0].id for message in leader.messages}) == 1
+
+
+async def test_no_room_on_the_first_try_is_told_at_once(client, context):
+    leader = Leader()
+    leader.answer = lambda submission: Rejected(Code.OVERLOADED, "full")
+    async with leading(client, context, leader):
+        assert (await CommandBus(client).send(context, Echo("x"), by="t")).code == Code.OVERLOADED
+    assert len(leader.messages) == 1
+
+
+async def test_answers_that_do_not_fit_one_reply_arrive_in_several(client, context):
+    leader = Leader()
+    leader.answer = lambda submission: Accepted(1, submission.command.text * 40_000)
+    bus = CommandBus(client)
+    async with leading(client, context, leader):
+        outcomes = await asyncio.gather(*(bus.send(context, Echo(str(i % 10)), by="t") for i in range(40)))
+    assert [outcome.result[0] for outcome in outcomes] == [str(i % 10) for i in range(40)]
+
+
+async def test_a_short_deadline_is_kept_in_the_company_of_longer_ones(client, context):
+    bus = CommandBus(client)
+    patient = bus.send(context, Echo("x"), by="t", timeout_s=5)
+    short = bus.send(context, Echo("x"), by="t", timeout_s=0.3)
+    assert (await asyncio.wait_for(short, 2)).code == Code.UNAVAILABLE
+    async with leading(client, context, Leader()):
+        assert (await patient).result == "x"

@@ -122,6 +122,24 @@ async def test_an_append_whose_line_is_cut_happens_once(nats, client, partition,
         assert [found.id for found in await reader.next()] == [sent.id]
 
 
+async def test_a_commit_that_was_on_the_line_when_it_broke_is_read_again(nats, client, partition):
+    """The server counts it as delivered, and goes on to send heartbeats as if nothing were missing."""
+    async with AsyncExitStack() as stack:
+        line = await stack.enter_async_context(faulty_line("127.0.0.1", nats.port))
+        url = nats.url.replace(str(nats.port), str(line.port))
+        through = await stack.enter_async_context(connected(url, "cut"))
+        log = JetStreamLog(client, partition)
+        reader = await stack.enter_async_context(JetStreamLog(through, partition).read(0))
+        seq = await log.append(commit(b"1\n"), 0)
+        assert [found.payload for found in await reader.next()] == [b"1\n"]
+        following = asyncio.create_task(reader.next())
+        await asyncio.sleep(0)
+        line.cut_from_server = lambda data: 0 if b"Drover-Commit" in data and not line.cuts else None
+        await log.append(commit(b"2\n"), seq)
+        assert [found.payload for found in await asyncio.wait_for(following, 15)] == [b"2\n"]
+        assert line.cuts == 1
+
+
 async def append_through_a_line_that_is_cut(nats, partition, append, cuts):
     """Appends one after the other, each with the line cut once, after a chosen number of bytes of its exchange."""
     seq = 0

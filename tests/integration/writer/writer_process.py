@@ -30,7 +30,7 @@ def take_away(protection: str) -> None:
 
         jetstream.JetStreamLog.append = append_anywhere
     elif protection == "idempotency":
-        idempotency.Remembered.add = lambda self, key, digest, mark: None
+        idempotency.Remembered.absorb = lambda self, at, ids: None
 
 
 async def main() -> None:

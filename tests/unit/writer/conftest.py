@@ -72,6 +72,14 @@ class Noted(Event):
     note: str
 
 
+class Unencodable(Event):
+    what: object
+
+
+class DecideTheUnencodable(Command):
+    pass
+
+
 class Tally(msgspec.Struct):
     total: int = 0
     alarms: list[datetime] = []
@@ -91,6 +99,8 @@ def decide(state: Tally, command: Command, now: datetime) -> Decision:
             return answer(state.total)
         case RaiseInDecide():
             raise RuntimeError("decide")
+        case DecideTheUnencodable():
+            return accept(Unencodable(object()))
         case RaiseInEvolve():
             return accept(Added(1), Poisoned())
         case Flood(count, note):
@@ -130,7 +140,7 @@ TALLY = Decider(
     evolve=evolve,
     next_deadline=lambda state: min(state.alarms, default=None),
     answer=tell,
-    commands=Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | Flood | Tick,
+    commands=Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | DecideTheUnencodable | Flood | Tick,
     events=TermStarted | Added | AlarmSet | AlarmRang | RefusalNoted | Poisoned | Noted,
     state=Tally,
 )

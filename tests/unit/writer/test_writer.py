@@ -1,6 +1,7 @@
 """The decider runtime on a log in memory: group commit, idempotency, deadlines, faults of the domain, hand-over."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -8,12 +9,25 @@ from drover.bus.messages import Accepted, Rejected
 from drover.domain.errors import Code
 from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit
+from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit, LogUnreachable
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
 from drover.writer.intake import Intake
 
-from .conftest import TALLY, Add, Added, AlarmRang, Ask, Flood, Noted, RaiseInDecide, RaiseInEvolve, Refuse, SetAlarm
+from .conftest import (
+    TALLY,
+    Add,
+    Added,
+    AlarmRang,
+    Ask,
+    DecideTheUnencodable,
+    Flood,
+    Noted,
+    RaiseInDecide,
+    RaiseInEvolve,
+    Refuse,
+    SetAlarm,
+)
 
 
 def added(bench):
@@ -331,3 +345,77 @@ async def test_a_conflict_is_raised_for_a_stale_expectation(bench):
     async with bench.leading():
         with pytest.raises(AppendConflict):
             await bench.log.append(Commit("x", 1, b"{}\n"), 0)
+
+
+async def test_an_event_that_cannot_be_encoded_fails_its_own_command_alone(bench):
+    async with bench.leading() as writer:
+        assert (await writer.submit(DecideTheUnencodable(), by="t")).code == Code.INTERNAL
+        assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+
+
+async def test_a_turn_that_gathers_for_a_while_keeps_its_events_in_the_order_of_time(bench):
+    async with bench.leading() as writer:
+        bench.log.flowing.clear()
+        writer.submit(Add(1), by="t")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        writer.submit(Add(10), by="t")
+        await eventually(lambda: writer.state.total == 11)
+        bench.clock.advance(seconds=10)
+        writer.submit(Add(100), by="t")
+        await eventually(lambda: writer.state.total == 111)
+        bench.log.flowing.set()
+        bench.clock.advance(seconds=-9)
+        await writer.submit(Add(1000), by="t")
+    times = [event.at for event in bench.log.events()]
+    assert times == sorted(times)
+
+
+async def test_a_deadline_behind_a_crowd_of_reads_is_not_parked(bench):
+    async with bench.leading() as writer:
+        await writer.submit(SetAlarm(60), by="t")
+        bench.clock.advance(seconds=61)
+        await asyncio.gather(*(writer.submit(Ask(), by="t") for _ in range(600)))
+        await eventually(lambda: any(isinstance(event, AlarmRang) for event in bench.log.events()))
+        assert writer._term._deadlines.parked_total == 0
+
+
+async def test_a_snapshot_that_cannot_be_taken_costs_nothing_but_the_snapshot(bench, monkeypatch):
+    def no_room(**options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("drover.writer.snapshots.tempfile.mkstemp", no_room)
+    async with bench.leading(snapshot_every=10) as writer:
+        outcomes = [await writer.submit(Add(1), by="t") for _ in range(30)]
+    assert all(isinstance(outcome, Accepted) for outcome in outcomes)
+    assert not bench.snapshots.kept
+
+
+async def test_a_snapshot_that_is_ahead_of_the_log_is_not_believed(bench):
+    async with bench.leading(snapshot_every=10) as writer:
+        for _ in range(20):
+            await writer.submit(Add(1), by="t")
+        await writer._snapshotter.settle()
+    bench.log._commits.clear()  # the log was lost and made anew
+    async with bench.leading() as writer:
+        assert (await writer.submit(Ask(), by="t")).result == 0
+
+
+async def test_a_clock_that_is_set_while_a_term_runs_ends_it_before_an_event_is_stamped(bench):
+    async with bench.leading() as writer:
+        await writer.submit(Add(1), by="t")
+        bench.clock._now += timedelta(days=1)
+        assert (await writer.submit(Add(2), by="t")).code == Code.NOT_LEADER
+    assert added(bench) == [1]
+
+
+async def test_repeats_whose_commit_cannot_be_read_hold_nobody_up_and_are_asked_for_again(bench):
+    async with bench.leading() as writer:
+        await writer.submit(Add(1), by="t", id="known")
+
+        async def unreachable(seq):
+            raise LogUnreachable
+
+        bench.log.get = unreachable
+        assert (await writer.submit(Add(1), by="t", id="known")).code == Code.NOT_LEADER
+        assert isinstance(await writer.submit(Add(1), by="t"), Accepted)

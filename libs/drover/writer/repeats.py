@@ -1,0 +1,81 @@
+"""Commands that have already taken effect are told again what they were told: from the log, beside the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from drover.bus.messages import Outcome, Rejected
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import EventLog, LogUnreachable
+from drover.service.tasks import end
+from drover.writer.idempotency import Memory, digest_of, split_id
+from drover.writer.intake import NOT_LEADER, Pending
+from drover.writer.turn import internal
+
+COMMITS_KEPT_MAX: Final = 64
+TASKS_MAX: Final = 16
+"""Turns whose repeats are being looked up at once; those of further turns are told to ask again."""
+
+Repeat = tuple[Pending, Memory]
+
+
+class Repeats:
+    """Looks up what commands were told, a few commits at hand. Their answers rest on the log, not on the lease."""
+
+    def __init__(self, log: EventLog, codec: Codec, tell: Callable[[Sequence[Event], int], Outcome]) -> None:
+        self._log = log
+        self._codec = codec
+        self._tell = tell
+        self._kept: OrderedDict[int, Mapping[str, Outcome]] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def answer(self, repeats: Sequence[Repeat]) -> None:
+        if len(self._tasks) >= TASKS_MAX:
+            _turn_away(repeats)
+            return
+        task = asyncio.create_task(self._answer(repeats), name="repeats")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        await end(*self._tasks)
+
+    async def _answer(self, repeats: Sequence[Repeat]) -> None:
+        told = 0
+        try:
+            for pending, memory in repeats:
+                outcome = await self._outcome(pending, memory)
+                told += 1
+                pending.settle(outcome)
+        except LogUnreachable:
+            pass  # they have taken effect; whoever is asked again can say how
+        finally:
+            _turn_away(repeats[told:])
+
+    async def _outcome(self, pending: Pending, memory: Memory) -> Outcome:
+        key, digest = split_id(pending.submission.id)
+        if digest != digest_of(memory):
+            message = "This Idempotency-Key was used for another request"
+            return Rejected(Code.IDEMPOTENCY_MISMATCH, message, {"key": key})
+        answers = self._kept.get(memory.seq) or await self._look_up(memory.seq)
+        return answers.get(key) or internal(pending.submission.trace)
+
+    async def _look_up(self, seq: int) -> Mapping[str, Outcome]:
+        commit = await self._log.get(seq)
+        by_cause: dict[str, list[Event]] = {}
+        for event in self._codec.decode(commit.payload) if commit else ():
+            by_cause.setdefault(split_id(event.cause)[0], []).append(event)
+        answers = self._kept[seq] = {cause: self._tell(events, seq) for cause, events in by_cause.items()}
+        while len(self._kept) > COMMITS_KEPT_MAX:
+            self._kept.popitem(last=False)
+        return answers
+
+
+def _turn_away(repeats: Sequence[Repeat]) -> None:
+    for pending, _ in repeats:
+        pending.settle(NOT_LEADER)
