@@ -156,6 +156,7 @@ def _caller_process(url: str, pipe: Any) -> None:
     """Another process: measures whenever it is asked to, until it is told to stop."""
 
     async def main() -> None:
+        tune_garbage_collection()  # as every process of Drover does
         async with connected(url, "bench-caller") as client:
             bus = CommandBus(client)
 

@@ -19,11 +19,13 @@ def commands_over(client: Client) -> Serve:
     def serve(writer: Writer[Any], epoch: int) -> AbstractAsyncContextManager[None]:
         def handle(submissions: list[Submission[Any] | Rejected], done: Done) -> None:
             sink = BatchSink(len(submissions), done)
+            pending = []
             for index, submission in enumerate(submissions):
                 if isinstance(submission, Rejected):
                     sink.settle(index, submission)
                 else:
-                    writer.intake.put(BatchPending(submission, sink, index))
+                    pending.append(BatchPending(submission, sink, index))
+            writer.intake.put_all(pending)
 
         subject = f"cmd.{writer.partition.context}.{writer.partition.name}"
         return answering(client, subject, writer.decider.commands, epoch, handle)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from drover.bus.messages import Outcome, Rejected, Submission
 from drover.domain.errors import Code
@@ -22,29 +24,23 @@ class Pending(Protocol):
     def settle(self, outcome: Outcome) -> None: ...
 
 
-class LocalPending:
-    """For a caller in this process."""
+class LocalPending(msgspec.Struct):
+    """For a caller in this process. A Struct, as it is the cheapest object to make."""
 
-    __slots__ = ("future", "submission")
-
-    def __init__(self, submission: Submission[Any], future: asyncio.Future[Outcome]) -> None:
-        self.submission = submission
-        self.future = future
+    submission: Submission[Any]
+    future: asyncio.Future[Outcome]
 
     def settle(self, outcome: Outcome) -> None:
         if not self.future.done():  # the caller may have gone
             self.future.set_result(outcome)
 
 
-class BatchPending:
+class BatchPending(msgspec.Struct):
     """One command of a message of several."""
 
-    __slots__ = ("batch", "index", "submission")
-
-    def __init__(self, submission: Submission[Any], batch: BatchSink, index: int) -> None:
-        self.submission = submission
-        self.batch = batch
-        self.index = index
+    submission: Submission[Any]
+    batch: BatchSink
+    index: int
 
     def settle(self, outcome: Outcome) -> None:
         self.batch.settle(self.index, outcome)
@@ -97,6 +93,15 @@ class Intake:
             waiting.append(pending)
             if not self.arrived.is_set():
                 self.arrived.set()
+
+    def put_all(self, pending: Sequence[Pending]) -> None:
+        """The same for many at once."""
+        if self._open and len(self.waiting) + len(pending) <= self._limit:
+            self.waiting.extend(pending)
+            self.arrived.set()
+        else:
+            for one in pending:
+                self.put(one)
 
     def turn_away(self) -> None:
         """Answer everything that waits: the term is over, and none of it has had any effect."""

@@ -204,7 +204,7 @@ class Term(Generic[S]):
         turn.mark.seq = self.fold.seq = seq
         context = self.decider.context
         metrics.COMMIT_SECONDS.labels(context).observe(time.perf_counter() - turn.sent_at)
-        metrics.EVENTS.labels(context).inc(sum(len(events) for _, events in turn.recorded))
+        metrics.EVENTS.labels(context).inc(turn.events)
         metrics.POSITION.labels(context, self._log.partition.name).set(seq)
         metrics.REMEMBERED.labels(context).set(len(self.fold.remembered))
         return turn

@@ -52,6 +52,7 @@ class Turn:
         self.repeated: list[tuple[Pending, Memory]] = []
         self.chunks: list[bytes] = []
         self.bytes = 0
+        self.events = 0
         self.sent_at = 0.0
 
     @property
@@ -141,6 +142,7 @@ def decide_into(
         ids[key] = memory_of(mark, digest) if digest else mark
         chunks.append(chunk)
         turn.bytes += len(chunk)
+        turn.events += len(events)
         recorded.append((pending, events))
 
 
