@@ -147,7 +147,7 @@ class Term(Generic[S]):
 
     def _next_can_go(self) -> bool:
         """The way is free and a turn is ready: the disk must not wait for more to be decided."""
-        return bool(self._turn.chunks) and self._flight is not None and self._flight.done()
+        return bool(self._turn.payload) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
         """Move waiting commands into the turn, as many as it takes."""
@@ -179,14 +179,14 @@ class Term(Generic[S]):
                 return None
             landed = self._land()
         turn = self._turn
-        if not turn.chunks and self._snapshotter.is_due(self.fold):
+        if not turn.payload and self._snapshotter.is_due(self.fold):
             self._snapshotter.take(self.fold)  # nothing is in flight or decided: the fold is what the log says
-        if turn.chunks:
+        if turn.payload:
             self._turn = Turn()
             self._flying = turn
             self.fold.remembered.absorb(self.fold.at, turn.ids)
             turn.sent_at = time.perf_counter()
-            commit = Commit(str(uuid4()), self.epoch, turn.payload)
+            commit = Commit(str(uuid4()), self.epoch, bytes(turn.payload))
             self._flight = asyncio.create_task(self._log.append(commit, self.fold.seq))
             self._flight.add_done_callback(lambda _: self._intake.arrived.set())
         elif turn.taken and landed is None:
@@ -272,7 +272,7 @@ class Term(Generic[S]):
             await asyncio.wait((self._flight,))
         if self._flight is not None and self._flight.exception() is None:
             self._answer(self._land())
-        self.ended_clean = self._flight is None and not self._turn.chunks
+        self.ended_clean = self._flight is None and not self._turn.payload
         for turn in (self._flying, self._turn):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)

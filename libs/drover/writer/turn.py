@@ -28,7 +28,8 @@ TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
 """A turn that has this much takes no further command: whatever the next one decides would still have to fit."""
 
 log = structlog.get_logger("drover.writer")
-_encode_lines = msgspec.json.Encoder().encode_lines
+_encode_into = msgspec.json.Encoder().encode_into
+NEWLINE: Final = 10
 
 
 class EvolveFault(DroverError):
@@ -50,18 +51,14 @@ class Turn:
         self.recorded: list[tuple[Pending, Sequence[Event]]] = []
         self.answered: list[tuple[Pending, Outcome]] = []
         self.repeated: list[tuple[Pending, Memory]] = []
-        self.chunks: list[bytes] = []
-        self.bytes = 0
+        self.payload = bytearray()
+        """The commit in its wire form, a line for each event, as it grows."""
         self.events = 0
         self.sent_at = 0.0
 
     @property
-    def payload(self) -> bytes:
-        return b"".join(self.chunks)
-
-    @property
     def is_full(self) -> bool:
-        return self.bytes >= TURN_BYTES_FULL or len(self.taken) >= TURN_COMMANDS_MAX
+        return len(self.payload) >= TURN_BYTES_FULL or len(self.taken) >= TURN_COMMANDS_MAX
 
 
 def internal(trace: object = UNSET) -> Rejected:
@@ -88,10 +85,10 @@ def decide_into(
     decide, evolve = decider.decide, decider.evolve
     known, ids = fold.remembered.by_key, turn.ids
     full = fold.remembered.is_full
-    taken, recorded, answered, chunks = turn.taken, turn.recorded, turn.answered, turn.chunks
+    taken, recorded, answered, payload = turn.taken, turn.recorded, turn.answered, turn.payload
     mark = turn.mark
     for _ in range(min(len(waiting), commands_max - len(taken))):
-        if turn.bytes >= TURN_BYTES_FULL:
+        if (start := len(payload)) >= TURN_BYTES_FULL:
             return
         pending = waiting.popleft()
         taken.append(pending)
@@ -122,13 +119,16 @@ def decide_into(
                 event.by = by
                 event.cause = cause
                 event.trace = trace
-            chunk = _encode_lines(events)
+                _encode_into(event, payload, -1)
+                payload.append(NEWLINE)
         except Exception:
+            del payload[start:]
             log.exception("decide_raised", context=decider.context, command=type(submission.command).__name__)
             answered.append((pending, internal(submission.trace)))
             continue
-        if len(chunk) > DECISION_BYTES_MAX or len(events) > EVENTS_PER_DECISION_MAX:
-            answered.append((pending, _too_large(decider, pending, len(events), len(chunk))))
+        if (size := len(payload) - start) > DECISION_BYTES_MAX or len(events) > EVENTS_PER_DECISION_MAX:
+            del payload[start:]
+            answered.append((pending, _too_large(decider, pending, len(events), size)))
             continue
         try:
             for event in events:
@@ -140,8 +140,6 @@ def decide_into(
         fold.n = n
         fold.at = now
         ids[key] = memory_of(mark, digest) if digest else mark
-        chunks.append(chunk)
-        turn.bytes += len(chunk)
         turn.events += len(events)
         recorded.append((pending, events))
 

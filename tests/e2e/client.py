@@ -1,0 +1,114 @@
+"""Talking to a platform as its users do: over HTTP, with one of its keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+ANSWER_S: Final = 30.0
+"""Longer than the platform itself waits for anything."""
+PAGE_ROWS: Final = 1000
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.raw)
+
+    @property
+    def code(self) -> str | None:
+        """The error code, of an error."""
+        return self.json["code"] if self.status >= 400 else None
+
+
+def device(serial: str, **more: Any) -> dict[str, Any]:
+    return {"serial_number": serial, "group_id": "P1-G1", "pc_id": "pc-1"} | more
+
+
+class Http:
+    """One caller with both keys: the phones' and the back office's."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, anon_key: str, service_key: str) -> None:
+        self._session = session
+        self._url = url
+        self._anon = {"apikey": anon_key}
+        self._service = {"apikey": service_key}
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        anon: bool = False,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = ANSWER_S,
+        **content: Any,
+    ) -> Answer:
+        async with self._session.request(
+            method,
+            URL(self._url + path, encoded="%" in path),
+            headers={**(self._anon if anon else self._service), **(headers or {})},
+            timeout=aiohttp.ClientTimeout(total=timeout_s),
+            **content,
+        ) as answer:
+            return Answer(answer.status, answer.headers, await answer.read())
+
+    async def get(self, path: str, **how: Any) -> Answer:
+        return await self.call("GET", path, **how)
+
+    async def register(self, *serials: str, **how: Any) -> Answer:
+        """One phone, or several with one request."""
+        rows = [device(serial) for serial in serials]
+        return await self.call("POST", "/rest/v1/devices", json=rows if len(rows) > 1 else rows[0], **how)
+
+    async def beat(self, serial: str, **how: Any) -> Answer:
+        """What a phone sends every ten seconds."""
+        path = f"/rest/v1/devices?serial_number=eq.{serial}"
+        return await self.call("PATCH", path, anon=True, json={"status": "online"}, **how)
+
+    async def rows(self, relation: str, query: str = "", **how: Any) -> list[dict[str, Any]]:
+        """All of them, page by page."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = f"{query}&limit={PAGE_ROWS}&offset={len(found)}"
+            answer = await self.get(f"/rest/v1/{relation}?{page.lstrip('&')}", **how)
+            assert answer.status == 200, answer
+            found += answer.json
+            if len(answer.json) < PAGE_ROWS:
+                return found
+
+    async def serials(self) -> list[str]:
+        """Those of all phones, as often as each of them is there."""
+        return [row["serial_number"] for row in await self.rows("devices", "select=serial_number&order=serial_number")]
+
+    async def status_of(self, serial: str) -> str:
+        (row,) = await self.rows("devices", f"serial_number=eq.{serial}")
+        return row["status"]
+
+    async def log_position(self) -> int:
+        (partition,) = (await self.get("/api/status")).json["partitions"]
+        return partition["log_seq"]
+
+    async def catch_up(self) -> None:
+        """Wait until the read model has what the log has now."""
+        at_least = {"Drover-Min-Position": f"fleet={await self.log_position()}"}
+        async with asyncio.timeout(ANSWER_S):
+            while (await self.get("/rest/v1/devices?limit=1", headers=at_least)).status != 200:
+                pass  # it waits by itself, up to two seconds
+
+
+@asynccontextmanager
+async def calling(url: str, anon_key: str, service_key: str) -> AsyncIterator[Http]:
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield Http(session, url, anon_key, service_key)

@@ -1,0 +1,177 @@
+"""The services in processes of their own, on servers that somebody else runs: as in production."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+
+from drover.cli.exits import Exit
+from drover.testing.waiting import eventually
+from drover.web.auth import Role, issue_api_key
+from tests.e2e.client import calling
+from tests.e2e.process import DroverProcess, free_port, run_to_the_end
+from tests.e2e.up import ready
+
+SECRET = "a secret of the end-to-end tests and long enough"
+TAKE_OVER_S = 15.0
+PHONES = [f"APART{number:05}" for number in range(20)]
+BEAT_EVERY_S = 0.2
+BEATS_AFTERWARDS = 12
+"""Some seconds of beats: the new leader has looked for silent phones more than once by then."""
+
+
+class Farm:
+    """Processes of `drover serve` on one NATS and one PostgreSQL."""
+
+    def __init__(self, nats, postgres, folder):
+        self.folder = folder
+        self.running = []
+        self.environ = {
+            "DROVER_NATS_URL": nats.url,
+            "DROVER_NATS_SYSTEM_URL": nats.system_url,
+            "DROVER_POSTGRES_URL": postgres.dsn,
+            "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_LOG_FORMAT": "console",
+        }
+
+    async def migrate(self):
+        code, said = await run_to_the_end("migrate", output=self.folder / "migrate.log", environ=self.environ)
+        assert code == 0, said
+
+    async def serve(self, *services, name=None):
+        port = free_port()
+        name = name or "-".join(services)
+        environ = self.environ | {"DROVER_HTTP_PORT": str(port), "DROVER_INSTANCE": name}
+        process = DroverProcess("serve", *services, output=self.folder / f"{name}.log", environ=environ)
+        process.url = f"http://127.0.0.1:{port}"
+        self.running.append(process)
+        await ready(process, process.url)
+        return process
+
+    def calling(self, process):
+        anon, service = (issue_api_key(SECRET, role, now_s=time.time()) for role in (Role.ANON, Role.SERVICE_ROLE))
+        return calling(process.url, anon, service)
+
+
+@pytest.fixture
+async def farm(own_nats, own_postgres, tmp_path):
+    farm = Farm(own_nats, own_postgres, tmp_path)
+    await farm.migrate()
+    yield farm
+    for process in farm.running:
+        await process.end()
+
+
+@pytest.mark.req("EV-01", "EV-02", "EV-03", "EV-07")
+async def test_each_on_its_own_they_are_one_platform(farm):
+    scheduler, gateway, reading = await asyncio.gather(
+        farm.serve("scheduler"), farm.serve("gateway"), farm.serve("projector", "api")
+    )
+    async with farm.calling(gateway) as edge, farm.calling(reading) as office, farm.calling(scheduler) as inside:
+        made = await edge.register(*PHONES)
+        assert made.status == 201
+        at_least = {"Drover-Min-Position": made.headers["Drover-Position"]}
+        assert [
+            row["serial_number"] for row in await edge.rows("devices", "order=serial_number", headers=at_least)
+        ] == PHONES
+        assert (await edge.beat(PHONES[0])).status == 204
+
+        async def online():
+            return await edge.status_of(PHONES[0]) == "online"
+
+        await eventually(online)
+        status = (await office.get("/api/status")).json
+        assert status["devices"] == {"online": 1, "offline": len(PHONES) - 1}
+        (partition,) = status["partitions"]
+        assert (partition["leader"], partition["behind"]) == ("scheduler", 0)
+
+        assert (await office.get("/")).status == 200
+        assert (await edge.get("/")).status == 404, "the page is the api's"
+        assert (await inside.get("/rest/v1/devices")).status == 404, "phones are the gateway's"
+        for process in (inside, edge, office):
+            assert b"# HELP drover_" in (await process.get("/metrics")).raw
+
+    for process in (gateway, reading, scheduler):
+        process.send(signal.SIGTERM)
+        assert await process.ended() == 0
+        assert "Traceback" not in process.output
+
+
+async def test_a_service_whose_port_is_taken_says_so_and_ends(farm):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        environ = farm.environ | {"DROVER_HTTP_PORT": port}
+        code, said = await run_to_the_end("serve", "all", output=farm.folder / "refused.log", environ=environ)
+    assert code == Exit.BUSY
+    assert "Traceback" not in said
+    last = said.splitlines()[-1]
+    assert port in last
+    assert "DROVER_HTTP_PORT" in last
+
+
+@asynccontextmanager
+async def beating(http, phones):
+    """All phones beat as long as the block lasts. Gives a list that grows with each round that was answered."""
+    rounds = []
+
+    async def beat():
+        while True:
+            answers = await asyncio.gather(*(http.beat(phone) for phone in phones))
+            assert {answer.status for answer in answers} == {204}
+            rounds.append(time.monotonic())
+            await asyncio.sleep(BEAT_EVERY_S)
+
+    task = asyncio.create_task(beat())
+    try:
+        yield rounds
+        assert not task.done(), task.exception()
+    finally:
+        task.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.req("EV-01", "EV-02", "DF-04")
+async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobody_goes_offline(farm):
+    leader, edge = await asyncio.gather(
+        farm.serve("scheduler", name="leader"), farm.serve("gateway", "projector", "api", name="edge")
+    )
+    async with farm.calling(edge) as http:
+
+        async def leader_is(name):
+            (partition,) = (await http.get("/api/status")).json["partitions"]
+            return partition["leader"] == name
+
+        async def all_online():
+            return {row["status"] for row in await http.rows("devices")} == {"online"}
+
+        await eventually(lambda: leader_is("leader"))
+        assert (await http.register(*PHONES)).status == 201
+        standby = await farm.serve("scheduler", name="standby")
+        async with beating(http, PHONES) as rounds:
+            await eventually(all_online)
+            leader.send(signal.SIGKILL)
+            killed_at = time.monotonic()
+            assert (await http.register("DURING0001")).status == 201
+            assert time.monotonic() - killed_at < TAKE_OVER_S
+            assert await leader_is("standby")
+            aim = len(rounds) + BEATS_AFTERWARDS
+            await eventually(lambda: len(rounds) >= aim)
+        assert await http.rows("events", "type=eq.DeviceWentOffline") == []
+        terms = await http.rows("events", "type=eq.TermStarted&order=n")
+        assert [term["data"]["holder"] for term in terms] == ["leader", "standby"]
+
+        await leader.ended()
+        await farm.serve("scheduler", name="again")
+        standby.send(signal.SIGTERM)
+        assert await standby.ended() == 0
+        handed_over_at = time.monotonic()
+        assert (await http.register("HANDOVER01")).status == 201
+        assert time.monotonic() - handed_over_at < TAKE_OVER_S / 3, "a stop hands over; nobody waits for a lease"
+        assert await leader_is("again")

@@ -1,0 +1,60 @@
+"""`drover up` on a data directory of the test's own: start it, wait until it is ready, talk to it, end it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from drover.testing.waiting import eventually
+from tests.e2e.client import Http, calling
+from tests.e2e.process import DroverProcess, free_port
+
+READY_S: Final = 45.0
+
+
+class Platform(DroverProcess):
+    """A running `drover up`. Several may use a directory one after the other."""
+
+    def __init__(self, data_dir: Path, *options: str, port: int | None = None) -> None:
+        self.data_dir: Final = data_dir
+        self.port: Final = port or free_port()
+        self.url: Final = f"http://127.0.0.1:{self.port}"
+        self._started_at = time.monotonic()
+        self.ready_after_s = 0.0
+        output = data_dir.with_name(f"{data_dir.name}.log")
+        super().__init__("up", "--data-dir", data_dir, "--port", str(self.port), *options, output=output)
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        return msgspec.json.decode((self.data_dir / "credentials.json").read_bytes())
+
+    async def ready(self) -> None:
+        await ready(self, self.url)
+        self.ready_after_s = time.monotonic() - self._started_at
+
+    def calling(self) -> AbstractAsyncContextManager[Http]:
+        keys = self.credentials
+        return calling(self.url, keys["anon_key"], keys["service_key"])
+
+
+async def ready(process: DroverProcess, url: str, within_s: float = READY_S) -> None:
+    """Wait until the process answers that it is ready."""
+
+    async def is_ready() -> Any:
+        assert process.exit_code is None, f"drover ended with {process.exit_code}; it said:\n{process.tail()}"
+        try:
+            async with session.get(f"{url}/readyz") as answer:
+                return answer.status == 200
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+        try:
+            await eventually(is_ready, within_s, every_s=0.05)
+        except TimeoutError:
+            raise AssertionError(f"not ready within {within_s:g} s; it said:\n{process.tail()}") from None
