@@ -38,6 +38,8 @@ from drover.writer.turn import (
 QUARANTINE_MAX: Final = 1_000
 IDLE_MAX_S: Final = 30.0
 """An idle writer looks at the clock at least this often: timers of the loop stand still while a machine sleeps."""
+STEPS_TO_THE_SOCKET: Final = 3
+"""Rounds of the event loop from a new append to its bytes on the wire: the task, the client's publish, its flusher."""
 CLOCK_STEP_MAX: Final = timedelta(seconds=2)
 
 S = TypeVar("S")
@@ -139,11 +141,20 @@ class Term(Generic[S]):
                     await self._decide()
                 landed = self._advance()
                 if landed is not None:
-                    self._answer(landed)
+                    try:
+                        await self._let_the_commit_out()
+                    finally:  # cancelled or not: what has landed is told
+                        self._answer(landed)
                 elif not await self._wait_for_work():
                     return
         finally:
             await self._close()
+
+    async def _let_the_commit_out(self) -> None:
+        """Give the commit that was just sent its steps to the socket, before hundreds of answered callers queue up."""
+        if self._flight is not None:
+            for _ in range(STEPS_TO_THE_SOCKET):
+                await asyncio.sleep(0)
 
     def _next_can_go(self) -> bool:
         """The way is free and a turn is ready: the disk must not wait for more to be decided."""
