@@ -27,7 +27,7 @@ REPLY_MAX_S: Final = 4.0
 must not be asked the same again and again."""
 RETRY_PAUSE_S: Final = 0.1
 RETRY_PAUSE_MAX_S: Final = 1.0
-MESSAGE_COMMANDS_MAX: Final = 64
+MESSAGE_COMMANDS_MAX: Final = 128
 """Small messages are answered one by one: while some callers wait for the disk, others already send again."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
