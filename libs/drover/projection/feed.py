@@ -14,8 +14,8 @@ from drover.projection.checkpoint import Checkpoint
 from drover.projection.errors import ProjectionStopped
 from drover.projection.projection import raw_lines
 
-BATCH_EVENTS_MAX: Final = 20_000
-BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
+BATCH_EVENTS_MAX: Final = 50_000
+BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
 class DecodedCommit(msgspec.Struct, frozen=True):
