@@ -26,6 +26,7 @@ SILENCE_S: Final = 2.5
 """Without a message or a heartbeat for this long the consumer is taken for lost and made anew."""
 CONSUMER_IDLE_S: Final = 60.0
 RESTART_PAUSE_S: Final = 0.2
+RESTART_PAUSE_MAX_S: Final = 2.0
 
 _NANO: Final = 1_000_000_000
 
@@ -50,6 +51,7 @@ class JetStreamReader:
         self._trouble: str | None = "not started"
         self._heard_at = 0.0
         self._reconnects = 0
+        self._pause_s = RESTART_PAUSE_S
 
     @property
     def behind(self) -> int:
@@ -118,8 +120,10 @@ class JetStreamReader:
             )
         except (NatsError, OSError, TimeoutError) as error:
             self._trouble = repr(error)
-            await asyncio.sleep(RESTART_PAUSE_S)
+            await asyncio.sleep(self._pause_s)
+            self._pause_s = min(self._pause_s * 2, RESTART_PAUSE_MAX_S)
             return
+        self._pause_s = RESTART_PAUSE_S
         self._consumer = info.name
         self._delivered = 0
         self._outstanding = 0

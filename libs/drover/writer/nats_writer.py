@@ -36,13 +36,15 @@ def nats_writer(
     instance: str,
     partition: str = "main",
     lease_times: LeaseTimes | None = None,
+    lease_token: str | None = None,
 ) -> Writer[S]:
+    """`lease_token`: for whoever excludes any other holder by other means, as `drover up` does with its lock."""
     where = Partition(decider.context, partition)
     clock = SystemClock()
     return Writer(
         decider,
         JetStreamLog(client, where),
-        NatsLease(client, where, instance=instance, token=str(uuid4()), clock=clock, times=lease_times),
+        NatsLease(client, where, instance=instance, token=lease_token or str(uuid4()), clock=clock, times=lease_times),
         Snapshotter(decider, where, JetStreamSnapshots(client)),
         instance=instance,
         clock=clock,

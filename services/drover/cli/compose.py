@@ -44,8 +44,9 @@ log = structlog.get_logger("drover.serve")
 class Process:
     """What the services of one process share, and the components that they add up to."""
 
-    def __init__(self, settings: Settings, client: Client, pool: Pool) -> None:
+    def __init__(self, settings: Settings, client: Client, pool: Pool, lease_token: str | None = None) -> None:
         self.settings = settings
+        self.lease_token = lease_token
         self.client = client
         self.pool = pool
         self.health = Health()
@@ -57,7 +58,7 @@ class Process:
         ]
 
     def add_scheduler(self) -> None:
-        scheduler = Scheduler(self.client, instance=self.settings.instance)
+        scheduler = Scheduler(self.client, instance=self.settings.instance, lease_token=self.lease_token)
         self.components.append(
             Component("scheduler", Phase.WRITER, scheduler.running(), failure=scheduler.writer.wait_failed)
         )
@@ -108,6 +109,7 @@ async def serve(
     *,
     on_ready: Callable[[], None] | None = None,
     extra: Sequence[Component] = (),
+    lease_token: str | None = None,
 ) -> int:
     """Run these services, and what else the process is made of, until a signal or a fault; the exit code."""
     async with AsyncExitStack() as stack:
@@ -117,7 +119,7 @@ async def serve(
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
         )
-        process = Process(settings, client, pool)
+        process = Process(settings, client, pool, lease_token)
         for service in SERVICES:
             if service in services:
                 getattr(process, f"add_{service}")()

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from signal import Signals
 from typing import Final
@@ -117,7 +118,12 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         if demo:
             extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
         return await compose.serve(
-            settings, compose.SERVICES, on_ready=lambda: _welcome(credentials, data_dir, demo), extra=extra
+            settings,
+            compose.SERVICES,
+            on_ready=lambda: _welcome(credentials, data_dir, demo),
+            extra=extra,
+            # The lock on the data directory excludes any other holder: after a kill -9 nobody waits for the lease.
+            lease_token=f"up-{sha256(jwt_secret.encode()).hexdigest()[:16]}",
         )
 
 

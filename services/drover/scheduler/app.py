@@ -17,9 +17,9 @@ from drover.writer.writer import Writer
 class Scheduler:
     """One a process; of several processes one leads, the others are warm."""
 
-    def __init__(self, client: Client, *, instance: str) -> None:
+    def __init__(self, client: Client, *, instance: str, lease_token: str | None = None) -> None:
         self._client = client
-        self.writer: Writer[Fleet] = nats_writer(client, FLEET, instance=instance)
+        self.writer: Writer[Fleet] = nats_writer(client, FLEET, instance=instance, lease_token=lease_token)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
