@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -35,14 +34,9 @@ def at_most(name: str, value: float, limit: float, target: float, unit: str) -> 
 async def side_by_side(
     ours: Callable[[], Awaitable[float]], bare: Callable[[], Awaitable[float]], rounds: int = ROUNDS
 ) -> tuple[float, float]:
-    """The median of each, taken in turns, so that a busy neighbour slows both alike. One round warms up."""
+    """Both, taken in turns, so that a busy neighbour slows them alike: the pair with the median ratio."""
     await bare()
     await ours()
     figures = [(await ours(), await bare()) for _ in range(rounds)]
-    # The pair with the median ratio, not two medians of different moments.
     figures.sort(key=lambda pair: pair[0] / pair[1])
     return figures[len(figures) // 2]
-
-
-def percentile(values: list[float], share: float) -> float:
-    return statistics.quantiles(values, n=100)[round(share * 100) - 1]

@@ -1,4 +1,4 @@
-"""Signs of life and fine progress: coalesced by device, sent in batches over plain NATS, never stored in the log."""
+"""Signs of life: coalesced by device, sent in batches over plain NATS, never stored in the log."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ class TelemetryOut:
         self._beats: dict[str, Beat] = {}
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None:
+        if reported is None and (before := self._beats.get(device_id)) is not None:
+            reported = before.reported  # a beat that claims nothing takes nothing back
         self._beats[device_id] = Beat(device_id, seen_at, reported)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The shape of a context: three functions and a few types. What runs a decider lives in `drover.writer`."""
+"""The shape of a context: a few functions and types. What runs a decider lives in `drover.writer`."""
 
 from __future__ import annotations
 

@@ -90,9 +90,12 @@ class BatchTables:
         return changes
 
     def _evict(self) -> None:
-        """Forget the oldest rows, but never what the database does not have yet: it would be loaded as it was."""
+        """Forget the oldest rows, but never what the database does not have yet: it would be loaded as it was.
+
+        From the largest table first: a small one is asked for by every event of the others.
+        """
         excess = self.cached - self._cached_rows_max
-        for name, known in self._known.items():
+        for name, known in sorted(self._known.items(), key=lambda table: -len(table[1])):
             if excess <= 0:
                 return
             kept = self._changed[name] | self._in_flight[name]

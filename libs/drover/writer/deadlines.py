@@ -20,14 +20,15 @@ class Deadlines:
 
     def __init__(self, context: str) -> None:
         self._context = context
-        self._parked_until: datetime | None = None
+        self._parked: tuple[datetime, datetime] | None = None
+        """The deadline that makes no headway, and when it is tried again. Others are not held up by it."""
         self._ticks_at: tuple[datetime, int] | None = None
         self.parked_total = 0
 
     def wake_at(self, deadline: datetime | None) -> datetime | None:
-        if deadline is None or self._parked_until is None:
-            return deadline
-        return max(deadline, self._parked_until)
+        if self._parked is not None and deadline == self._parked[0]:
+            return self._parked[1]
+        return deadline
 
     def is_due(self, deadline: datetime | None, now: datetime) -> bool:
         due = self.wake_at(deadline)
@@ -36,19 +37,19 @@ class Deadlines:
     def after_tick(self, deadline: datetime | None, now: datetime, *, made_headway: bool) -> None:
         """Call when a tick has been decided; `deadline` is what the state says now."""
         if deadline is None or deadline > now:
-            self._parked_until = self._ticks_at = None
+            self._parked = self._ticks_at = None
             return
         at, count = self._ticks_at or (deadline, 0)
         self._ticks_at = (deadline, count + 1 if at == deadline else 1)
         if made_headway and self._ticks_at[1] < STUCK_TICKS_MAX:
             return  # more is due than fits one decision: the next tick goes on at once
-        self._parked_until = now + PARKED_FOR
+        self._parked = (deadline, now + PARKED_FOR)
         self._ticks_at = None
         self.parked_total += 1
         log.error(
             "deadline_parked",
             context=self._context,
             deadline=deadline.isoformat(),
-            until=self._parked_until.isoformat(),
+            until=self._parked[1].isoformat(),
             alert=True,
         )

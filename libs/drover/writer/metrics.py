@@ -1,4 +1,4 @@
-"""What a writer measures. Labels are bounded: contexts are few, outcomes are codes of ours."""
+"""What a writer measures. Labels are bounded: contexts are few, outcomes are the few ways to settle a command."""
 
 from __future__ import annotations
 

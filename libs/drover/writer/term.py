@@ -20,7 +20,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, EventLog
 from drover.writer import metrics
 from drover.writer.clock import Clock
-from drover.writer.deadlines import Deadlines
+from drover.writer.deadlines import PARKED_FOR, Deadlines
 from drover.writer.fold import Fold
 from drover.writer.idempotency import split_id
 from drover.writer.intake import NOT_LEADER, Intake, Pending
@@ -98,14 +98,15 @@ class Term(Generic[S]):
         self._snapshotter = snapshotter
         self._deadlines = Deadlines(decider.context)
         self._codec = Codec.of(decider)
-        self._turn = Turn()
+        self._gathering = Turn()
         """Decided, and waiting for the commit in flight to land before it can be sent itself."""
         self._flight: asyncio.Task[int] | None = None
-        self._flying: Turn | None = None
+        self._sent: Turn | None = None
         self._barred: OrderedDict[str, None] = OrderedDict()
         self._barred_now: frozenset[str] = frozenset()
         self._repeats = Repeats(event_log, self._codec, self._outcome_of)
         self._seen_time = (clock.now(), clock.elapsed_s())
+        self._quiet_until_s = float("-inf")
         self._draining = False
         self._over = False
         self.ended_clean = False
@@ -139,12 +140,12 @@ class Term(Generic[S]):
             while not self._over:
                 if not self._next_can_go():
                     await self._decide()
-                landed = self._advance()
-                if landed is not None:
+                answerable = self._advance()
+                if answerable is not None:
                     try:
                         await self._let_the_commit_out()
                     finally:  # cancelled or not: what has landed is told
-                        self._answer(landed)
+                        self._answer(answerable)
                 elif not await self._wait_for_work():
                     return
         finally:
@@ -158,14 +159,14 @@ class Term(Generic[S]):
 
     def _next_can_go(self) -> bool:
         """The way is free and a turn is ready: the disk must not wait for more to be decided."""
-        return bool(self._turn.payload) and self._flight is not None and self._flight.done()
+        return bool(self._gathering.payload) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
         """Move waiting commands into the turn, as many as it takes."""
         now = self._now()
         ticking = not self._draining and self._deadlines.is_due(self._next_deadline(), now)
         waiting = self._intake.waiting
-        if not (waiting or ticking) or self._turn.is_full or self._snapshotter.is_due(self.fold):
+        if not (waiting or ticking) or self._gathering.is_full or self._snapshotter.is_due(self.fold):
             return
         metrics.WAITING.labels(self.decider.context).set(len(waiting))
         if ticking:
@@ -173,45 +174,46 @@ class Term(Generic[S]):
         try:
             commands_max = TURN_COMMANDS_MAX
             if self._flight is None:
-                commands_max = max(FIRST_COMMANDS_MAX, len(self._turn.taken) + 1)
-            decide_into(self._turn, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
+                # At least one, so that a tick always finds its place.
+                commands_max = max(FIRST_COMMANDS_MAX, len(self._gathering.taken) + 1)
+            decide_into(self._gathering, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
         except EvolveFault as fault:
             await self._recover(fault.pending)
             return
         if ticking:
-            assert tick in self._turn.taken
+            assert tick in self._gathering.taken
             self._note_tick(tick, now)
 
     def _advance(self) -> Turn | None:
         """Send the turn once nothing else is in flight. Gives back a turn that can be answered now, if there is one."""
-        landed = None
+        answerable = None
         if self._flight is not None:
             if not self._flight.done():
                 return None
-            landed = self._land()
-        turn = self._turn
+            answerable = self._land()
+        turn = self._gathering
         if not turn.payload and self._snapshotter.is_due(self.fold):
             self._snapshotter.take(self.fold)  # nothing is in flight or decided: the fold is what the log says
         if turn.payload:
-            self._turn = Turn()
-            self._flying = turn
+            self._gathering = Turn()
+            self._sent = turn
             self.fold.remembered.absorb(self.fold.at, turn.ids)
             turn.sent_at = time.perf_counter()
             commit = Commit(str(uuid4()), self.epoch, bytes(turn.payload))
             self._flight = asyncio.create_task(self._log.append(commit, self.fold.seq))
             self._flight.add_done_callback(lambda _: self._intake.arrived.set())
-        elif turn.taken and landed is None:
-            self._turn = Turn()
-            landed = turn
-        return landed
+        elif turn.taken and answerable is None:
+            self._gathering = Turn()
+            answerable = turn
+        return answerable
 
     def _land(self) -> Turn:
         """The flight is over: raise what ended it, or note where it landed."""
         assert self._flight is not None
-        assert self._flying is not None
-        turn, flight = self._flying, self._flight
+        assert self._sent is not None
+        turn, flight = self._sent, self._flight
         seq = flight.result()
-        self._flight = self._flying = None
+        self._flight = self._sent = None
         turn.mark.seq = self.fold.seq = seq
         context = self.decider.context
         metrics.COMMIT_SECONDS.labels(context).observe(time.perf_counter() - turn.sent_at)
@@ -223,7 +225,7 @@ class Term(Generic[S]):
     async def _wait_for_work(self) -> bool:
         """Wait for a command, a landing or a deadline. False: drained, nothing is left to do."""
         arrived = self._intake.arrived
-        idle = self._flight is None and not self._turn.taken and not self._intake.waiting
+        idle = self._flight is None and not self._gathering.taken and not self._intake.waiting
         if self._draining and idle:
             return False
         arrived.clear()
@@ -252,8 +254,10 @@ class Term(Generic[S]):
             return self.decider.next_deadline(self.fold.state)
         except Exception:
             # Without it no timer of this context fires, but commands go on and the writer does not crash-loop.
-            log.exception("next_deadline_raised", context=self.decider.context, alert=True)
-            metrics.PARKED.labels(self.decider.context).inc()
+            if self._clock.elapsed_s() >= self._quiet_until_s:
+                self._quiet_until_s = self._clock.elapsed_s() + PARKED_FOR.total_seconds()
+                log.exception("next_deadline_raised", context=self.decider.context, alert=True)
+                metrics.PARKED.labels(self.decider.context).inc()
             return None
 
     def _answer(self, turn: Turn) -> None:
@@ -266,7 +270,7 @@ class Term(Generic[S]):
             metrics.COMMANDS.labels(context, "committed").inc(len(turn.recorded))
         if not (turn.answered or turn.repeated):
             return
-        # These answers rest on no commit of ours, only on the lease.
+        # Refusals and reads rest on no commit of ours, only on the lease; repeats rest on the log.
         valid = self._lease.is_valid()
         for pending, outcome in turn.answered:
             pending.settle(outcome if valid else NOT_LEADER)
@@ -283,15 +287,15 @@ class Term(Generic[S]):
             await asyncio.wait((self._flight,))
         if self._flight is not None and self._flight.exception() is None:
             self._answer(self._land())
-        self.ended_clean = self._flight is None and not self._turn.payload
-        for turn in (self._flying, self._turn):
+        self.ended_clean = self._flight is None and not self._gathering.payload
+        for turn in (self._sent, self._gathering):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)
         self._intake.turn_away()
         await self._repeats.close()
 
     def _note_tick(self, tick: _TickPending, now: datetime) -> None:
-        headway = any(pending is tick for pending, _ in self._turn.recorded)
+        headway = any(pending is tick for pending, _ in self._gathering.recorded)
         parked_before = self._deadlines.parked_total
         self._deadlines.after_tick(self._next_deadline(), now, made_headway=headway)
         if self._deadlines.parked_total > parked_before:
@@ -323,7 +327,7 @@ class Term(Generic[S]):
             id=culprit.submission.id,
             alert=True,
         )
-        void, self._turn = self._turn, Turn()
+        void, self._gathering = self._gathering, Turn()
         self._intake.waiting.extendleft(
             pending for pending in reversed(void.taken) if not isinstance(pending, _TickPending)
         )

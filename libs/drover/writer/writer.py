@@ -127,7 +127,7 @@ class Writer(Generic[S]):
             try:
                 await self._follow_then_lead()
             except AppendConflict:
-                log.warning("term_fenced", context=self.partition.context, epoch=self.epoch)
+                log.warning("term_fenced", context=self.partition.context)
                 self._fold = None
             except (LogUnreachable, NatsError, ClockSkewed, ClockStepped) as error:
                 log.error("writer_waits", context=self.partition.context, error=f"{type(error).__name__}: {error}")
@@ -171,6 +171,7 @@ class Writer(Generic[S]):
                 for commit in await reader.next():
                     if commit.seq <= until:
                         fold.apply(commit)
+                    await asyncio.sleep(0)
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
         """Keep up with the log until the lease is ours. False: asked to stop."""
@@ -194,6 +195,7 @@ class Writer(Generic[S]):
             while True:
                 for commit in await reader.next():
                     fold.apply(commit)
+                    await asyncio.sleep(0)  # the loop is shared with edges that must answer
                 metrics.POSITION.labels(self.partition.context, self.partition.name).set(fold.seq)
 
     async def _lead(self, fold: Fold[S]) -> None:

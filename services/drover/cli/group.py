@@ -11,6 +11,7 @@ from rich.markup import escape
 from drover.cli.doctor import doctor
 from drover.cli.events import events
 from drover.cli.exits import Exit, exit_code_of, explained
+from drover.cli.key import key
 from drover.cli.migrate import migrate
 from drover.cli.serve import serve
 from drover.cli.status import status
@@ -27,7 +28,7 @@ def drover() -> None:
     """
 
 
-for command in (up, serve, migrate, events, status, doctor):
+for command in (up, serve, migrate, key, events, status, doctor):
     drover.add_command(command)
 
 

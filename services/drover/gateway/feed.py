@@ -61,5 +61,6 @@ class RosterFeed:
                     for event in self._codec.decode(commit.payload):
                         self._roster.apply(event)
                     self._seq = commit.seq
+                    await asyncio.sleep(0)  # the loop is shared with heartbeats that must be answered
                     self.at.observe(FLEET.context, self._log.partition.name, commit.seq)
                 self._roster.complete = self._roster.complete or self._seq >= self._aim

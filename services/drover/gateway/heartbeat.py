@@ -14,7 +14,8 @@ from msgspec import UNSET, UnsetType
 
 from drover.domain.errors import Code
 from drover.domain.fleet.state import DeviceStatus
-from drover.gateway.representation import answer_update, device_row
+from drover.gateway.relations import DEVICES
+from drover.gateway.representation import answer_update, check_select, device_row
 from drover.gateway.roster import Roster, RosterDevice
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
@@ -81,6 +82,7 @@ class Heartbeats:
         if not preferences.representation:
             return answer_update(None, preferences, headers)
         selected = [value for key, value in split_parameters(query) if key == "select"]
+        check_select(parse_select(selected[-1]) if selected else (), DEVICES)
         rows = [device_row(device, last_seen_at=now) for device in devices]
         return answer_update(rows, preferences, headers, select=parse_select(selected[-1]) if selected else ())
 

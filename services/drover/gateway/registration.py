@@ -19,7 +19,8 @@ from drover.domain.fleet.commands import RegisterDevice, RegisterPc
 from drover.domain.fleet.decider import decide
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import Fleet
-from drover.gateway.representation import Row, answer_creation
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import Row, answer_creation, check_select
 from drover.projection.positions import POSITION_HEADER, format_position
 from drover.service.tracing import current, current_id
 from drover.web.auth import Authenticator, Principal
@@ -101,6 +102,7 @@ class Registration(Generic[T]):
         check_profile(headers, "Content-Profile")
         preferences = parse_prefer(headers.getall("Prefer", ()))
         select = _select(request.rel_url.raw_query_string)
+        check_select(select, RELATIONS[self._relation])
         raw = await read_body(request)
         rows, many = self._body.decode_many(raw, count_max=ROWS_PER_POST_MAX)
         commands = [self._to_command(row) for row in rows]

@@ -1,4 +1,4 @@
-"""What a write answers with when the client asked to see it: rows in the shape that a read of them would have."""
+"""What a write answers with when the client asked to see it: what its command recorded, by the names of a read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from aiohttp import web
 
 from drover.gateway.roster import RosterDevice
 from drover.web.errors import ApiError, encode_json
-from drover.web.postgrest.ast import Column, Item
+from drover.web.postgrest.ast import Column, Embed, Item
 from drover.web.postgrest.prefer import Preferences
+from drover.web.postgrest.relation import Relation
 from drover.web.postgrest.respond import OBJECT_TYPE, choose_media
 
 Row = dict[str, Any]
+
+
+def check_select(select: Sequence[Item], relation: Relation) -> None:
+    """Before anything is written: a column that is not there must not turn a write that was done into a 400."""
+    for item in select:
+        if isinstance(item, Embed):
+            raise ApiError(400, "PGRST200", f"A write of '{relation.name}' embeds no other relation")
+        if isinstance(item, Column) and item.name not in relation.columns:
+            raise ApiError(400, "42703", f"column {relation.name}.{item.name} does not exist")
 
 
 def device_row(device: RosterDevice, *, last_seen_at: datetime | None) -> Row:
@@ -27,6 +37,7 @@ def device_row(device: RosterDevice, *, last_seen_at: datetime | None) -> Row:
         "capabilities": device.capabilities,
         "last_seen_at": last_seen_at,
         "created_at": device.created_at,
+        "updated_at": device.updated_at,
     }
 
 
@@ -76,10 +87,8 @@ def _selected(row: Row, select: Sequence[Item]) -> Row:
         return row
     shown: Row = {}
     for item in select:
-        if not isinstance(item, Column):
-            shown.update(row)
-        elif item.name in row:
-            shown[item.alias or item.name] = row[item.name]
+        if isinstance(item, Column):
+            shown[item.alias or item.name] = row.get(item.name)  # null: what the command does not say
         else:
-            raise ApiError(400, "42703", f"column {item.name} does not exist")
+            shown.update(row)
     return shown

@@ -27,6 +27,7 @@ class RosterDevice(msgspec.Struct):
     status: DeviceStatus
     capabilities: list[str]
     created_at: datetime
+    updated_at: datetime
 
 
 class Roster:
@@ -57,16 +58,22 @@ def _registered(roster: Roster, event: DeviceRegistered) -> None:
         DeviceStatus.OFFLINE,
         event.capabilities,
         event.at,
+        event.at,
     )
     roster.by_id[device.id] = roster.by_serial[device.serial_number] = device
 
 
 def _came_online(roster: Roster, event: DeviceCameOnline) -> None:
-    roster.by_id[event.device_id].status = DeviceStatus.ONLINE
+    _change(roster, event, DeviceStatus.ONLINE)
 
 
 def _went_offline(roster: Roster, event: DeviceWentOffline) -> None:
-    roster.by_id[event.device_id].status = DeviceStatus.OFFLINE
+    _change(roster, event, DeviceStatus.OFFLINE)
+
+
+def _change(roster: Roster, event: DeviceCameOnline | DeviceWentOffline, status: DeviceStatus) -> None:
+    device = roster.by_id[event.device_id]
+    device.status, device.updated_at = status, event.at
 
 
 _FOLD: Final[dict[type[Event], Callable[[Roster, Any], None]]] = {

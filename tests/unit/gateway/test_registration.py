@@ -122,3 +122,20 @@ async def test_the_key_of_the_phones_may_not_register(world, path):
     answer = await world.client.post(f"/rest/v1/{path}", json=ROW, headers=world.anon)
     assert (answer.status, (await answer.json())["code"]) == (403, "42501")
     assert world.bus.sent == []
+
+
+@pytest.mark.parametrize(("select", "code"), [("id,nonsense", "42703"), ("id,jobs(*)", "PGRST200")])
+async def test_a_select_that_cannot_be_answered_is_refused_before_anything_is_written(world, select, code):
+    row = {"serial_number": "ABC12345", "group_id": "P1-G1", "pc_id": "pc-1"}
+    headers = world.service | {"Prefer": "return=representation"}
+    answer = await world.client.post(f"/rest/v1/devices?select={select}", json=row, headers=headers)
+    assert (answer.status, (await answer.json())["code"]) == (400, code)
+    assert len(world.roster) == 0
+
+
+async def test_every_column_of_a_read_can_be_selected_from_a_write(world):
+    row = {"serial_number": "ABC12345", "group_id": "P1-G1", "pc_id": "pc-1"}
+    headers = world.service | {"Prefer": "return=representation"}
+    answer = await world.client.post("/rest/v1/devices?select=id,updated_at", json=row, headers=headers)
+    assert answer.status == 201
+    assert (await answer.json())[0]["updated_at"] is not None

@@ -199,6 +199,7 @@ def answer(events: Sequence[FleetEvent]) -> Any:
                 "capabilities": event.capabilities,
                 "last_seen_at": None,
                 "created_at": event.at,
+                "updated_at": event.at,
             }
         if isinstance(event, (PcRegistered, PcCapacityChanged)):
             return {"id": event.pc_id, "capacity": event.capacity}

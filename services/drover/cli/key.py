@@ -1,0 +1,49 @@
+"""`drover key`: API keys for agents and back offices. Verifying them is the edges' business."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from drover.cli.up import DATA_DIR_DEFAULT
+from drover.embedded.credentials import load_or_create_secrets
+from drover.service import config
+from drover.web.auth import API_KEY_LIFETIME_S, Role, issue_api_key
+
+DAY_S = 24 * 3600
+
+
+@click.command()
+@click.argument("role", type=click.Choice([role.value for role in Role]))
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=API_KEY_LIFETIME_S // DAY_S,
+    show_default=True,
+    help="How long the key lives.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help=f"Sign for the platform of `drover up` there.  [default: DROVER_JWT_SECRETS, else {DATA_DIR_DEFAULT}]",
+)
+def key(role: str, days: int, data_dir: Path | None) -> None:
+    """Issue an API key with ROLE (anon or service_role), signed with the first of the platform's secrets.
+
+    To change secrets without a pause: put the new one first and keep the old one second, issue new keys, then drop the
+    old one.
+    """
+    if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
+        secret = config.load(os.environ).jwt_secrets[0]
+    else:
+        directory = data_dir or Path(DATA_DIR_DEFAULT)
+        if not (directory / "secrets.json").exists():
+            raise click.UsageError(
+                f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS "
+                "(and the other settings of the platform) in the environment."
+            )
+        secret = load_or_create_secrets(directory).jwt_secret
+    click.echo(issue_api_key(secret, Role(role), now_s=time.time(), lifetime_s=days * DAY_S))
