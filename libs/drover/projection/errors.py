@@ -21,6 +21,14 @@ class ProjectionStopped(DroverError):
         super().__init__(f"projection of {context}/{partition} stopped ({reason}): {said}")
 
 
+class ReadModelNewer(DroverError):
+    """A newer program has made this read model: this one stands by, and is to be replaced."""
+
+    def __init__(self, schema: str, version: int, ours: int) -> None:
+        super().__init__(f"{schema} has version {version}, this program folds version {ours}: deploy the newer one")
+        self.schema, self.version, self.ours = schema, version, ours
+
+
 class CheckpointMoved(DroverError):
     """Somebody else moved the checkpoint since this projector read it: nothing of this batch was written."""
 

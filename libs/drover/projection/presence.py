@@ -103,7 +103,7 @@ class PresenceWriter:
 
     async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        devices = list(waiting)
+        devices = sorted(waiting)  # two replicas that lock the same rows in the same order never wait for each other
         for start in range(0, len(devices), ROWS_PER_STATEMENT_MAX):
             some = devices[start : start + ROWS_PER_STATEMENT_MAX]
             try:

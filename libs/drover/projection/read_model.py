@@ -8,14 +8,15 @@ import structlog
 
 from drover.postgres.pool import Connection
 from drover.projection.checkpoint import forget_checkpoints
+from drover.projection.errors import ReadModelNewer
 from drover.projection.projection import Projection
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.read_model:' || $1, 0))"
-_HASH: Final = "SELECT hash FROM drover.read_models WHERE schema = $1"
+_FORM: Final = "SELECT hash, version FROM drover.read_models WHERE schema = $1"
 _EXISTS: Final = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL"
 _RECORD: Final = """
-INSERT INTO drover.read_models (schema, hash) VALUES ($1, $2)
-ON CONFLICT (schema) DO UPDATE SET hash = excluded.hash, created_at = now()
+INSERT INTO drover.read_models (schema, hash, version) VALUES ($1, $2, $3)
+ON CONFLICT (schema) DO UPDATE SET hash = excluded.hash, version = excluded.version, created_at = now()
 """
 
 log = structlog.get_logger("drover.projection")
@@ -31,10 +32,14 @@ async def ensure_read_model(connection: Connection, projection: Projection) -> b
     schema = projection.schema
     async with connection.transaction():
         await connection.execute(_LOCK, schema)
-        recorded = await connection.fetchval(_HASH, schema)
+        form = await connection.fetchrow(_FORM, schema)
+        recorded = form["hash"] if form else None
         exists = await connection.fetchval(_EXISTS, schema)
         if exists and recorded == projection.hash:
             return False
+        if exists and form and form["version"] > projection.version:
+            # In a rolling deployment old and new would otherwise drop each other's work for ever.
+            raise ReadModelNewer(schema, form["version"], projection.version)
         if exists:
             log.warning(
                 "read_model_dropped",
@@ -47,6 +52,6 @@ async def ensure_read_model(connection: Connection, projection: Projection) -> b
         await forget_checkpoints(connection, schema)
         await connection.execute(f"CREATE SCHEMA {quoted(schema)}; SET LOCAL search_path TO {quoted(schema)}")
         await connection.execute(projection.ddl)
-        await connection.execute(_RECORD, schema, projection.hash)
+        await connection.execute(_RECORD, schema, projection.hash, projection.version)
     log.info("read_model_created", schema=schema)
     return True

@@ -21,7 +21,7 @@ from drover.postgres.pool import Connection, connect
 from drover.projection import metrics
 from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
 from drover.projection.checkpoint import Checkpoint, read_checkpoint
-from drover.projection.errors import CheckpointMoved, ProjectionStopped
+from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
 from drover.projection.projection import Projection
@@ -61,6 +61,7 @@ _PASSING: Final = (
     TimeoutError,
     LogUnreachable,
     CheckpointMoved,
+    ReadModelNewer,
 )
 """What may be over at the next try."""
 

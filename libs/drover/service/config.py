@@ -18,7 +18,7 @@ PREFIX: Final = "DROVER_"
 SECRET_CHARS_MIN: Final = 32
 SECRETS_MAX: Final = 2
 
-_PASSWORD_IN_URL: Final = re.compile(r"(?<=://)([^:/@\s]*):[^@/\s]*@")
+_CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
 
 
@@ -153,7 +153,10 @@ def load(environ: Mapping[str, str]) -> Settings:
         try:
             values[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.ValidationError:
-            problems.append(f"{name}={_shown(field.name, given[name])} is not understood. {_instead(name)}")
+            # Of an address that is not one, nobody can say where its password stands.
+            secret = field.name.endswith("_url") and ("@" in given[name] or "password" in given[name])
+            value = _HIDDEN if secret else _shown(field.name, given[name])
+            problems.append(f"{name}={value} is not understood. {_instead(name)}")
     if problems:
         raise ConfigurationError(tuple(problems))
     return Settings(**values)
@@ -162,7 +165,7 @@ def load(environ: Mapping[str, str]) -> Settings:
 def _shown(name: str, value: Any) -> Any:
     if name == "jwt_secrets":
         return _HIDDEN
-    return _PASSWORD_IN_URL.sub(rf"\1:{_HIDDEN}@", value) if isinstance(value, str) else value
+    return _CREDENTIALS_IN_URL.sub(_HIDDEN, value) if isinstance(value, str) else value
 
 
 def _unknown(name: str) -> str:

@@ -13,7 +13,7 @@ import structlog
 from drover.service.tracing import current_id
 
 _SECRET_KEY: Final = re.compile(r"token|secret|passw|authorization|api_?key|credential|cookie", re.IGNORECASE)
-_PASSWORD_IN_URL: Final = re.compile(r"(?<=://)([^:/@\s]*):[^@/\s]*@")
+_CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]+(?=@)|(?<=[?&]password=)[^&\s]+")
 _JWT: Final = re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*")
 _HIDDEN: Final = "•••"
 _DEPTH_MAX: Final = 6
@@ -37,7 +37,12 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None) -> N
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
         ]
         if log_format == "json"
-        else [hide_secrets, structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        # Tracebacks as plain text, and before secrets are hidden: rich ones would show the values of local variables.
+        else [
+            structlog.processors.format_exc_info,
+            hide_secrets,
+            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback),
+        ]
     )
     structlog.configure(
         processors=[
@@ -59,6 +64,8 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None) -> N
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    # aiohttp writes a traceback for every malformed request line, which anybody can send.
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -78,7 +85,7 @@ def _hidden(key: object, value: Any, depth: int) -> Any:
     if isinstance(key, str) and isinstance(value, str | bytes | list | tuple) and _SECRET_KEY.search(key):
         return _HIDDEN
     if isinstance(value, str):
-        return _JWT.sub(_HIDDEN, _PASSWORD_IN_URL.sub(rf"\1:{_HIDDEN}@", value))
+        return _JWT.sub(_HIDDEN, _CREDENTIALS_IN_URL.sub(_HIDDEN, value))
     if depth >= _DEPTH_MAX:
         return "…" if isinstance(value, Mapping | list | tuple) else value
     if isinstance(value, Mapping):

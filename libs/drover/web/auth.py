@@ -16,6 +16,7 @@ from drover.web.errors import ApiError
 ALGORITHM: Final = "HS256"
 """Fixed: a token never chooses how it is verified."""
 TOKEN_CHARS_MAX: Final = 4096
+HEADER_CHARS_MAX: Final = TOKEN_CHARS_MAX + len("Bearer ")
 VERIFIED_MAX: Final = 10_000
 API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
 ISSUER: Final = "drover"
@@ -67,6 +68,8 @@ class Authenticator:
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
         """The caller, or 401. With both headers both must be good, and `Authorization` says who it is."""
         sent = (headers.get("apikey"), headers.get("Authorization"))
+        if len(sent[0] or "") > HEADER_CHARS_MAX or len(sent[1] or "") > HEADER_CHARS_MAX:
+            raise unauthorized("The token is too long")
         principal = self._verified.get(sent)
         if principal is None:
             principal = self._identify(*sent)

@@ -22,11 +22,16 @@ async def read_body(request: web.Request) -> bytes:
     """The bytes of a body that claims to be JSON, or claims nothing; 413 beyond the application's limit."""
     headers = request.headers
     declared = headers.get("Content-Type")
-    if declared is not None and declared != "application/json" and request.content_type not in JSON_TYPES:
+    # Not `request.content_type`: its parser of parameters can be made to raise.
+    if (
+        declared is not None
+        and declared != "application/json"
+        and (media := declared.partition(";")[0].strip().lower()) not in JSON_TYPES
+    ):
         raise ApiError(
             415,
             "UNSUPPORTED_MEDIA_TYPE",
-            f"Content-Type {request.content_type} is not understood",
+            f"Content-Type {media[:64]} is not understood",
             hint="Send JSON, with the header Content-Type: application/json.",
         )
     length = headers.get("Content-Length")
@@ -67,11 +72,12 @@ class Body(Generic[T]):
         if raw.lstrip()[:1] != b"[":
             return [self.decode(raw)], False
         parsed = _parse(raw)
-        _refuse_nul(parsed)
         if len(parsed) > count_max:
             raise ApiError(
                 413, "TOO_LARGE", f"At most {count_max} objects in one request", details={"count_max": count_max}
             )
+        if b"\\u0000" in raw:
+            _refuse_nul(parsed)
         items: list[T] = []
         for index, item in enumerate(parsed):
             try:
@@ -122,10 +128,11 @@ def _refuse_nul(parsed: Any) -> None:
                 raise invalid("Text must not contain the character NUL", field=field or None, value=_shown(value))
         elif isinstance(value, dict):
             for key, item in value.items():
-                name = f"{field}.{key}" if field else key
+                # Cut: a deep body with long keys would otherwise take its depth times its size in memory.
+                name = (f"{field}.{key}" if field else key)[:_SHOWN_CHARS_MAX]
                 waiting += ((name.replace("\0", "\\u0000"), key), (name, item))
         elif isinstance(value, list):
-            waiting += ((f"{field}[{index}]", item) for index, item in enumerate(value))
+            waiting += ((f"{field}[{index}]"[:_SHOWN_CHARS_MAX], item) for index, item in enumerate(value))
 
 
 def _shown(value: Any) -> Any:

@@ -13,6 +13,8 @@ from drover.domain.errors import DroverError
 
 REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # a filter `id=in.(…)` with a few hundred ids
 KEEPALIVE_S: Final = 75.0
+CUT_AFTER_SHARE: Final = 0.4
+"""aiohttp may take its time-out twice over: with less than half of it, connections are cut within the grace."""
 
 
 class PortInUse(DroverError):
@@ -38,7 +40,7 @@ async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -
         access_log=None,
         handle_signals=False,
         keepalive_timeout=KEEPALIVE_S,
-        shutdown_timeout=grace_s,
+        shutdown_timeout=grace_s * CUT_AFTER_SHARE,
         max_line_size=REQUEST_LINE_BYTES_MAX,
     )
     await runner.setup()

@@ -47,6 +47,7 @@ class Process:
     def __init__(self, settings: Settings, client: Client, pool: Pool, lease_token: str | None = None) -> None:
         self.settings = settings
         self.lease_token = lease_token
+        self.is_edge = False
         self.client = client
         self.pool = pool
         self.health = Health()
@@ -86,7 +87,9 @@ class Process:
         def note(batch: TelemetryBatch) -> None:
             presence.note({beat.device_id: (beat.seen_at, beat.reported) for beat in batch.beats})
 
-        self.health.add_ready("projector", lambda: str(projector.stopped[0]) if projector.stopped else None)
+        if not self.is_edge:
+            # Where agents are served as well, a stopped read model must not take their door away with it.
+            self.health.add_ready("projector", lambda: "A projection has stopped." if projector.stopped else None)
         self.components += [
             Component("projector", Phase.PROJECTOR, projector),
             Component("presence", Phase.PROJECTOR, presence),
@@ -120,6 +123,7 @@ async def serve(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
         )
         process = Process(settings, client, pool, lease_token)
+        process.is_edge = "gateway" in services
         for service in SERVICES:
             if service in services:
                 getattr(process, f"add_{service}")()

@@ -11,11 +11,12 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
+from multidict import CIMultiDictProxy
 
 from drover.domain.errors import Code
 from drover.domain.fleet.state import DeviceStatus
 from drover.gateway.relations import DEVICES
-from drover.gateway.representation import answer_update, check_select, device_row
+from drover.gateway.representation import answer_update, check_media, check_select, device_row
 from drover.gateway.roster import Roster, RosterDevice
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
@@ -73,18 +74,11 @@ class Heartbeats:
                 raise unavailable("The gateway has just started and is still reading who is in the fleet")
             raise ApiError(404, Code.NOT_FOUND, "Device not found")
         now = datetime.now(UTC)
+        answer = web.Response(status=204) if "Prefer" not in headers else _answer(devices, now, headers, query)
         reported = _claims(beat)
         for device in devices:
             self._telemetry.beat(device.id, now, reported)
-        if "Prefer" not in headers:
-            return web.Response(status=204)
-        preferences = parse_prefer(headers.getall("Prefer"))
-        if not preferences.representation:
-            return answer_update(None, preferences, headers)
-        selected = [value for key, value in split_parameters(query) if key == "select"]
-        check_select(parse_select(selected[-1]) if selected else (), DEVICES)
-        rows = [device_row(device, last_seen_at=now) for device in devices]
-        return answer_update(rows, preferences, headers, select=parse_select(selected[-1]) if selected else ())
+        return answer
 
     def _find(self, query: str) -> Sequence[RosterDevice]:
         """The devices that the one filter names: `id` or `serial_number`, with `eq` or `in`."""
@@ -104,6 +98,19 @@ class Heartbeats:
         else:
             raise invalid("A PATCH of devices takes a filter on id or serial_number", field=column, value=values[:1])
         return [device for one in dict.fromkeys(values) if (device := known.get(one)) is not None]
+
+
+def _answer(devices: Sequence[RosterDevice], now: datetime, headers: CIMultiDictProxy[str], query: str) -> web.Response:
+    """What a client that has preferences is answered, or the refusal of what it asked to see."""
+    preferences = parse_prefer(headers.getall("Prefer"))
+    if not preferences.representation:
+        return answer_update(None, preferences, headers)
+    selected = [value for key, value in split_parameters(query) if key == "select"]
+    select = parse_select(selected[-1]) if selected else ()
+    check_select(select, DEVICES)
+    check_media(len(devices), preferences, headers)
+    rows = [device_row(device, last_seen_at=now) for device in devices]
+    return answer_update(rows, preferences, headers, select=select)
 
 
 def _claims(beat: Heartbeat) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from drover.domain.fleet.decider import decide
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import Fleet
 from drover.gateway.relations import RELATIONS
-from drover.gateway.representation import Row, answer_creation, check_select
+from drover.gateway.representation import Row, answer_creation, check_media, check_select
 from drover.projection.positions import POSITION_HEADER, format_position
 from drover.service.tracing import current, current_id
 from drover.web.auth import Authenticator, Principal
@@ -105,6 +105,7 @@ class Registration(Generic[T]):
         check_select(select, RELATIONS[self._relation])
         raw = await read_body(request)
         rows, many = self._body.decode_many(raw, count_max=ROWS_PER_POST_MAX)
+        check_media(len(rows), preferences, headers)
         commands = [self._to_command(row) for row in rows]
         _check(commands, many)
         outcomes = await self._send(commands, headers, raw, principal)

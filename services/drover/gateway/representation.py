@@ -27,6 +27,13 @@ def check_select(select: Sequence[Item], relation: Relation) -> None:
             raise ApiError(400, "42703", f"column {relation.name}.{item.name} does not exist")
 
 
+def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str]) -> None:
+    """Likewise: what cannot be shown as it was asked for is refused before it is done."""
+    if preferences.representation and choose_media(headers) == "object" and rows != 1:
+        details = f"The result contains {rows} rows"
+        raise ApiError(406, "PGRST116", "Cannot coerce the result to a single JSON object", details=details)
+
+
 def device_row(device: RosterDevice, *, last_seen_at: datetime | None) -> Row:
     return {
         "id": device.id,
@@ -72,7 +79,7 @@ def _answer(
     if rows is None:
         return web.Response(status=status, headers={**applied, **extra})
     shown = [_selected(row, select) for row in rows]
-    single = choose_media(headers) == "object" and len(shown) == 1
+    single = choose_media(headers) == "object"
     return web.Response(
         body=encode_json(shown[0] if single else shown),
         status=status,

@@ -41,7 +41,9 @@ async def test_devices_go_in_by_command_and_come_back_by_the_read_model(farm, of
     read = await office.table("devices").select("*", count=CountMethod.exact).order("serial_number").limit(10).execute()
     assert read.count == 25
     assert [device["serial_number"] for device in read.data] == serials[:10]
-    assert {key: read.data[0][key] for key in made[0]} == made[0] | {"created_at": read.data[0]["created_at"]}
+    assert {key: read.data[0][key] for key in made[0]} == made[0] | {
+        moment: read.data[0][moment] for moment in ("created_at", "updated_at")
+    }
 
     one = await phone.table("devices").select("serial:serial_number,pc_id").eq("id", made[3]["id"]).single().execute()
     assert one.data == {"serial": "SERIAL003", "pc_id": "pc-1"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from drover.postgres.pool import connect
 from drover.projection import runtime
 from drover.projection.batch import BatchTables
 from drover.projection.checkpoint import Checkpoint, move_checkpoint
-from drover.projection.errors import CheckpointMoved
+from drover.projection.errors import CheckpointMoved, ReadModelNewer
 from drover.projection.read_model import ensure_read_model
 from drover.projection.runtime import Limits, Runner
 from drover.projection.store import Store
@@ -209,3 +210,14 @@ async def test_a_projector_that_starts_before_postgres_is_migrated_waits_for_it(
         await eventually(lambda: runner._retry_s > runtime.RETRY_FIRST_S)
         await migrate(postgres_dsn)
         await eventually(lambda: runner.checkpoint == farm.head)
+
+
+async def test_an_older_program_does_not_drop_what_a_newer_one_has_made(postgres_dsn):
+    await migrate(postgres_dsn)
+    newer = dataclasses.replace(FLEET_PROJECTION, version=FLEET_PROJECTION.version + 1)
+    async with connect(postgres_dsn, "test") as connection:
+        assert await ensure_read_model(connection, FLEET_PROJECTION)
+        assert await ensure_read_model(connection, newer)
+        with pytest.raises(ReadModelNewer):
+            await ensure_read_model(connection, FLEET_PROJECTION)
+        assert not await ensure_read_model(connection, newer)

@@ -173,3 +173,10 @@ async def test_a_bad_read_does_not_reach_the_database(world, query, headers, sta
     answer = await world.client.get(f"/rest/v1/devices?{query}", headers=world.anon | headers)
     assert (answer.status, (await answer.json())["code"]) == (status, code)
     assert world.pool.asked == 0
+
+
+async def test_a_content_type_that_breaks_parsers_is_no_500(world):
+    await world.register()
+    headers = world.anon | {"Content-Type": "application/json; x*" + "9" * 4400 + "=b"}
+    answer = await world.client.patch("/rest/v1/devices?serial_number=eq.ABC12345", data=b"{}", headers=headers)
+    assert answer.status == 204

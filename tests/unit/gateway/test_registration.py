@@ -139,3 +139,14 @@ async def test_every_column_of_a_read_can_be_selected_from_a_write(world):
     answer = await world.client.post("/rest/v1/devices?select=id,updated_at", json=row, headers=headers)
     assert answer.status == 201
     assert (await answer.json())[0]["updated_at"] is not None
+
+
+@pytest.mark.parametrize(
+    ("accept", "code"), [("text/csv", "PGRST107"), ("application/vnd.pgrst.object+json", "PGRST116")]
+)
+async def test_a_form_that_cannot_be_given_is_refused_before_anything_is_written(world, accept, code):
+    rows = [{"serial_number": serial, "group_id": "P1-G1", "pc_id": "pc-1"} for serial in ("ABC12345", "ABC12346")]
+    headers = world.service | {"Prefer": "return=representation", "Accept": accept}
+    answer = await world.client.post("/rest/v1/devices", json=rows, headers=headers)
+    assert (answer.status, (await answer.json())["code"]) == (406, code)
+    assert len(world.roster) == 0

@@ -113,3 +113,20 @@ def test_a_password_in_a_malformed_address_is_not_shown():
     with pytest.raises(ConfigurationError) as caught:
         load(GOOD | {"DROVER_POSTGRES_URL": "mysql://me:hunter2@host/db"})
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("DROVER_NATS_URL", "drover:hunter2@nats:4222"), ("DROVER_POSTGRES_URL", "postgres:/drover:hunter2@db/x")],
+)
+def test_a_malformed_address_does_not_give_its_password_away(name, value):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {name: value})
+    assert name in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["nats://hunter2@nats:4222", "nats://me:hunter2@nats:4222"])
+def test_neither_a_password_nor_a_token_in_an_address_is_shown(url):
+    settings = load(GOOD | {"DROVER_NATS_URL": url, "DROVER_POSTGRES_URL": "postgresql://db/x?password=hunter2"})
+    assert "hunter2" not in repr(settings)

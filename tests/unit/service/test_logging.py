@@ -64,3 +64,15 @@ def test_an_exception_is_one_line(lines):
     (line,) = lines()
     assert "ValueError" in line["exception"]
     assert "hunter2" not in line["exception"]
+
+
+def test_a_traceback_on_the_console_shows_no_local_variable():
+    stream = io.StringIO()
+    configure("console", "info", stream=stream)
+    cron_secret = "hunter2-in-a-local"
+    try:
+        raise ValueError(f"{len(cron_secret)} is bad")
+    except ValueError:
+        structlog.get_logger("test").exception("failed")
+    assert "is bad" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue()

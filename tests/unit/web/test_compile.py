@@ -69,8 +69,8 @@ def test_a_value_never_becomes_sql():
 
 def test_columns_aliases_and_order():
     made = compiled("select=id,title:name&order=size.desc.nullslast")
-    assert 'SELECT "id", "name" AS "title" FROM "rm_test"."things"' in made.sql
-    assert 'ORDER BY "size" DESC NULLS LAST, "id" LIMIT' in made.sql
+    assert 'SELECT "id", "name" AS "title" FROM "rm_test"."things" AS "the row"' in made.sql
+    assert 'ORDER BY "the row"."size" DESC NULLS LAST, "the row"."id" LIMIT' in made.sql
 
 
 def test_an_answer_has_a_bound_whatever_is_asked_for():

@@ -43,7 +43,8 @@ class _Compiler:
 
     def compile(self, query: Query, count: bool) -> Compiled:
         relation = self._relation
-        source = f'"{relation.schema}"."{relation.name}"'
+        # Names with a space: no column and no alias can be one, so that neither can hide them.
+        source = f'"{relation.schema}"."{relation.name}" AS "the row"'
         columns = ", ".join(column for item in query.select for column in self._item(item))
         where = " AND ".join(self._condition(condition) for condition in query.where) or "TRUE"
         order = self._order(query.order)
@@ -55,8 +56,8 @@ class _Compiler:
             f"LIMIT {self._parameter(limit)}::bigint OFFSET {self._parameter(query.offset)}::bigint"
         )
         sql = (
-            f"SELECT coalesce(json_agg(row_to_json(page)), '[]'::json)::text AS body, "  # noqa: S608
-            f"count(*) AS rows, {total} AS total FROM ({page}) AS page"
+            f"SELECT coalesce(json_agg(row_to_json(\"the page\")), '[]'::json)::text AS body, "  # noqa: S608
+            f'count(*) AS rows, {total} AS total FROM ({page}) AS "the page"'
         )
         return Compiled(sql, tuple(self._parameters), limit, query.offset)
 
@@ -78,9 +79,9 @@ class _Compiler:
         for term in terms:
             self._type(term.column)
             nulls = f" NULLS {term.nulls.upper()}" if term.nulls else ""
-            parts.append(f'"{term.column}" {"DESC" if term.descending else "ASC"}{nulls}')
+            parts.append(f'"the row"."{term.column}" {"DESC" if term.descending else "ASC"}{nulls}')
         named = {term.column for term in terms}
-        parts += [f'"{column}"' for column in self._relation.order if column not in named]
+        parts += [f'"the row"."{column}"' for column in self._relation.order if column not in named]
         return f" ORDER BY {', '.join(parts)}" if parts else ""
 
     def _condition(self, condition: Condition) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol
 
 import asyncpg
+import structlog
 from aiohttp import web
 
 from drover.web.errors import ApiError, unavailable
@@ -16,17 +17,18 @@ from drover.web.postgrest.respond import Page, apply_range, check_profile, choos
 
 READ_TIMEOUT_S: Final = 5.0
 
-# The read model is being made or swapped, or the server is: waiting helps.
+_THEIRS: Final = (asyncpg.DataError, asyncpg.ProgramLimitExceededError)
+"""A value that only PostgreSQL could tell to be none of its type."""
 _NOT_NOW: Final = (
-    asyncpg.UndefinedTableError,
-    asyncpg.InvalidSchemaNameError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
 )
+"""All else is ours: the read model is being made or swapped, or the server is away or not as it should be."""
+
+log = structlog.stdlib.get_logger(__name__)
 
 
 class Pool(Protocol):
@@ -44,9 +46,10 @@ async def read(request: web.Request, relation: Relation, pool: Pool) -> web.Resp
     compiled = compile_query(relation, query, count=preferences.count)
     try:
         row = await pool.fetchrow(compiled.sql, *compiled.parameters, timeout=READ_TIMEOUT_S)
-    except asyncpg.DataError as error:  # a value that only PostgreSQL could tell to be none of its type
+    except _THEIRS as error:
         raise ApiError(400, error.sqlstate, str(error)) from error
     except _NOT_NOW as error:
+        log.warning("read_failed", relation=relation.name, error=repr(error))
         raise unavailable("The read model cannot be read at the moment") from error
     return respond(Page(row["body"], row["rows"], compiled.offset, row["total"]), media, preferences)
 
