@@ -63,6 +63,10 @@ class PresenceWriter:
         self._wake.set()
         await self._task
 
+    async def wait_failed(self) -> None:
+        """Return only by raising, when something that nobody foresaw has ended the writing."""
+        await asyncio.shield(self._task)
+
     @property
     def waiting(self) -> int:
         return len(self._waiting)

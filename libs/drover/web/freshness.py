@@ -14,6 +14,8 @@ HARD_WAIT_S: Final = 2.0
 """How long a read waits that names a position; then it is 503."""
 SOFT_WAIT_S: Final = 0.25
 """How long a read waits for its caller's own last write; then it is answered as it is."""
+HARD_WAITS_MAX: Final = 2_000
+"""Reads that may wait for a named position at once: anybody can name one that never comes."""
 WRITERS_REMEMBERED_MAX: Final = 10_000
 
 
@@ -28,6 +30,7 @@ class Freshness:
 
     def __init__(self, positions: Waiter) -> None:
         self._positions = positions
+        self._hard_waits = 0
         self._written: OrderedDict[tuple[str, str], int] = OrderedDict()  # (principal, context), least recent first
 
     def wrote(self, principal: str, context: str, seq: int) -> None:
@@ -50,5 +53,12 @@ class Freshness:
             wanted = parse_position(header).get(context, 0)
         except BadPosition as error:
             raise invalid(str(error), field=error.field, value=error.value[:200]) from error
-        if not await self._positions.wait(context, wanted, HARD_WAIT_S):
+        if self._hard_waits >= HARD_WAITS_MAX:
+            raise unavailable("Too many reads wait for the read model", "READ_MODEL_BEHIND")
+        self._hard_waits += 1
+        try:
+            reached = await self._positions.wait(context, wanted, HARD_WAIT_S)
+        finally:
+            self._hard_waits -= 1
+        if not reached:
             raise unavailable(f"The read model has not reached {context}={wanted} yet", "READ_MODEL_BEHIND")

@@ -92,7 +92,7 @@ class Process:
             self.health.add_ready("projector", lambda: "A projection has stopped." if projector.stopped else None)
         self.components += [
             Component("projector", Phase.PROJECTOR, projector),
-            Component("presence", Phase.PROJECTOR, presence),
+            Component("presence", Phase.PROJECTOR, presence, failure=presence.wait_failed),
             Component("presence telemetry", Phase.REACTOR, listening(self.client, "fleet", note)),
         ]
 

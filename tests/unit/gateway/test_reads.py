@@ -54,3 +54,11 @@ async def test_health_and_metrics(world):
     assert 'drover_http_requests_total{method="GET",route="/readyz",status="5xx"}' in text
     assert "whatever-1234" not in text, "a path that clients choose must not become a label"
     assert "# HELP drover_http_request_duration_seconds " in text
+
+
+async def test_reads_that_wait_for_a_position_are_bounded(world, monkeypatch):
+    monkeypatch.setattr("drover.web.freshness.HARD_WAITS_MAX", 0)
+    headers = world.service | {"Drover-Min-Position": "fleet=1"}
+    answer = await world.client.get("/rest/v1/devices", headers=headers)
+    assert (answer.status, (await answer.json())["code"]) == (503, "READ_MODEL_BEHIND")
+    assert world.positions.waits == []
