@@ -91,9 +91,10 @@ class Http:
         """Those of all phones, as often as each of them is there."""
         return [row["serial_number"] for row in await self.rows("devices", "select=serial_number&order=serial_number")]
 
-    async def status_of(self, serial: str) -> str:
-        (row,) = await self.rows("devices", f"serial_number=eq.{serial}")
-        return row["status"]
+    async def status_of(self, serial: str) -> str | None:
+        """None: the read model does not have it yet."""
+        rows = await self.rows("devices", f"serial_number=eq.{serial}")
+        return rows[0]["status"] if rows else None
 
     async def log_position(self) -> int:
         (partition,) = (await self.get("/api/status")).json["partitions"]
