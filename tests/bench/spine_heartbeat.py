@@ -22,10 +22,11 @@ from drover.embedded.nats import nats_server
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.projection.positions import Positions
+from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
 from drover.web.application import create_application
-from drover.web.auth import Authenticator, Role, issue_api_key
+from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from tests.bench.report import Figure, at_least, side_by_side
 

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from drover.cli.exits import Exit
+from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
-from drover.web.auth import Role, issue_api_key
 from tests.e2e.client import calling
 from tests.e2e.process import DroverProcess, free_port, run_to_the_end
 from tests.e2e.up import ready

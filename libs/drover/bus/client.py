@@ -15,7 +15,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from uuid_utils import uuid7
 
-from drover.bus.messages import Outcome, Rejected, Reply, Submission
+from drover.bus.messages import OVERLOADED, Outcome, Rejected, Reply, Submission
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 
@@ -37,7 +37,6 @@ log = structlog.get_logger("drover.bus")
 _encoder = msgspec.json.Encoder()
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
-_OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
 _UNAVAILABLE: Final = Rejected(
     Code.UNAVAILABLE,
     "Nobody answered in time; the command may still take effect. Repeat it with the same Idempotency-Key",
@@ -182,7 +181,7 @@ class CommandBus:
             line = _Line(self._client, f"cmd.{context}.{partition}")
             self._lines.setdefault(context, {})[partition] = line
         if line.count >= WAITING_MAX:
-            future.set_result(_OVERLOADED)
+            future.set_result(OVERLOADED)
         else:
             line.add(_Waiting(encoded, future, loop.time() + timeout_s))
         return future

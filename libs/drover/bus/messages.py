@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from drover.domain.errors import Code
 
 C = TypeVar("C")
 
@@ -38,6 +40,10 @@ class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
 
 
 Outcome = Accepted | Rejected
+
+
+OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
+NOT_LEADER: Final = Rejected(Code.NOT_LEADER, "This writer's term is over; ask again")
 
 
 class Reply(msgspec.Struct):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime, timedelta
+import time
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -12,10 +12,8 @@ import msgspec
 
 from drover.embedded.errors import DataDirectoryUnusable
 from drover.embedded.private_file import write_private
+from drover.service.api_keys import ALGORITHM, ISSUER, Role, issue_api_key
 
-ISSUER: Final = "drover"
-ALGORITHM: Final = "HS256"
-KEY_LIFETIME: Final = timedelta(days=3653)  # ten years: these keys are built into agents
 ADMIN_EMAIL: Final = "admin@drover.local"
 SECRET_BYTES: Final = 32
 PASSWORD_BYTES: Final = 18
@@ -67,8 +65,8 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
     jwt_secret = load_or_create_secrets(data_dir).jwt_secret
     current = Credentials(
         url=http_url,
-        anon_key=_valid_key(known.anon_key if known else None, jwt_secret, "anon"),
-        service_key=_valid_key(known.service_key if known else None, jwt_secret, "service_role"),
+        anon_key=_valid_key(known.anon_key if known else None, jwt_secret, Role.ANON),
+        service_key=_valid_key(known.service_key if known else None, jwt_secret, Role.SERVICE_ROLE),
         cron_secret=known.cron_secret if known else secrets.token_hex(SECRET_BYTES),
         admin_email=known.admin_email if known else ADMIN_EMAIL,
         admin_password=known.admin_password if known else secrets.token_urlsafe(PASSWORD_BYTES),
@@ -80,7 +78,7 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
     return current
 
 
-def _valid_key(known: str | None, jwt_secret: str, role: str) -> str:
+def _valid_key(known: str | None, jwt_secret: str, role: Role) -> str:
     if known is not None:
         try:
             jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)
@@ -88,9 +86,7 @@ def _valid_key(known: str | None, jwt_secret: str, role: str) -> str:
             pass  # it ran out, or secrets.json was replaced: a key that opens nothing helps nobody
         else:
             return known
-    now = datetime.now(UTC)
-    claims = {"role": role, "iss": ISSUER, "iat": now, "exp": now + KEY_LIFETIME}
-    return jwt.encode(claims, jwt_secret, algorithm=ALGORITHM)
+    return issue_api_key(jwt_secret, role, now_s=time.time())
 
 
 def _load(path: Path, kind: type[Stored]) -> Stored | None:

@@ -5,34 +5,21 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, Final
 
 import jwt
 import msgspec
 
+from drover.service.api_keys import ALGORITHM, Role
 from drover.web.errors import ApiError
 
-ALGORITHM: Final = "HS256"
-"""Fixed: a token never chooses how it is verified."""
 TOKEN_CHARS_MAX: Final = 4096
 HEADER_CHARS_MAX: Final = TOKEN_CHARS_MAX + len("Bearer ")
 VERIFIED_MAX: Final = 10_000
-API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
-ISSUER: Final = "drover"
 
 _BEARER: Final = "bearer "
 # The end is checked on every use, not only here; `iat` says when, not from when, and clocks differ.
 _OPTIONS: Final[jwt.types.Options] = {"verify_exp": False, "verify_aud": False, "verify_iat": False}
-
-
-class Role(StrEnum):
-    __hash__ = str.__hash__  # an enum's own is Python code, and roles are looked up on every heartbeat
-
-    ANON = "anon"
-    """The key that is in every phone."""
-    SERVICE_ROLE = "service_role"
-    """The back office."""
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -48,11 +35,6 @@ class Principal(msgspec.Struct, frozen=True):
 class _Claims(msgspec.Struct):
     role: Role
     exp: float | None = None
-
-
-def issue_api_key(secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S) -> str:
-    claims = {"iss": ISSUER, "role": role.value, "iat": int(now_s), "exp": int(now_s + lifetime_s)}
-    return jwt.encode(claims, secret, algorithm=ALGORITHM)
 
 
 class Authenticator:

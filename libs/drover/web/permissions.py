@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from drover.web.auth import Principal, Role
+from drover.service.api_keys import Role
+from drover.web.auth import Principal
 from drover.web.errors import ApiError
 
 

@@ -9,8 +9,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from drover.bus.messages import Outcome, Rejected, Submission
-from drover.domain.errors import Code
+from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
 
 INTAKE_MAX: Final = 20_000
 """Commands that may wait. A stalled disk fills this, and then callers are told to come back later."""
@@ -61,10 +60,6 @@ class BatchSink:
         self._left -= 1
         if self._left == 0:
             self._done(self._outcomes)
-
-
-OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
-NOT_LEADER: Final = Rejected(Code.NOT_LEADER, "This writer's term is over; ask again")
 
 
 class Intake:

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from drover.bus.messages import Outcome, Rejected
+from drover.bus.messages import NOT_LEADER, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.service.tasks import end
 from drover.writer.idempotency import Memory, digest_of, split_id
-from drover.writer.intake import NOT_LEADER, Pending
+from drover.writer.intake import Pending
 from drover.writer.turn import internal
 
 COMMITS_KEPT_MAX: Final = 64

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 from uuid_utils import uuid4, uuid7
 
-from drover.bus.messages import Accepted, Outcome, Rejected, Submission
+from drover.bus.messages import NOT_LEADER, Accepted, Outcome, Rejected, Submission
 from drover.domain.decider import Decider, Rejection, Tick
 from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event, TermStarted
@@ -23,7 +23,7 @@ from drover.writer.clock import Clock
 from drover.writer.deadlines import PARKED_FOR, Deadlines
 from drover.writer.fold import Fold
 from drover.writer.idempotency import split_id
-from drover.writer.intake import NOT_LEADER, Intake, Pending
+from drover.writer.intake import Intake, Pending
 from drover.writer.lease import Lease
 from drover.writer.repeats import Repeats
 from drover.writer.snapshots import Snapshotter

@@ -11,14 +11,14 @@ import msgspec
 import structlog
 from msgspec import UNSET
 
-from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.bus.messages import OVERLOADED, Accepted, Outcome, Rejected
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Decider, Decision
 from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event
 from drover.eventlog.log import COMMIT_BYTES_MAX
 from drover.writer.fold import Fold
 from drover.writer.idempotency import CommitMark, Memory, memory_of
-from drover.writer.intake import OVERLOADED, Pending
+from drover.writer.intake import Pending
 
 TURN_COMMANDS_MAX: Final = 4_000
 """Bounds the memory of a turn, and the time for which deciding it holds the event loop."""

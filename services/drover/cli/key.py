@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from drover.cli.up import DATA_DIR_DEFAULT
+from drover.cli.target import DATA_DIR_DEFAULT
 from drover.embedded.credentials import load_or_create_secrets
 from drover.service import config
-from drover.web.auth import API_KEY_LIFETIME_S, Role, issue_api_key
+from drover.service.api_keys import API_KEY_LIFETIME_S, Role, issue_api_key
 
 DAY_S = 24 * 3600
 
@@ -39,7 +39,7 @@ def key(role: str, days: int, data_dir: Path | None) -> None:
     if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
         secret = config.load(os.environ).jwt_secrets[0]
     else:
-        directory = data_dir or Path(DATA_DIR_DEFAULT)
+        directory = data_dir or DATA_DIR_DEFAULT
         if not (directory / "secrets.json").exists():
             raise click.UsageError(
                 f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS "

@@ -19,6 +19,7 @@ import uvloop
 from rich.console import Console
 
 from drover.cli import compose
+from drover.cli.target import DATA_DIR_DEFAULT
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
 from drover.embedded.directory import DataDirectory
@@ -31,7 +32,6 @@ from drover.service.lifecycle import Component, Phase
 from drover.service.process import tune_garbage_collection
 from drover.web.serve import PortInUse
 
-DATA_DIR_DEFAULT: Final = ".drover"
 PORT_DEFAULT: Final = 8080
 HOST: Final = "127.0.0.1"
 OWN_SETTINGS: Final = (

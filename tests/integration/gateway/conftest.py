@@ -25,10 +25,11 @@ from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
+from drover.service.api_keys import Role, issue_api_key
 from drover.service.config import load
 from drover.service.health import Health
 from drover.web.application import create_application
-from drover.web.auth import Authenticator, Role, issue_api_key
+from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 

@@ -45,12 +45,13 @@ async def test_one_holds_it_and_is_named(make, client, partition):
         assert (await read_holder(client, partition)).instance == "one"
 
 
-async def test_a_hand_over_is_seen_at_once(make):
+async def test_a_hand_over_is_seen_at_once(make, client):
     patient = LeaseTimes(ttl_s=60, renew_every_s=20, safety_s=2, poll_every_s=60)
     one, two = make("one", times=patient), make("two", times=patient)
     await one.acquire()
+    subscriptions = len(client._subs)
     waiting = asyncio.create_task(two.acquire())
-    await asyncio.sleep(0.1)
+    await eventually(lambda: len(client._subs) > subscriptions)  # it watches
     await one.release()
     await asyncio.wait_for(waiting, 5)
     assert not one.is_valid()

@@ -5,7 +5,8 @@ from click.testing import CliRunner
 
 from drover.cli.key import key
 from drover.embedded.credentials import load_or_create_secrets
-from drover.web.auth import Authenticator, Role
+from drover.service.api_keys import Role
+from drover.web.auth import Authenticator
 
 SECRETS = "n" * 32 + "," + "o" * 32
 

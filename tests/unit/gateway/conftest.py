@@ -14,10 +14,11 @@ from drover.domain.fleet.decider import FLEET
 from drover.domain.fleet.state import Fleet
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
+from drover.service.api_keys import Role, issue_api_key
 from drover.service.config import load
 from drover.service.health import Health
 from drover.web.application import create_application
-from drover.web.auth import Authenticator, Role, issue_api_key
+from drover.web.auth import Authenticator
 
 SECRET = "s" * 32
 

@@ -8,8 +8,9 @@ import json
 import jwt
 import pytest
 
+from drover.service.api_keys import Role, issue_api_key
 from drover.web import auth
-from drover.web.auth import Authenticator, Role, issue_api_key
+from drover.web.auth import Authenticator
 from drover.web.errors import ApiError
 
 NOW = 1_800_000_000.0

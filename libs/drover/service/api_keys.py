@@ -1,0 +1,28 @@
+"""API keys as JWTs with a role, as Supabase's are: how they are issued. Edges verify them (`drover.web.auth`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import jwt
+
+ALGORITHM: Final = "HS256"
+"""Fixed: a token never chooses how it is verified."""
+ISSUER: Final = "drover"
+API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
+"""Ten years: these keys are built into agents."""
+
+
+class Role(StrEnum):
+    __hash__ = str.__hash__  # an enum's own is Python code, and roles are looked up on every heartbeat
+
+    ANON = "anon"
+    """The key that is in every phone."""
+    SERVICE_ROLE = "service_role"
+    """The back office."""
+
+
+def issue_api_key(secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S) -> str:
+    claims = {"iss": ISSUER, "role": role.value, "iat": int(now_s), "exp": int(now_s + lifetime_s)}
+    return jwt.encode(claims, secret, algorithm=ALGORITHM)
