@@ -41,14 +41,18 @@ class Decision(msgspec.Struct, frozen=True):
     events: Sequence[Event] = ()
     result: Any = None
     rejection: Rejection | None = None
+    then: Callable[[Any, datetime], Decision] | None = None
+    """What follows, decided on the state that `events` lead to. It belongs to the same command and the same commit;
+    so a rule can look at what another has just done without doing it twice. The chain ends with a decision without
+    events; its own bound is the domain's business."""
 
 
 NOTHING: Final = Decision()
 
 
-def accept(*events: Event) -> Decision:
+def accept(*events: Event, then: Callable[[Any, datetime], Decision] | None = None) -> Decision:
     """Record these events. The caller's result is `Decider.answer(events)`, so that a repeat gets the same one."""
-    return Decision(events=events)
+    return Decision(events=events, then=then)
 
 
 def answer(result: Any) -> Decision:
@@ -59,6 +63,11 @@ def answer(result: Any) -> Decision:
 def reject(code: str, message: str, **details: Any) -> Decision:
     """Refuse; nothing happened."""
     return Decision(rejection=Rejection(code, message, details or None))
+
+
+def refuse_recording(rejection: Rejection, *events: Event) -> Decision:
+    """Refuse, and write down that it was. `Decider.answer(events)` must give the same rejection."""
+    return Decision(events=events, rejection=rejection)
 
 
 def _no_answer(events: Sequence[Any]) -> Any:

@@ -16,6 +16,9 @@ class Code:
     NOT_FOUND: Final = "NOT_FOUND"
     CONFLICT: Final = "CONFLICT"
     UNIQUE_VIOLATION: Final = "23505"  # what a Postgres-shaped client looks for
+    STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report of a run that is over; recorded, and without effect
+    FORBIDDEN: Final = "FORBIDDEN"
+    RATE_LIMITED: Final = "RATE_LIMITED"
     IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # the same key with another body
     TOO_LARGE: Final = "TOO_LARGE"
     OVERLOADED: Final = "OVERLOADED"  # the intake is full: come back later

@@ -7,11 +7,20 @@ from typing import Any, Final
 
 import msgspec
 
-from drover.domain.decider import Command, Decider, Decision, Rejection
+from drover.domain.decider import (
+    DECISION_BYTES_MAX,
+    EVENTS_PER_DECISION_MAX,
+    Command,
+    Decider,
+    Decision,
+    Rejection,
+    Tick,
+)
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
 
 NOON: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+TICKS_MAX: Final = 10_000
 _ENVELOPE: Final = ("n", "at", "by", "cause", "trace")
 
 
@@ -37,13 +46,34 @@ class Scenario:
         return self
 
     def when(self, command: Command) -> Scenario:
-        self.decision = self.decider.decide(self.state, command, self.now)
-        if self.decision.events and self.decision.rejection is not None:
+        decision = self.decider.decide(self.state, command, self.now)
+        if decision.events and decision.rejection is not None:
             # A recorded refusal is told again from its events alone: both must say the same.
-            assert self.decider.answer(self.decision.events) == self.decision.rejection
-        for event in self.decision.events:
-            self._fold(event)
+            assert self.decider.answer(decision.events) == decision.rejection
+        events: list[Event] = []
+        step: Decision | None = decision
+        while step is not None:
+            for event in step.events:
+                self._fold(event)
+            events += step.events
+            step = None if step.then is None else step.then(self.state, self.now)
+        assert len(events) <= EVENTS_PER_DECISION_MAX, len(events)
+        assert len(self._codec.encode(events)) <= DECISION_BYTES_MAX
+        self.decision = msgspec.structs.replace(decision, events=events)
         return self
+
+    def ticked(self) -> Scenario:
+        """Let the clock do all that is due now, as the writer would. `decision` has all of its events."""
+        events: list[Event] = []
+        for _ in range(TICKS_MAX):
+            deadline = self.decider.next_deadline(self.state)
+            if deadline is None or deadline > self.now:
+                self.decision = Decision(events=events)
+                return self
+            self.when(Tick())
+            assert self.decision.events, f"no headway on the deadline {deadline}"
+            events += self.decision.events
+        raise AssertionError(f"{TICKS_MAX} ticks, and something is still due")
 
     def then(self, *expected: Event | type[Event]) -> Scenario:
         """Exactly these events, in this order. A type stands for any event of it; envelopes are not compared."""

@@ -179,6 +179,8 @@ class Term(Generic[S]):
             decide_into(self._gathering, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
         except EvolveFault as fault:
             await self._recover(fault.pending)
+            if ticking and fault.pending is tick:
+                self._note_tick(tick, now)  # set aside for a while: it would fault again at once
             return
         if ticking:
             assert tick in self._gathering.taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -38,6 +38,14 @@ class EvolveFault(DroverError):
     def __init__(self, pending: Pending) -> None:
         self.pending = pending
         super().__init__(pending.submission.id)
+
+
+class DecisionTooLong(DroverError):
+    """A command went on for longer than its bound. The state has followed it, so it has to be loaded anew."""
+
+    def __init__(self, events: int, size: int) -> None:
+        super().__init__(f"{events} events, {size} bytes")
+        self.events, self.size = events, size
 
 
 class Turn:
@@ -108,7 +116,8 @@ def decide_into(
         try:
             decision = decide(state, submission.command, now)
             events = decision.events
-            if not events:
+            then = decision.then
+            if not events and then is None:
                 answered.append((pending, _without_events(decision)))
                 continue
             n, by, trace = fold.n, submission.by, submission.trace
@@ -136,12 +145,58 @@ def decide_into(
         except Exception as error:
             log.exception("evolve_raised", context=decider.context, command=type(submission.command).__name__)
             raise EvolveFault(pending) from error
+        if then is not None:
+            fold.state, fold.n = state, n
+            try:
+                events = _carry_on(decider, fold, pending, events, then, now, payload)
+            except Exception as error:
+                log.exception("follow_up_raised", context=decider.context, command=type(submission.command).__name__)
+                raise EvolveFault(pending) from error
+            if not events:
+                answered.append((pending, _without_events(decision)))
+                continue
+            state, n = fold.state, fold.n
         fold.state = state
         fold.n = n
         fold.at = now
         ids[key] = memory_of(mark, digest) if digest else mark
         turn.events += len(events)
         recorded.append((pending, events))
+
+
+def _carry_on(
+    decider: Decider[Any],
+    fold: Fold[Any],
+    pending: Pending,
+    events: Sequence[Event],
+    then: Callable[[Any, datetime], Decision] | None,
+    now: datetime,
+    payload: bytearray,
+) -> Sequence[Event]:
+    """All events of a command that goes on from what it led to. They belong together: one that fails voids them all."""
+    submission = pending.submission
+    n, by, trace, cause = fold.n, submission.by, submission.trace, submission.id
+    state, evolve = fold.state, decider.evolve
+    gathered = list(events)
+    size = len(payload)
+    while then is not None:
+        decision = then(state, now)
+        for event in decision.events:
+            n += 1
+            event.n = n
+            event.at = now
+            event.by = by
+            event.cause = cause
+            event.trace = trace
+            _encode_into(event, payload, -1)
+            payload.append(NEWLINE)
+            state = evolve(state, event)
+        gathered += decision.events
+        then = decision.then
+        if len(gathered) > EVENTS_PER_DECISION_MAX or len(payload) - size > DECISION_BYTES_MAX:
+            raise DecisionTooLong(len(gathered), len(payload) - size)
+    fold.state, fold.n = state, n
+    return gathered
 
 
 def _without_events(decision: Decision) -> Outcome:

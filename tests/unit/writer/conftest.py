@@ -64,6 +64,14 @@ class Flood(Command):
     note: str = ""
 
 
+class Chain(Command):
+    """Add `amount`, then as much as there is, `steps` times."""
+
+    amount: int
+    steps: int
+    raises: bool = False
+
+
 class Poisoned(Event):
     pass
 
@@ -103,6 +111,8 @@ def decide(state: Tally, command: Command, now: datetime) -> Decision:
             return accept(Unencodable(object()))
         case RaiseInEvolve():
             return accept(Added(1), Poisoned())
+        case Chain(amount, steps, raises):
+            return accept(Added(amount), then=double(steps, raises))
         case Flood(count, note):
             return accept(*(Noted(note) for _ in range(count)))
         case Tick():
@@ -111,6 +121,19 @@ def decide(state: Tally, command: Command, now: datetime) -> Decision:
             due = [alarm for alarm in state.alarms if alarm <= now][:1]
             return accept(*(AlarmRang(alarm) for alarm in due))
     return reject("UNKNOWN", "?")
+
+
+def double(steps: int, raises: bool):
+    """A follow-up that sees what the step before it has led to."""
+
+    def step(state: Tally, now: datetime) -> Decision:
+        if steps == 0:
+            if raises:
+                raise RuntimeError("then")
+            return Decision()
+        return accept(Added(state.total), then=double(steps - 1, raises))
+
+    return step
 
 
 def evolve(state: Tally, event: Event) -> Tally:
@@ -140,7 +163,7 @@ TALLY = Decider(
     evolve=evolve,
     next_deadline=lambda state: min(state.alarms, default=None),
     answer=tell,
-    commands=Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | DecideTheUnencodable | Flood | Tick,
+    commands=Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | DecideTheUnencodable | Flood | Chain | Tick,
     events=TermStarted | Added | AlarmSet | AlarmRang | RefusalNoted | Poisoned | Noted,
     state=Tally,
 )

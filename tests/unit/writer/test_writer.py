@@ -13,6 +13,7 @@ from .conftest import (
     Added,
     AlarmRang,
     Ask,
+    Chain,
     Flood,
     Refuse,
     SetAlarm,
@@ -174,3 +175,32 @@ async def test_a_deadline_behind_a_crowd_of_reads_is_not_parked(bench):
         await asyncio.gather(*(writer.submit(Ask(), by="t") for _ in range(600)))
         await eventually(lambda: any(isinstance(event, AlarmRang) for event in bench.log.events()))
         assert writer._term._deadlines.parked_total == 0
+
+
+async def test_what_follows_from_a_command_sees_its_effect_and_belongs_to_its_commit(bench):
+    async with bench.leading() as writer:
+        outcome = await writer.submit(Chain(1, steps=3), by="test", id="chain")
+        assert writer.state.total == 8
+        recorded = [event for event in bench.log.events() if isinstance(event, Added)]
+        assert [event.amount for event in recorded] == [1, 1, 2, 4]
+        assert {event.cause for event in recorded} == {"chain"}
+        assert [event.n for event in recorded] == [2, 3, 4, 5]
+        commit = (await bench.log.last()).seq
+        assert outcome.position == commit
+
+
+async def test_a_follow_up_that_raises_voids_the_whole_command_and_nothing_else(bench):
+    async with bench.leading() as writer:
+        bad = writer.submit(Chain(1, steps=2, raises=True), by="test")
+        good = writer.submit(Add(5), by="test")
+        assert (await bad).code == Code.INTERNAL
+        assert isinstance(await good, Accepted)
+        assert writer.state.total == 5
+        assert added(bench) == [5]
+
+
+async def test_a_follow_up_that_never_ends_is_stopped_at_the_bound_of_a_decision(bench):
+    async with bench.leading() as writer:
+        assert (await writer.submit(Chain(0, steps=10_000), by="test")).code == Code.INTERNAL
+        assert added(bench) == []
+        assert isinstance(await writer.submit(Add(5), by="test"), Accepted)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from drover.domain.event import Event, TermStarted
 
@@ -17,6 +20,17 @@ class PcCapacityChanged(Event):
     capacity: int
 
 
+class PcHeld(Event):
+    """All its phones fail: something is wrong with the PC, so none of them gets work for a while."""
+
+    pc_id: str
+    until: datetime
+
+
+class PcHoldEnded(Event):
+    pc_id: str
+
+
 class DeviceRegistered(Event):
     """A phone became known. It is offline until it is heard."""
 
@@ -27,7 +41,16 @@ class DeviceRegistered(Event):
     capabilities: list[str]
 
 
+class DeviceChanged(Event):
+    device_id: str
+    group_id: str
+    pc_id: str
+    capabilities: list[str]
+
+
 class DeviceCameOnline(Event):
+    """It is heard again. A device in error stays there all the same."""
+
     device_id: str
 
 
@@ -37,4 +60,309 @@ class DeviceWentOffline(Event):
     """The last sign of life that telemetry held; a claim of a volatile record, kept for people."""
 
 
-FleetEvent = TermStarted | PcRegistered | PcCapacityChanged | DeviceRegistered | DeviceCameOnline | DeviceWentOffline
+class DeviceQuarantined(Event):
+    """It is in error and gets no work until `until`, until `condition` is over, or until somebody resets it."""
+
+    device_id: str
+    rule: str
+    until: datetime | None
+    condition: str | None
+    job_id: str | None
+    """The job whose failures led to it: if that job turns out to be bad, the device is released."""
+
+
+class DeviceReleased(Event):
+    """The error is over: it is online if it is heard, else offline."""
+
+    device_id: str
+    reason: str
+    """`time`, `condition`, `poison_job`, `host`."""
+
+
+class DeviceReset(Event):
+    """A person ended the error. Offline until it is heard next."""
+
+    device_id: str
+
+
+class DeviceHeld(Event):
+    """It did not take what it was offered: no offer until then."""
+
+    device_id: str
+    until: datetime
+    untaken: int
+    """Offers in a row that it did not take."""
+
+
+class DeviceHoldEnded(Event):
+    device_id: str
+
+
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which devices a job is for: those that meet all that is said here, and at most `count` of them."""
+
+    group_id: str | None = None
+    pc_id: str | None = None
+    device_ids: tuple[str, ...] | None = None
+    """An empty list: only devices that are assigned by name later."""
+    count: int | None = None
+
+
+class JobCreated(Event):
+    job_id: str
+    title: str | None
+    target_url: str
+    script_type: str
+    duration_min_pct: int
+    duration_max_pct: int
+    prob_like: int
+    prob_comment: int
+    prob_playlist: int
+    is_active: bool
+    base_reward: float
+    target: Target | None
+
+
+class JobActivated(Event):
+    """It is the one ACTIVE job now."""
+
+    job_id: str
+
+
+class JobReturned(Event):
+    """All its devices left before it ran anywhere: back into the queue, so that it does not block the others."""
+
+    job_id: str
+
+
+class JobPaused(Event):
+    job_id: str
+    reason: str
+    """`admin` or `poison`."""
+    rule: str | None
+    """What three devices failed with."""
+
+
+class JobResumed(Event):
+    job_id: str
+
+
+class JobDeactivated(Event):
+    job_id: str
+    rule: str | None
+    """The failure that speaks for every device; None: a person did it."""
+
+
+class JobCancelled(Event):
+    job_id: str
+
+
+class JobExpired(Event):
+    job_id: str
+
+
+class JobCompleted(Event):
+    job_id: str
+    completed: int
+    failed: int
+    skipped: int
+    """Target devices that were absent."""
+
+
+class JobArchived(Event):
+    """The decider forgets it; the read models do not."""
+
+    job_id: str
+
+
+class JobNeedAdded(Event):
+    job_id: str
+    capability: str
+
+
+class SupplyAdvanced(Event):
+    """So many PCs further on in the look for devices that can take the ACTIVE job."""
+
+    job_id: str
+    pcs: int
+
+
+class AssignmentEvent(Event):
+    assignment_id: str
+    job_id: str
+    device_id: str
+
+
+class AssignmentRequested(AssignmentEvent):
+    """A person named a device for a job. It waits for a slot."""
+
+
+class AssignmentReopened(AssignmentEvent):
+    """It had failed with attempts left and was asked for again."""
+
+
+class AssignmentParked(AssignmentEvent):
+    """It keeps its attempts and waits, without a slot, until its device or its job is back."""
+
+    reason: str
+
+
+class AssignmentCancelled(AssignmentEvent):
+    reason: str
+
+
+class AttemptEvent(AssignmentEvent):
+    run: int
+    attempt: int
+
+
+class AttemptCreated(AttemptEvent):
+    """Supplied: it has a slot and waits to be fetched."""
+
+    pc_id: str
+
+
+class AttemptSent(AttemptEvent):
+    """First delivery."""
+
+    timeout_at: datetime
+
+
+class AttemptStarted(AttemptEvent):
+    """The agent said that it runs."""
+
+    progress_pct: int
+    claimed_started_at: datetime | None
+    timeout_at: datetime
+
+
+class AttemptProgressed(AttemptEvent):
+    """At each step of ten points, and when an advertisement begins or ends."""
+
+    progress_pct: int
+    ad_playing: bool
+
+
+class AttemptSucceeded(AttemptEvent):
+    assigned_at: datetime
+    started_at: datetime
+    actual_duration_sec: int
+    did_like: bool
+    did_comment: bool
+    did_playlist: bool
+    claimed_completed_at: datetime | None
+
+
+class AttemptFailed(AttemptEvent):
+    code: str
+    """As the agent said it."""
+    rule: str
+    """By which rule it is treated."""
+    message: str | None
+    blamed: bool
+    """It counts against the device."""
+    screenshot_ref: str | None = None
+    activity_stack: str | None = None
+
+
+class AttemptTimedOut(AttemptEvent):
+    message: str
+    blamed: bool
+
+
+class AttemptRolledBack(AttemptEvent):
+    """It ran and was lost with its network: no attempt is used up, and the assignment waits for its device."""
+
+    reason: str
+
+
+class AttemptCancelled(AttemptEvent):
+    """It was supplied and taken back before it ran."""
+
+    reason: str
+
+
+class RetryScheduled(AttemptEvent):
+    due: datetime | None
+    """None: as soon as its device, or its job, is back."""
+
+
+class AttemptFailedFinal(AttemptEvent):
+    code: str
+    rule: str
+    message: str | None
+    replaced: bool
+    """Another device may have it: it does not count for a job that is for a number of devices."""
+
+
+class StaleReportRefused(AttemptEvent):
+    """A report of a run that is over. Written down once for each run, without any effect."""
+
+    status: str
+    current_run: int
+
+
+class AlertRaised(Event):
+    alert_id: str
+    kind: str
+    subject: str
+    """Id of what it is about."""
+    message: str
+    details: dict[str, Any]
+    until: datetime | None = None
+    """When it is over by itself; None: when what it is about is over."""
+
+
+class AlertResolved(Event):
+    alert_id: str
+    kind: str
+    subject: str
+    reason: str
+
+
+FleetEvent = (
+    TermStarted
+    | PcRegistered
+    | PcCapacityChanged
+    | PcHeld
+    | PcHoldEnded
+    | DeviceRegistered
+    | DeviceChanged
+    | DeviceCameOnline
+    | DeviceWentOffline
+    | DeviceQuarantined
+    | DeviceReleased
+    | DeviceReset
+    | DeviceHeld
+    | DeviceHoldEnded
+    | JobCreated
+    | JobActivated
+    | JobReturned
+    | JobPaused
+    | JobResumed
+    | JobDeactivated
+    | JobCancelled
+    | JobExpired
+    | JobCompleted
+    | JobArchived
+    | JobNeedAdded
+    | SupplyAdvanced
+    | AssignmentRequested
+    | AssignmentReopened
+    | AssignmentParked
+    | AssignmentCancelled
+    | AttemptCreated
+    | AttemptSent
+    | AttemptStarted
+    | AttemptProgressed
+    | AttemptSucceeded
+    | AttemptFailed
+    | AttemptTimedOut
+    | AttemptRolledBack
+    | AttemptCancelled
+    | RetryScheduled
+    | AttemptFailedFinal
+    | StaleReportRefused
+    | AlertRaised
+    | AlertResolved
+)

@@ -1,18 +1,148 @@
-"""The fleet's numbers and patterns, as the users wrote them (seeds 000 and 002)."""
+"""The fleet's numbers, patterns and the table of error codes, as the users wrote them (seeds 000 and 002)."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 DEVICE_ID_PATTERN: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 SERIAL_PATTERN: Final = r"^[A-Z0-9]{8,32}$"
 GROUP_PATTERN: Final = r"^P[0-9]+-G[0-9]+$"
 PC_ID_PATTERN: Final = r"^[A-Za-z0-9._-]{1,64}$"
 CAPABILITY_PATTERN: Final = r"^[a-z0-9_]{1,64}$"
+TARGET_URL_PATTERN: Final = r"^https?://(www\.)?(youtube\.com|youtu\.be)/.+"
+ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
+
 CAPABILITIES_MAX: Final = 32
+TITLE_CHARS_MAX: Final = 200
+TARGET_URL_CHARS_MAX: Final = 2048
+TEXT_CHARS_MAX: Final = 2000
+"""Error messages, activity stacks, references to screenshots: longer ones are cut."""
 
 PC_CAPACITY_DEFAULT: Final = 20
 PC_CAPACITY_MAX: Final = 20
+DEVICES_PER_PC_MAX: Final = 200
+"""Bounds what one decision may have to look at."""
+
+OPEN_JOBS_MAX: Final = 1_000
+TARGET_DEVICES_MAX: Final = 1_000
+TARGET_COUNT_MAX: Final = 1_000_000
+PROBABILITIES_SUM_MAX: Final = 300
 
 OFFLINE_AFTER_S: Final = 30.0
 """An online device that has not been heard for this long is offline."""
+SILENT_AFTER_S: Final = 60.0
+"""A busy device that has not been heard for this long loses its work."""
+STALLED_AFTER_S: Final = 120.0
+"""An attempt whose progress has not changed for this long has stalled."""
+AD_HOLDS_S: Final = 300.0
+"""Advertisements may hold the progress of one attempt for so long in all."""
+CHARGED_PCT: Final = 20
+"""A device with a flat battery works again from here on."""
+
+ATTEMPTS_MAX: Final = 3
+OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)
+OFFER_ACKED_WITHIN: Final = timedelta(seconds=60)
+ATTEMPT_TIMEOUT: Final = timedelta(minutes=20)
+TIMEOUT_MESSAGE: Final = "Task device timeout: exceeded 20 minutes"
+CRASHED_MESSAGE: Final = "YouTube app crashed 3 times consecutively"
+
+HOLD_FIRST: Final = timedelta(minutes=5)
+HOLD_MAX: Final = timedelta(minutes=80)
+UNTAKEN_ALERT_AT: Final = 3
+ROLLBACKS_MAX: Final = 3
+"""This one counts as a failed attempt."""
+
+FAILURES_IN_A_ROW_MAX: Final = 3
+CRASHES_IN_A_ROW_MAX: Final = 3
+ERROR_LASTS: Final = timedelta(minutes=60)
+CRASH_ERROR_LASTS: Final = timedelta(minutes=30)
+
+POISON_DEVICES: Final = 3
+HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
+HOST_DEVICES_MIN: Final = 3
+"""One or two phones that fail say nothing about their PC."""
+HOST_HOLD: Final = timedelta(minutes=10)
+THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
+
+JOB_LIVES: Final = timedelta(hours=24)
+ARCHIVE_AFTER: Final = timedelta(hours=24)
+
+FOLLOW_UP_EVENTS_MAX: Final = 240
+"""Events by which one command carries on what is due: with some 450 bytes each they stay within a decision's bound."""
+SWEEP_PCS_MAX: Final = 16
+WITHDRAWALS_MAX: Final = 40
+
+
+class DeviceEffect(StrEnum):
+    """What a failure says about the device."""
+
+    NONE = "none"
+    FAILURE = "failure"
+    CRASH = "crash"
+    NEEDS_RESET = "needs_reset"
+    SCREEN_LOCKED = "screen_locked"
+    BATTERY_LOW = "battery_low"
+
+
+class JobEffect(StrEnum):
+    """What a failure says about the job."""
+
+    NONE = "none"
+    DEACTIVATE = "deactivate"
+    NEED_AGE_VERIFIED = "need_age_verified"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What follows from one kind of failure."""
+
+    name: str
+    code: str
+    attempts: int
+    """In all; 1 means no retry."""
+    delay_s: float = 0.0
+    delay_doubles: bool = False
+    job: JobEffect = JobEffect.NONE
+    device: DeviceEffect = DeviceEffect.FAILURE
+    poisons: bool = True
+    """Whether three devices that fail finally with it speak against the job."""
+
+    def delay(self, failed: int) -> timedelta:
+        """After the attempt that makes `failed` failures."""
+        return timedelta(seconds=self.delay_s * (2 ** (failed - 1) if self.delay_doubles else 1))
+
+
+_TABLE: Final = (
+    Rule("CONNECTION_FAILED", "E1001", 3, delay_s=5, delay_doubles=True),
+    Rule("REQUEST_TIMEOUT", "E1002", 3, delay_s=5),
+    Rule("RATE_LIMITED", "E1003", 3, delay_s=60),
+    Rule("VIDEO_UNAVAILABLE", "E2001", 1, job=JobEffect.DEACTIVATE, device=DeviceEffect.NONE, poisons=False),
+    Rule("VIDEO_REGION_BLOCKED", "E2002", 1, job=JobEffect.DEACTIVATE, device=DeviceEffect.NONE, poisons=False),
+    Rule("VIDEO_AGE_RESTRICTED", "E2003", 1, job=JobEffect.NEED_AGE_VERIFIED, device=DeviceEffect.NONE, poisons=False),
+    Rule("VIDEO_NETWORK_ERROR", "E2004", 3, delay_s=10),
+    Rule("PLAYBACK_STALLED", "E2004", 3, delay_s=5),
+    Rule("APP_CRASH", "E3001", 3, delay_s=5, device=DeviceEffect.CRASH),
+    Rule("OUT_OF_MEMORY", "E3002", 1, device=DeviceEffect.NEEDS_RESET),
+    # The retry waits for the phone, not for a time; and neither speaks against the job.
+    Rule("SCREEN_LOCKED", "E3003", 3, device=DeviceEffect.SCREEN_LOCKED, poisons=False),
+    Rule("BATTERY_LOW", "E3004", 1, device=DeviceEffect.BATTERY_LOW, poisons=False),
+    Rule("UNKNOWN", "E4001", 2, delay_s=10),
+    # The server's own.
+    Rule("TIMEOUT", "TIMEOUT", 3),
+    Rule("NETWORK_LOST", "NETWORK_LOST", 3),
+    Rule("TASK_DEVICE_FAILED", "TASK_DEVICE_FAILED", 3),
+)
+_UNKNOWN: Final = next(rule for rule in _TABLE if rule.name == "UNKNOWN")
+RULES: Final[dict[str, Rule]] = {}
+"""By name and by code. Where two share a code, it means the first."""
+for _rule in _TABLE:
+    RULES.setdefault(_rule.name, _rule)
+    RULES.setdefault(_rule.code, _rule)
+
+
+def rule_of(code: str) -> Rule:
+    """A code that nobody has heard of is an unknown error, which has a rule too."""
+    return RULES.get(code, _UNKNOWN)

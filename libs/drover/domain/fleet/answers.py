@@ -1,0 +1,145 @@
+"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from drover.domain.fleet import events as e
+from drover.domain.fleet.reports import stale_rejection
+from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
+
+
+def answer(events: Sequence[e.FleetEvent]) -> Any:
+    """By the first event that anybody asked for; what follows from it speaks for itself in the read models."""
+    for event in events:
+        tell = _TELL.get(type(event))
+        if tell is not None:
+            return tell(event, events)
+    return None
+
+
+def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    return {
+        "id": event.device_id,
+        "serial_number": event.serial_number,
+        "group_id": event.group_id,
+        "pc_id": event.pc_id,
+        "status": DeviceStatus.OFFLINE,
+        "capabilities": event.capabilities,
+        "last_seen_at": None,
+        "created_at": event.at,
+        "updated_at": event.at,
+    }
+
+
+def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    for other in events:  # a device that brought its PC along is the one asked for
+        if isinstance(other, e.DeviceRegistered):
+            return _device(other, events)
+    return {"id": event.pc_id, "capacity": event.capacity}
+
+
+def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    active = any(isinstance(other, e.JobActivated) and other.job_id == event.job_id for other in events)
+    return {
+        "id": event.job_id,
+        "title": event.title,
+        "target_url": event.target_url,
+        "script_type": event.script_type,
+        "duration_min_pct": event.duration_min_pct,
+        "duration_max_pct": event.duration_max_pct,
+        "prob_like": event.prob_like,
+        "prob_comment": event.prob_comment,
+        "prob_playlist": event.prob_playlist,
+        "is_active": event.is_active,
+        "base_reward": event.base_reward,
+        "target": event.target,
+        "status": JobStatus.ACTIVE if active else JobStatus.CREATED,
+        "created_at": event.at,
+        "updated_at": event.at,
+    }
+
+
+def _assignment(event: e.AssignmentEvent, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    return {"id": event.assignment_id}
+
+
+def _succeeded(event: e.AttemptSucceeded, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    return {
+        **_attempt(event),
+        "status": AssignmentStatus.COMPLETED,
+        "progress_pct": 100,
+        "retry_count": event.attempt - 1,
+        "assigned_at": event.assigned_at,
+        "started_at": event.started_at,
+        "completed_at": event.at,
+        "actual_duration_sec": event.actual_duration_sec,
+        "did_like": event.did_like,
+        "did_comment": event.did_comment,
+        "did_playlist": event.did_playlist,
+        "error_code": None,
+        "error_message": None,
+    }
+
+
+def _failed(event: e.AttemptFailed, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    final = any(isinstance(other, e.AttemptFailedFinal) for other in events)
+    return {
+        **_attempt(event),
+        "status": AssignmentStatus.FAILED if final else AssignmentStatus.PENDING,
+        "retry_count": event.attempt,
+        "progress_pct": 0,
+        "completed_at": event.at if final else None,
+        "error_code": event.code,
+        "error_message": event.message,
+    }
+
+
+def _attempt(event: e.AttemptEvent) -> dict[str, Any]:
+    return {
+        "id": event.assignment_id,
+        "job_id": event.job_id,
+        "device_id": event.device_id,
+        "run": event.run,
+        "attempt": event.attempt,
+    }
+
+
+def _started(event: e.AttemptStarted, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    for other in events:  # a final report that came without its beginning
+        if isinstance(other, e.AttemptSucceeded):
+            return _succeeded(other, events)
+        if isinstance(other, e.AttemptFailed):
+            return _failed(other, events)
+    return {**_attempt(event), "status": AssignmentStatus.RUNNING, "progress_pct": event.progress_pct}
+
+
+def _claimed(_: e.AttemptSent, events: Sequence[e.FleetEvent]) -> list[dict[str, Any]]:
+    return [
+        {"assignment_id": event.assignment_id, "run": event.run} for event in events if isinstance(event, e.AttemptSent)
+    ]
+
+
+def _timed_out(_: e.AttemptTimedOut, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    return {"timed_out": sum(isinstance(event, e.AttemptTimedOut) for event in events)}
+
+
+def _refused(event: e.StaleReportRefused, _: Sequence[e.FleetEvent]) -> Any:
+    return stale_rejection(event)
+
+
+_TELL: Final[dict[type, Callable[[Any, Sequence[e.FleetEvent]], Any]]] = {
+    e.DeviceRegistered: _device,
+    e.PcRegistered: _pc,
+    e.PcCapacityChanged: _pc,
+    e.JobCreated: _job,
+    e.AssignmentRequested: _assignment,
+    e.AssignmentReopened: _assignment,
+    e.AttemptStarted: _started,
+    e.AttemptSucceeded: _succeeded,
+    e.AttemptFailed: _failed,
+    e.AttemptSent: _claimed,
+    e.AttemptTimedOut: _timed_out,
+    e.StaleReportRefused: _refused,
+}

@@ -1,0 +1,50 @@
+"""Work reaches its agent: by a poll, a push, or a PC that fetches for several phones."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+
+from drover.domain.decider import NOTHING, Decision, accept, answer, reject
+from drover.domain.errors import Code
+from drover.domain.fleet.commands import ClaimForPc, SendAttempt
+from drover.domain.fleet.events import AttemptSent
+from drover.domain.fleet.index import wants
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT
+from drover.domain.fleet.state import Assignment, Fleet, Phase
+from drover.domain.fleet.supply import follow_up
+from drover.domain.fleet.withdrawal import attempt_of, take_back
+
+
+def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
+    assignment = fleet.assignments.get(command.assignment_id)
+    if assignment is None or assignment.run != command.run:
+        return _taken_back(command)
+    if assignment.phase in (Phase.SENT, Phase.RUNNING):
+        return NOTHING  # delivered before: a repeat changes nothing
+    if assignment.phase is not Phase.OFFERED:
+        return _taken_back(command)
+    job = fleet.jobs[assignment.job_id]
+    if not wants(job, fleet.devices[assignment.device_id]):
+        # The job has come to need something that this device lacks. Better now than after it has failed there.
+        return accept(*take_back(job, assignment, "needs"), then=follow_up())
+    return accept(_sent(assignment, now))
+
+
+def _taken_back(command: SendAttempt) -> Decision:
+    return reject(Code.CONFLICT, "This offer has been taken back", assignment_id=command.assignment_id)
+
+
+def _sent(assignment: Assignment, now: datetime) -> AttemptSent:
+    return AttemptSent(*attempt_of(assignment), now + ATTEMPT_TIMEOUT)
+
+
+def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
+    """Slots are filled by themselves, so what a PC can claim is what waits to be fetched there."""
+    pc = fleet.pcs.get(command.pc_id)
+    if pc is None:
+        return reject(Code.NOT_FOUND, "PC not found", pc_id=command.pc_id)
+    offered = (fleet.assignments[assignment_id] for assignment_id in pc.offered)
+    wanted = (a for a in offered if wants(fleet.jobs[a.job_id], fleet.devices[a.device_id]))
+    sent = [_sent(assignment, now) for assignment in islice(wanted, command.max_to_claim)]
+    return accept(*sent) if sent else answer([])

@@ -1,0 +1,171 @@
+"""What follows from a failed attempt: retry or end, effects on job, device and PC. The table is in `policy.py`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from drover.domain.event import Event
+from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, raise_alert
+from drover.domain.fleet.events import (
+    AttemptFailed,
+    AttemptFailedFinal,
+    AttemptTimedOut,
+    DeviceQuarantined,
+    DeviceReleased,
+    JobDeactivated,
+    JobNeedAdded,
+    JobPaused,
+    PcHeld,
+    RetryScheduled,
+)
+from drover.domain.fleet.policy import (
+    CRASH_ERROR_LASTS,
+    CRASHED_MESSAGE,
+    CRASHES_IN_A_ROW_MAX,
+    ERROR_LASTS,
+    FAILURES_IN_A_ROW_MAX,
+    HOST_DEVICES_MIN,
+    HOST_FAILING_WITHIN,
+    HOST_HOLD,
+    POISON_DEVICES,
+    TEXT_CHARS_MAX,
+    TIMEOUT_MESSAGE,
+    DeviceEffect,
+    JobEffect,
+    Rule,
+    rule_of,
+)
+from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus
+from drover.domain.fleet.withdrawal import attempt_of
+
+AGE_VERIFIED = "age_verified"
+_COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One failed attempt, as it was told."""
+
+    code: str
+    message: str | None = None
+    screenshot_ref: str | None = None
+    activity_stack: str | None = None
+
+
+TIMED_OUT = Failure("TIMEOUT", TIMEOUT_MESSAGE)
+
+
+def fail(
+    fleet: Fleet, assignment: Assignment, failure: Failure, now: datetime, *, device_leaves: bool = False
+) -> list[Event]:
+    """All that follows from this failure. `device_leaves`: the same decision takes the device offline."""
+    job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
+    rule = rule_of(failure.code)
+    blamed = rule.device in _COUNTED and rule.name not in job.poison_rules
+    failed = assignment.attempt
+    retries = failed < rule.attempts and job.is_open
+    quarantine = _quarantine(job, device, rule, now, exhausted=failed >= rule.attempts, blamed=blamed)
+    events: list[Event] = [_failed(assignment, failure, rule, blamed)]
+    if retries:
+        stays = job.status is JobStatus.ACTIVE and quarantine is None and not device_leaves
+        events.append(RetryScheduled(*attempt_of(assignment), now + rule.delay(failed) if stays else None))
+    else:
+        events.append(_failed_final(assignment, failure, rule, device))
+        if job.is_open and rule.poisons and _is_poisoned_by(job, rule, device):
+            return events + _pause_poisoned(fleet, job, rule, device, now)
+        events += _job_effect(job, rule)
+    if quarantine is not None:
+        events += _host_effect(fleet, device, now) or [quarantine]
+    return events
+
+
+def _failed(assignment: Assignment, failure: Failure, rule: Rule, blamed: bool) -> Event:
+    if failure is TIMED_OUT:
+        return AttemptTimedOut(*attempt_of(assignment), TIMEOUT_MESSAGE, blamed)
+    return AttemptFailed(
+        *attempt_of(assignment),
+        failure.code,
+        rule.name,
+        _cut(failure.message),
+        blamed,
+        _cut(failure.screenshot_ref),
+        _cut(failure.activity_stack),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:TEXT_CHARS_MAX]
+
+
+def _failed_final(assignment: Assignment, failure: Failure, rule: Rule, device: Device) -> Event:
+    crashed_out = rule.device is DeviceEffect.CRASH and device.crashes + 1 >= CRASHES_IN_A_ROW_MAX
+    message = CRASHED_MESSAGE if crashed_out else _cut(failure.message)
+    replaced = rule.job is JobEffect.NEED_AGE_VERIFIED
+    return AttemptFailedFinal(*attempt_of(assignment), failure.code, rule.name, message, replaced)
+
+
+def _job_effect(job: Job, rule: Rule) -> list[Event]:
+    if not job.is_open:
+        return []
+    if rule.job is JobEffect.DEACTIVATE:
+        return [JobDeactivated(job.job_id, rule.name)]
+    if rule.job is JobEffect.NEED_AGE_VERIFIED and AGE_VERIFIED not in job.needs:
+        return [JobNeedAdded(job.job_id, AGE_VERIFIED)]
+    return []
+
+
+def _quarantine(
+    job: Job, device: Device, rule: Rule, now: datetime, *, exhausted: bool, blamed: bool
+) -> DeviceQuarantined | None:
+    """Whether the device goes into error, and until when."""
+    if rule.name in job.poison_rules:
+        return None
+    if rule.device in (DeviceEffect.SCREEN_LOCKED, DeviceEffect.BATTERY_LOW, DeviceEffect.NEEDS_RESET):
+        return DeviceQuarantined(device.device_id, rule.name, None, rule.device.value, job.job_id)
+    if not blamed:
+        return None
+    if rule.device is DeviceEffect.CRASH and device.crashes + 1 >= CRASHES_IN_A_ROW_MAX:
+        return DeviceQuarantined(device.device_id, rule.name, now + CRASH_ERROR_LASTS, None, job.job_id)
+    if exhausted or device.failures + 1 >= FAILURES_IN_A_ROW_MAX:
+        return DeviceQuarantined(device.device_id, rule.name, now + ERROR_LASTS, None, job.job_id)
+    return None
+
+
+def _is_poisoned_by(job: Job, rule: Rule, device: Device) -> bool:
+    others = set(job.final_failures.get(rule.name, ())) - {device.device_id}
+    return len(others) + 1 >= POISON_DEVICES and rule.name not in job.poison_rules
+
+
+def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:
+    """Three devices cannot all be bad in the same way: it is the job. What it did to them is undone."""
+    devices = [*dict.fromkeys([*job.final_failures[rule.name], device.device_id])]
+    events: list[Event] = [] if job.status is JobStatus.PAUSED else [JobPaused(job.job_id, "poison", rule.name)]
+    for other in devices:
+        error = fleet.devices[other].error
+        if error is not None and error.job_id == job.job_id and error.rule == rule.name:
+            events.append(DeviceReleased(other, "poison_job"))
+    message = f"Job {job.spec.title or job.job_id} failed with {rule.name} on {len(devices)} devices and was paused"
+    return events + raise_alert(fleet, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
+
+
+def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
+    """Where every phone of a PC fails it is the PC: it is held back, and its phones are not to blame."""
+    pc = fleet.pcs[device.pc_id]
+    recent = {d for d, at in pc.failing.items() if now - at <= HOST_FAILING_WITHIN} | {device.device_id}
+    if len(recent) < HOST_DEVICES_MIN:
+        return []
+    present = (fleet.devices[d] for d in pc.devices)
+    if any((other.alive or other.error is not None) and other.device_id not in recent for other in present):
+        return []
+    until = now + HOST_HOLD
+    events: list[Event] = [PcHeld(pc.pc_id, until)]
+    events += [
+        DeviceReleased(other, "host")
+        for other in sorted(recent)
+        if (error := fleet.devices[other].error) is not None and error.condition is None
+    ]
+    message = (
+        f"All {len(recent)} devices of {pc.pc_id} failed within 10 minutes; it gets no work until {until:%H:%M} UTC"
+    )
+    return events + raise_alert(fleet, HOST_FAILING, pc.pc_id, message, now, devices=sorted(recent))

@@ -1,0 +1,219 @@
+"""Who could take work, kept up to date with every event, so that no decision has to look for it. Used by `evolve` only.
+
+* available: heard, not in error, nothing in flight, neither it nor its PC held back;
+* countable: heard, not in error, and wanted by the ACTIVE job: it counts for its PC's target;
+* free: countable and available, and the ACTIVE job has not been there;
+* back: likewise, but an assignment of that job waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drover.domain.fleet.policy import PC_CAPACITY_MAX
+from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Supply
+
+
+def is_target(job: Job, device: Device) -> bool:
+    if device.device_id in job.named:
+        return True
+    target = job.spec.target
+    if target is None:
+        return True
+    if target.device_ids is not None:
+        return False  # they are all in `named`
+    return target.group_id in (None, device.group_id) and target.pc_id in (None, device.pc_id)
+
+
+def wants(job: Job, device: Device) -> bool:
+    """Within its targets, and with all that it needs."""
+    return is_target(job, device) and all(need in device.capabilities for need in job.needs)
+
+
+def slots_target(pc: Pc) -> int:
+    """How many the PC should have at work for the ACTIVE job."""
+    return min(PC_CAPACITY_MAX, pc.capacity, pc.countable)
+
+
+def settle(fleet: Fleet) -> None:
+    """Find out whose turn it would be, once after everything that may have changed it."""
+    if fleet.supply is None:
+        fleet.next_job = _oldest_that_could_run(fleet)
+        fleet.unsettled = False
+
+
+def _oldest_that_could_run(fleet: Fleet) -> str | None:
+    if fleet.available:
+        for _, job_id in fleet.queue:
+            if _can_run_now(fleet, fleet.jobs[job_id]):
+                return job_id
+    return None
+
+
+def _can_run_now(fleet: Fleet, job: Job) -> bool:
+    """Whether any device could take it at this moment."""
+    target = job.spec.target
+    if job.returned_at == fleet.arrivals:
+        return False
+    if job.present:
+        return True
+    if target is None or (target.group_id is None and target.pc_id is None and target.device_ids is None):
+        return fleet.available > 0
+    if target.device_ids is not None:
+        return False
+    if target.pc_id is not None:
+        return (pc := fleet.pcs.get(target.pc_id)) is not None and pc.available > 0
+    return fleet.available_in_group.get(target.group_id or "", 0) > 0
+
+
+def refresh(fleet: Fleet, device: Device) -> None:
+    """After anything about this device, or its part in the ACTIVE job, has changed."""
+    pc = fleet.pcs[device.pc_id]
+    available = (
+        device.alive
+        and device.error is None
+        and device.assignment is None
+        and device.held_until is None
+        and pc.held_until is None
+    )
+    if available is not device.available:
+        _count_available(fleet, pc, device, 1 if available else -1)
+        device.available = available
+    supply = fleet.supply
+    if supply is not None and pc.seen_in == supply.look:
+        _place(supply, fleet.jobs[supply.job_id], pc, device)
+        refresh_pc(fleet, pc)
+
+
+def refresh_pc(fleet: Fleet, pc: Pc) -> None:
+    """Whether it is hungry. Exactly: being in the set means that a step of supply makes headway."""
+    supply = fleet.supply
+    has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots_target(pc)
+    _put(fleet.hungry, pc.pc_id, has_slot and bool(pc.free))
+    _put(fleet.resuming, pc.pc_id, has_slot and bool(pc.back))
+
+
+def _put(members: dict[str, None], key: str, wanted: bool) -> None:
+    if wanted:
+        members[key] = None
+    else:
+        members.pop(key, None)
+
+
+def _count_available(fleet: Fleet, pc: Pc, device: Device, step: int) -> None:
+    fleet.unsettled = True
+    fleet.available += step
+    if step > 0:
+        fleet.arrivals += 1
+    pc.available += step
+    fleet.available_in_group[device.group_id] = fleet.available_in_group.get(device.group_id, 0) + step
+    for job_id in device.named_in:
+        fleet.jobs[job_id].present += step
+
+
+def forget(fleet: Fleet, device: Device) -> None:
+    """Before a device changes its PC or group: it counts nowhere."""
+    pc = fleet.pcs[device.pc_id]
+    if device.available:
+        _count_available(fleet, pc, device, -1)
+        device.available = False
+    supply = fleet.supply
+    if supply is not None and pc.seen_in == supply.look:
+        _set_flags(supply, pc, device, countable=False, free=False, back=False)
+        refresh_pc(fleet, pc)
+
+
+def _place(supply: Supply, job: Job, pc: Pc, device: Device) -> None:
+    countable = device.alive and device.error is None and wants(job, device)
+    could = countable and device.available
+    back = could and device.device_id in job.live
+    free = could and not back and device.device_id not in job.ran
+    _set_flags(supply, pc, device, countable=countable, free=free, back=back)
+
+
+def _set_flags(supply: Supply, pc: Pc, device: Device, *, countable: bool, free: bool, back: bool) -> None:
+    if countable is not device.countable:
+        pc.countable += 1 if countable else -1
+        device.countable = countable
+    if free is not device.free:
+        supply.free += 1 if free else -1
+        _put(pc.free, device.device_id, free)
+        device.free = free
+    if back is not device.back:
+        supply.back += 1 if back else -1
+        _put(pc.back, device.device_id, back)
+        device.back = back
+
+
+def look_for_devices(fleet: Fleet, job: Job) -> None:
+    """Begin anew: what PCs knew of an earlier look is void, and each is seen when its turn comes."""
+    fleet.looks += 1
+    fleet.hungry.clear()
+    fleet.resuming.clear()
+    fleet.supply = Supply(job.job_id, fleet.looks, _route(fleet, job))
+
+
+def stop_looking(fleet: Fleet) -> None:
+    fleet.supply = None
+    fleet.unsettled = True
+    fleet.hungry.clear()
+    fleet.resuming.clear()
+
+
+def _route(fleet: Fleet, job: Job) -> list[str] | None:
+    target = job.spec.target
+    if target is None or (target.group_id is None and target.pc_id is None and target.device_ids is None):
+        return None
+    devices: Iterable[str] = job.named
+    if target.group_id is not None:
+        devices = [*fleet.groups.get(target.group_id, ()), *job.named]
+    pcs = {fleet.devices[device_id].pc_id: None for device_id in devices}
+    if target.pc_id in fleet.pcs:
+        pcs[target.pc_id] = None
+    return list(pcs)
+
+
+def pcs_to_see(fleet: Fleet) -> list[str]:
+    """Those that the look has not come to yet."""
+    supply = fleet.supply
+    assert supply is not None
+    route = fleet.pc_order if supply.route is None else supply.route
+    return route[supply.cursor :]
+
+
+def is_look_over(fleet: Fleet) -> bool:
+    supply = fleet.supply
+    assert supply is not None
+    return supply.cursor >= len(fleet.pc_order if supply.route is None else supply.route)
+
+
+def see(fleet: Fleet, pc: Pc) -> None:
+    """The look has come to this PC."""
+    supply = fleet.supply
+    assert supply is not None
+    job = fleet.jobs[supply.job_id]
+    if pc.seen_in == supply.look:
+        supply.free -= len(pc.free)
+        supply.back -= len(pc.back)
+    pc.seen_in, pc.countable = supply.look, 0
+    pc.free, pc.back = {}, {}
+    for device_id in pc.devices:
+        device = fleet.devices[device_id]
+        device.countable = device.free = device.back = False
+        _place(supply, job, pc, device)
+    refresh_pc(fleet, pc)
+
+
+def add_to_route(fleet: Fleet, device: Device) -> None:
+    """A device became a target of the ACTIVE job on a PC that the look would not come to."""
+    supply = fleet.supply
+    if supply is None or supply.route is None:
+        return
+    if fleet.pcs[device.pc_id].seen_in != supply.look and is_target(fleet.jobs[supply.job_id], device):
+        supply.route.append(device.pc_id)
+
+
+def refresh_withdrawal(fleet: Fleet, job: Job) -> None:
+    """Whether anything of this job has to be taken back."""
+    wanted = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
+    _put(fleet.withdrawing, job.job_id, wanted)

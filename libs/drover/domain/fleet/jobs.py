@@ -1,0 +1,163 @@
+"""What people do with jobs and assignments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.decider import NOTHING, Decision, accept, answer, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.fleet.alerts import POISON_JOB, resolve_alert
+from drover.domain.fleet.commands import (
+    AssignJob,
+    CancelAssignment,
+    CancelJob,
+    CreateJob,
+    DeactivateJob,
+    PauseJob,
+    ResumeJob,
+)
+from drover.domain.fleet.events import (
+    AssignmentCancelled,
+    AssignmentReopened,
+    AssignmentRequested,
+    AttemptCancelled,
+    JobCancelled,
+    JobCreated,
+    JobDeactivated,
+    JobPaused,
+    JobResumed,
+)
+from drover.domain.fleet.evolution import BY_A_PERSON
+from drover.domain.fleet.policy import ATTEMPTS_MAX, OPEN_JOBS_MAX
+from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Phase
+from drover.domain.fleet.supply import follow_up
+from drover.domain.fleet.withdrawal import attempt_of, of
+
+
+def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
+    if command.job_id in fleet.jobs:
+        return reject(Code.UNIQUE_VIOLATION, "A job with this id exists", field="id", value=command.job_id)
+    if fleet.open_jobs >= OPEN_JOBS_MAX:
+        return reject(
+            Code.CONFLICT, f"{OPEN_JOBS_MAX} jobs are open, which is the most; cancel some, or let some end first"
+        )
+    for device_id in (command.target and command.target.device_ids) or ():
+        if device_id not in fleet.devices:
+            return _no_reference("device_ids", device_id, "Device not found")
+    created = JobCreated(
+        command.job_id,
+        command.title,
+        command.target_url,
+        command.script_type,
+        command.duration_min_pct,
+        command.duration_max_pct,
+        command.prob_like,
+        command.prob_comment,
+        command.prob_playlist,
+        command.is_active,
+        command.base_reward,
+        command.target,
+    )
+    return accept(created, then=follow_up())
+
+
+def _no_reference(field: str, value: str, message: str) -> Decision:
+    return reject(Code.CONFLICT, message, field=field, value=value, rule="V003")
+
+
+def pause_job(fleet: Fleet, command: PauseJob, now: datetime) -> Decision:
+    job = fleet.jobs.get(command.job_id)
+    if job is None or job.has_ended:
+        return _not_open(job, command.job_id)
+    if job.status is JobStatus.PAUSED:
+        return NOTHING
+    return accept(JobPaused(job.job_id, BY_A_PERSON, None), then=follow_up())
+
+
+def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
+    job = fleet.jobs.get(command.job_id)
+    if job is None or job.has_ended:
+        return _not_open(job, command.job_id)
+    if job.status is not JobStatus.PAUSED and job.wanted:
+        return NOTHING
+    return accept(JobResumed(job.job_id), *resolve_alert(fleet, POISON_JOB, job.job_id, "resumed"), then=follow_up())
+
+
+def deactivate_job(fleet: Fleet, command: DeactivateJob, now: datetime) -> Decision:
+    return _end(fleet, command.job_id, JobStatus.DEACTIVATED, JobDeactivated(command.job_id, None))
+
+
+def cancel_job(fleet: Fleet, command: CancelJob, now: datetime) -> Decision:
+    return _end(fleet, command.job_id, JobStatus.CANCELLED, JobCancelled(command.job_id))
+
+
+def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Event) -> Decision:
+    job = fleet.jobs.get(job_id)
+    if job is None or (job.has_ended and job.status is not status):
+        return _not_open(job, job_id)
+    if job.has_ended:
+        return NOTHING
+    return accept(event, *resolve_alert(fleet, POISON_JOB, job_id, status.value), then=follow_up())
+
+
+def _not_open(job: Job | None, job_id: str) -> Decision:
+    if job is None:
+        return reject(Code.NOT_FOUND, "Job not found", job_id=job_id)
+    return reject(Code.CONFLICT, f"Job already {job.status}", job_id=job_id, status=job.status)
+
+
+def assign_job(fleet: Fleet, command: AssignJob, now: datetime) -> Decision:
+    job, device = fleet.jobs.get(command.job_id), fleet.devices.get(command.device_id)
+    if job is None:
+        return _no_reference("job_id", command.job_id, "Job not found")
+    if device is None:
+        return _no_reference("device_id", command.device_id, "Device not found")
+    if job.has_ended:
+        return _not_open(job, command.job_id)
+    if (live := job.live.get(command.device_id)) is not None:
+        return answer({"id": live})
+    if command.device_id in job.ran:
+        return _assign_again(fleet, job, command)
+    if command.assignment_id in fleet.assignments or command.assignment_id in fleet.ended:
+        return reject(
+            Code.UNIQUE_VIOLATION, "An assignment with this id exists", field="id", value=command.assignment_id
+        )
+    return accept(AssignmentRequested(command.assignment_id, job.job_id, command.device_id), then=follow_up())
+
+
+def _assign_again(fleet: Fleet, job: Job, command: AssignJob) -> Decision:
+    """The job has been there: only a failure with attempts left can be taken up again."""
+    before = next(
+        assignment_id
+        for assignment_id in reversed(job.ended)
+        if fleet.ended[assignment_id].device_id == command.device_id
+    )
+    ended = fleet.ended[before]
+    if ended.status is AssignmentStatus.FAILED and ended.failed < ATTEMPTS_MAX:
+        return accept(AssignmentReopened(before, job.job_id, command.device_id), then=follow_up())
+    return reject(
+        Code.UNIQUE_VIOLATION,
+        f"This job is already {ended.status} on this device",
+        id=before,
+        status=ended.status,
+        field="device_id",
+        value=command.device_id,
+    )
+
+
+def cancel_assignment(fleet: Fleet, command: CancelAssignment, now: datetime) -> Decision:
+    assignment = fleet.assignments.get(command.assignment_id)
+    if assignment is None:
+        ended = fleet.ended.get(command.assignment_id)
+        if ended is None:
+            return reject(Code.NOT_FOUND, "Assignment not found", assignment_id=command.assignment_id)
+        if ended.status is AssignmentStatus.CANCELLED:
+            return NOTHING
+        return reject(Code.CONFLICT, f"Assignment already {ended.status}", status=ended.status)
+    if assignment.phase is Phase.RUNNING:
+        return reject(Code.CONFLICT, "Assignment is running; what runs may end", status=assignment.status)
+    events: list[Event] = []
+    if assignment.phase in (Phase.OFFERED, Phase.SENT):
+        events.append(AttemptCancelled(*attempt_of(assignment), BY_A_PERSON))
+    return accept(*events, AssignmentCancelled(*of(assignment), BY_A_PERSON), then=follow_up())

@@ -1,0 +1,85 @@
+"""What the clock does: deadlines of offers, attempts, retries, errors, holds, jobs and alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from drover.domain.decider import Decision
+from drover.domain.event import Event
+from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, resolve_alert
+from drover.domain.fleet.events import (
+    AlertResolved,
+    DeviceHoldEnded,
+    DeviceReleased,
+    JobArchived,
+    JobExpired,
+    PcHoldEnded,
+)
+from drover.domain.fleet.failure import TIMED_OUT, fail
+from drover.domain.fleet.state import Fleet, Phase
+from drover.domain.fleet.supply import follow_up, is_outstanding, resumed
+from drover.domain.fleet.withdrawal import take_back_untaken
+
+AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def next_deadline(fleet: Fleet) -> datetime | None:
+    if is_outstanding(fleet):
+        return AT_ONCE
+    first = fleet.timers.first()
+    return None if first is None else first[0]
+
+
+def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
+    return Decision(then=follow_up(fire_first))
+
+
+def fire_first(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
+    """One deadline, if any has passed. The state that it leads to says which is next."""
+    first = fleet.timers.first()
+    if first is None or first[0] > now:
+        return []
+    kind, _, subject = first[1].partition(":")
+    return _FIRE[kind](fleet, subject, now)
+
+
+def _assignment(fleet: Fleet, assignment_id: str, now: datetime) -> list[Event]:
+    assignment = fleet.assignments[assignment_id]
+    if assignment.phase is Phase.RUNNING:
+        return fail(fleet, assignment, TIMED_OUT, now)
+    if assignment.phase is Phase.RETRYING:
+        return [resumed(fleet, assignment_id)]
+    return take_back_untaken(fleet, assignment, now)
+
+
+def _device(fleet: Fleet, device_id: str, now: datetime) -> list[Event]:
+    device = fleet.devices[device_id]
+    if device.error is not None and device.error.until is not None and device.error.until <= now:
+        return [DeviceReleased(device_id, "time")]
+    return [DeviceHoldEnded(device_id)]
+
+
+def _job(fleet: Fleet, job_id: str, now: datetime) -> list[Event]:
+    if fleet.jobs[job_id].has_ended:
+        return [JobArchived(job_id)]
+    return [JobExpired(job_id), *resolve_alert(fleet, POISON_JOB, job_id, "expired")]
+
+
+def _pc(fleet: Fleet, pc_id: str, now: datetime) -> list[Event]:
+    return [PcHoldEnded(pc_id), *resolve_alert(fleet, HOST_FAILING, pc_id, "tried again")]
+
+
+def _alert(fleet: Fleet, key: str, now: datetime) -> list[Event]:
+    kind, _, subject = key.partition(":")
+    return [AlertResolved(fleet.alerts[key], kind, subject, "time")]
+
+
+_FIRE: Final[dict[str, Callable[[Fleet, str, datetime], list[Event]]]] = {
+    "a": _assignment,
+    "d": _device,
+    "j": _job,
+    "p": _pc,
+    "l": _alert,
+}

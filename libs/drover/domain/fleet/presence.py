@@ -1,0 +1,85 @@
+"""What the scheduler's ear says of devices: heard, not heard, alive without progress, unlocked or charged again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.decider import NOTHING, Decision, accept
+from drover.domain.event import Event
+from drover.domain.fleet.commands import ClearCondition, MarkOffline, MarkOnline, MarkSilent, MarkStalled
+from drover.domain.fleet.events import (
+    AssignmentCancelled,
+    AttemptRolledBack,
+    DeviceCameOnline,
+    DeviceReleased,
+    DeviceWentOffline,
+)
+from drover.domain.fleet.failure import Failure, fail
+from drover.domain.fleet.policy import ROLLBACKS_MAX
+from drover.domain.fleet.registration import unknown_device
+from drover.domain.fleet.state import Assignment, Device, Fleet, Phase
+from drover.domain.fleet.supply import follow_up
+from drover.domain.fleet.withdrawal import attempt_of, of, take_back
+
+NETWORK_LOST = Failure("NETWORK_LOST", "The device fell silent three times while it ran this")
+STALLED = Failure("PLAYBACK_STALLED", "No progress for 120 seconds")
+
+
+def mark_online(fleet: Fleet, command: MarkOnline, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    return NOTHING if device.alive else accept(DeviceCameOnline(device.device_id), then=follow_up())
+
+
+def mark_offline(fleet: Fleet, command: MarkOffline, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    if not device.alive or device.running:  # busy stays busy, until it has been silent for longer
+        return NOTHING
+    return _take_offline(fleet, device, command.last_seen, now)
+
+
+def mark_silent(fleet: Fleet, command: MarkSilent, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    return _take_offline(fleet, device, command.last_seen, now) if device.alive else NOTHING
+
+
+def _take_offline(fleet: Fleet, device: Device, last_seen: datetime | None, now: datetime) -> Decision:
+    events: list[Event] = []
+    if device.assignment is not None:
+        assignment = fleet.assignments[device.assignment]
+        if assignment.phase is Phase.RUNNING:
+            events += _roll_back(fleet, assignment, now)
+        else:
+            events += take_back(fleet.jobs[assignment.job_id], assignment, "offline")
+    return accept(*events, DeviceWentOffline(device.device_id, last_seen), then=follow_up())
+
+
+def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
+    """Not counted, but not for ever: the third time it is a failure."""
+    if assignment.rollbacks + 1 >= ROLLBACKS_MAX:
+        return fail(fleet, assignment, NETWORK_LOST, now, device_leaves=True)
+    events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), "silent")]
+    if fleet.jobs[assignment.job_id].has_ended:
+        events.append(AssignmentCancelled(*of(assignment), "job_ended"))
+    return events
+
+
+def mark_stalled(fleet: Fleet, command: MarkStalled, now: datetime) -> Decision:
+    assignment = fleet.assignments.get(command.assignment_id)
+    if assignment is None or assignment.run != command.run or assignment.phase is not Phase.RUNNING:
+        return NOTHING
+    return accept(*fail(fleet, assignment, STALLED, now), then=follow_up())
+
+
+def clear_condition(fleet: Fleet, command: ClearCondition, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    if device.error is None or device.error.condition != command.condition:
+        return NOTHING
+    return accept(DeviceReleased(device.device_id, "condition"), then=follow_up())

@@ -1,0 +1,82 @@
+"""PCs and devices become known, change, and are reset by people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.decider import NOTHING, Decision, accept, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, RegisterPc, ResetDevice
+from drover.domain.fleet.events import DeviceChanged, DeviceRegistered, DeviceReset, PcCapacityChanged, PcRegistered
+from drover.domain.fleet.policy import DEVICES_PER_PC_MAX, PC_CAPACITY_DEFAULT
+from drover.domain.fleet.state import Fleet
+from drover.domain.fleet.supply import follow_up
+
+
+def unknown_device(device_id: str) -> Decision:
+    return reject(Code.NOT_FOUND, "Device not found", device_id=device_id)
+
+
+def register_pc(fleet: Fleet, command: RegisterPc, now: datetime) -> Decision:
+    known = fleet.pcs.get(command.pc_id)
+    if known is None:
+        return accept(PcRegistered(command.pc_id, command.capacity))
+    if known.capacity != command.capacity:
+        return accept(PcCapacityChanged(command.pc_id, command.capacity), then=follow_up())
+    return NOTHING
+
+
+def register_device(fleet: Fleet, command: RegisterDevice, now: datetime) -> Decision:
+    if command.device_id in fleet.devices or command.serial_number in fleet.device_by_serial:
+        return reject(
+            Code.UNIQUE_VIOLATION,
+            "A device with this serial number is already registered",
+            field="serial_number",
+            value=command.serial_number,
+        )
+    if refusal := _no_room(fleet, command.pc_id):
+        return refusal
+    return accept(
+        *_new_pc(fleet, command.pc_id),
+        DeviceRegistered(
+            command.device_id, command.serial_number, command.group_id, command.pc_id, list(command.capabilities)
+        ),
+    )
+
+
+def _no_room(fleet: Fleet, pc_id: str) -> Decision | None:
+    pc = fleet.pcs.get(pc_id)
+    if pc is None or len(pc.devices) < DEVICES_PER_PC_MAX:
+        return None
+    return reject(Code.CONFLICT, f"{pc_id} has {DEVICES_PER_PC_MAX} devices, which is the most", field="pc_id")
+
+
+def _new_pc(fleet: Fleet, pc_id: str) -> list[Event]:
+    return [] if pc_id in fleet.pcs else [PcRegistered(pc_id, PC_CAPACITY_DEFAULT)]
+
+
+def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    group_id, pc_id = command.group_id or device.group_id, command.pc_id or device.pc_id
+    capabilities = device.capabilities if command.capabilities is None else list(command.capabilities)
+    if (group_id, pc_id, capabilities) == (device.group_id, device.pc_id, device.capabilities):
+        return NOTHING
+    if pc_id != device.pc_id:
+        if device.assignment is not None:
+            return reject(Code.CONFLICT, "The device has work in hand; move it when that has ended", field="pc_id")
+        if refusal := _no_room(fleet, pc_id):
+            return refusal
+    changed = DeviceChanged(device.device_id, group_id, pc_id, capabilities)
+    return accept(*_new_pc(fleet, pc_id), changed, then=follow_up())
+
+
+def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    if device.error is None:
+        return NOTHING
+    return accept(DeviceReset(device.device_id), then=follow_up())

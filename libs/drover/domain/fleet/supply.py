@@ -1,0 +1,150 @@
+"""What follows by itself: slots are filled, jobs end, the next one has its turn, what is over is taken back.
+
+Each step is small and makes headway; the state says what is left. A command carries on until nothing is, or until its
+bound; then the clock goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from itertools import islice
+
+from drover.domain.decider import NOTHING, Decision
+from drover.domain.event import Event
+from drover.domain.fleet.events import (
+    AttemptCreated,
+    JobActivated,
+    JobCompleted,
+    JobReturned,
+    SupplyAdvanced,
+)
+from drover.domain.fleet.ids import derived_uuid
+from drover.domain.fleet.index import is_look_over, pcs_to_see, slots_target
+from drover.domain.fleet.policy import FOLLOW_UP_EVENTS_MAX, SWEEP_PCS_MAX, WITHDRAWALS_MAX
+from drover.domain.fleet.state import Fleet, Job, Pc
+from drover.domain.fleet.withdrawal import take_back
+
+Step = Callable[[Fleet, datetime, int], list[Event]]
+
+
+def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Fleet, datetime], Decision]:
+    """The rest of a decision: these steps first, then supply, each on the state that the one before led to."""
+
+    def carry_on(fleet: Fleet, now: datetime) -> Decision:
+        if events_max <= 0:
+            return NOTHING
+        for step in (*steps, next_consequence):
+            if events := step(fleet, now, events_max):
+                return Decision(events=events, then=follow_up(*steps, events_max=events_max - len(events)))
+        return NOTHING
+
+    return carry_on
+
+
+def is_outstanding(fleet: Fleet) -> bool:
+    """Whether `next_consequence` has something to do. Costs nothing: it is asked all the time."""
+    if fleet.withdrawing or fleet.resuming or (fleet.hungry and _may_go_further(fleet)):
+        return True
+    if fleet.supply is not None:
+        return not is_look_over(fleet) or _is_done(fleet)
+    return fleet.next_job is not None
+
+
+def next_consequence(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
+    if fleet.withdrawing:
+        return _withdraw(fleet, min(WITHDRAWALS_MAX, events_max // 2 + 1))
+    if fleet.resuming:
+        return _resume(fleet, fleet.pcs[next(reversed(fleet.resuming))], events_max)
+    if fleet.hungry and _may_go_further(fleet):
+        return _supply(fleet, fleet.pcs[next(reversed(fleet.hungry))], events_max)
+    if fleet.supply is not None:
+        if not is_look_over(fleet):
+            pcs = min(SWEEP_PCS_MAX, len(pcs_to_see(fleet)))
+            return [SupplyAdvanced(fleet.supply.job_id, pcs)]
+        return _finish(fleet) if _is_done(fleet) else []
+    return [] if fleet.next_job is None else [JobActivated(fleet.next_job)]
+
+
+def _withdraw(fleet: Fleet, assignments_max: int) -> list[Event]:
+    job = fleet.jobs[next(reversed(fleet.withdrawing))]
+    reason = job.status.value
+    # From the end: it is where dictionaries give and lose entries for nothing.
+    some = list(islice(reversed(job.offered), assignments_max))
+    if job.has_ended:
+        some += islice(reversed(job.waiting), assignments_max - len(some))
+    return [event for assignment in some for event in take_back(job, fleet.assignments[assignment], reason)]
+
+
+def _may_go_further(fleet: Fleet) -> bool:
+    job = fleet.active
+    return job is not None and job.quota_left != 0
+
+
+def _missing(pc: Pc) -> int:
+    return slots_target(pc) - pc.in_use
+
+
+def _resume(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
+    """Devices that are back go on where their assignment was, with what attempts are left."""
+    job = fleet.active
+    assert job is not None
+    return [resumed(fleet, job.live[device_id]) for device_id in islice(pc.back, min(_missing(pc), events_max))]
+
+
+def resumed(fleet: Fleet, assignment_id: str) -> AttemptCreated:
+    """The next run of an assignment that is there already."""
+    assignment = fleet.assignments[assignment_id]
+    return AttemptCreated(
+        assignment_id,
+        assignment.job_id,
+        assignment.device_id,
+        assignment.run + 1,
+        assignment.attempt,
+        fleet.devices[assignment.device_id].pc_id,
+    )
+
+
+def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
+    """Exactly the missing number, one for each free slot."""
+    job = fleet.active
+    assert job is not None
+    wanted = min(_missing(pc), events_max)
+    if (left := job.quota_left) is not None:
+        wanted = min(wanted, left)
+    return [
+        AttemptCreated(
+            derived_uuid(job.job_id, job.made + place), job.job_id, device_id, run=1, attempt=1, pc_id=pc.pc_id
+        )
+        for place, device_id in enumerate(islice(pc.free, wanted))
+    ]
+
+
+def _is_done(fleet: Fleet) -> bool:
+    """Nothing is in flight, and no device that is there is left to go to."""
+    supply, job = fleet.supply, fleet.active
+    assert supply is not None
+    assert job is not None
+    return job.in_flight == 0 and supply.back == 0 and (supply.free == 0 or job.quota_left == 0)
+
+
+def _finish(fleet: Fleet) -> list[Event]:
+    job = fleet.active
+    assert job is not None
+    if not (job.completed or job.failed or job.ran):
+        return [JobReturned(job.job_id)]
+    return [JobCompleted(job.job_id, job.completed, job.failed, max(0, _targets(fleet, job) - len(job.ran)))]
+
+
+def _targets(fleet: Fleet, job: Job) -> int:
+    """How many devices the job is for."""
+    target = job.spec.target
+    if target is None:
+        return len(fleet.devices)
+    if target.count is not None:
+        return target.count
+    if target.device_ids is not None:
+        return len(job.named)
+    if target.pc_id is not None:
+        return len(fleet.pcs[target.pc_id].devices) if target.pc_id in fleet.pcs else 0
+    return len(fleet.groups.get(target.group_id or "", ()))

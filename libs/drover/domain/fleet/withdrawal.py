@@ -1,0 +1,61 @@
+"""Taking work back: before it ran, or because its device fell silent."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from drover.domain.event import Event
+from drover.domain.fleet.alerts import OFFERS_UNTAKEN, raise_alert
+from drover.domain.fleet.events import AssignmentCancelled, AssignmentParked, AttemptCancelled, DeviceHeld
+from drover.domain.fleet.policy import HOLD_FIRST, HOLD_MAX, UNTAKEN_ALERT_AT
+from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Phase
+
+
+def of(assignment: Assignment) -> tuple[str, str, str]:
+    """The fields that every event about an assignment begins with."""
+    return assignment.assignment_id, assignment.job_id, assignment.device_id
+
+
+def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
+    """The fields that every event about an attempt begins with."""
+    return (
+        assignment.assignment_id,
+        assignment.job_id,
+        assignment.device_id,
+        assignment.run,
+        assignment.attempt,
+    )
+
+
+def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
+    """An assignment that does not run loses its slot.
+
+    It waits for a better moment where somebody named its device or an attempt is already used up: nobody else could
+    have it. Otherwise it is cancelled, and another device may get one of its own.
+    """
+    events: list[Event] = []
+    if assignment.phase in (Phase.OFFERED, Phase.SENT):
+        events.append(AttemptCancelled(*attempt_of(assignment), reason))
+    if not job.is_open or not (assignment.has_run or assignment.device_id in job.named):
+        events.append(AssignmentCancelled(*of(assignment), reason))
+    elif assignment.phase is not Phase.WAITING:
+        events.append(AssignmentParked(*of(assignment), reason))
+    return events
+
+
+def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
+    """Nobody fetched the offer, or nobody began: the device gets none for a while, each time for longer."""
+    job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
+    reason = "unsent" if assignment.phase is Phase.OFFERED else "unacked"
+    untaken = device.untaken + 1
+    until = now + min(HOLD_FIRST * 2 ** min(untaken - 1, 16), HOLD_MAX)
+    events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
+    if untaken >= UNTAKEN_ALERT_AT:
+        message = f"Device {device.serial_number} has not taken {untaken} offers in a row"
+        events += raise_alert(fleet, OFFERS_UNTAKEN, device.device_id, message, now, **_where(device))
+    return events
+
+
+def _where(device: Device) -> dict[str, Any]:
+    return {"serial_number": device.serial_number, "pc_id": device.pc_id}

@@ -1,0 +1,172 @@
+"""What must hold of a fleet at any moment, found out anew from the plain facts, without the decider's own indices."""
+
+from collections import Counter
+
+from drover.domain.fleet.index import is_target
+from drover.domain.fleet.policy import PC_CAPACITY_MAX
+from drover.domain.fleet.state import Fleet, Job, JobStatus, Pc, Phase
+from drover.domain.fleet.supply import is_outstanding
+
+
+def check(fleet: Fleet) -> None:
+    _check_jobs(fleet)
+    _check_assignments(fleet)
+    _check_devices(fleet)
+    _check_supply(fleet)
+    _check_timers(fleet)
+    if not is_outstanding(fleet):
+        _check_nothing_is_short(fleet)
+
+
+def available(fleet: Fleet, device) -> bool:
+    return (
+        device.alive
+        and device.error is None
+        and device.held_until is None
+        and fleet.pcs[device.pc_id].held_until is None
+        and not any(a.phase is not Phase.WAITING for a in _of_device(fleet, device.device_id))
+    )
+
+
+def _of_device(fleet: Fleet, device_id: str):
+    return [a for a in fleet.assignments.values() if a.device_id == device_id]
+
+
+def countable(fleet: Fleet, job: Job, device) -> bool:
+    return (
+        device.alive and device.error is None and is_target(job, device) and set(job.needs) <= set(device.capabilities)
+    )
+
+
+def target_of(fleet: Fleet, job: Job, pc: Pc) -> int:
+    eligible = sum(countable(fleet, job, d) for d in fleet.devices.values() if d.pc_id == pc.pc_id)
+    return min(PC_CAPACITY_MAX, pc.capacity, eligible)
+
+
+def in_use(fleet: Fleet, pc: Pc) -> int:
+    return sum(
+        a.phase is not Phase.WAITING for a in fleet.assignments.values() if fleet.devices[a.device_id].pc_id == pc.pc_id
+    )
+
+
+def _check_jobs(fleet: Fleet) -> None:
+    active = [j.job_id for j in fleet.jobs.values() if j.status is JobStatus.ACTIVE]
+    assert len(active) <= 1, "two ACTIVE jobs"
+    assert active == ([fleet.supply.job_id] if fleet.supply else [])
+    queued = [job_id for _, job_id in fleet.queue]
+    assert fleet.queue == sorted(fleet.queue)
+    assert set(queued) == {j.job_id for j in fleet.jobs.values() if j.status is JobStatus.CREATED and j.wanted}
+    assert fleet.open_jobs == sum(j.is_open for j in fleet.jobs.values())
+    for job in fleet.jobs.values():
+        live = {a.assignment_id: a for a in fleet.assignments.values() if a.job_id == job.job_id}
+        assert set(job.live.values()) == live.keys()
+        assert all(live[a].device_id == d for d, a in job.live.items())
+        assert set(job.waiting) == {i for i, a in live.items() if a.phase is Phase.WAITING}
+        assert set(job.offered) == {i for i, a in live.items() if a.phase not in (Phase.WAITING, Phase.RUNNING)}
+        assert job.in_flight == sum(a.phase is not Phase.WAITING for a in live.values())
+        assert job.present == sum(fleet.devices[d].available for d in job.named)
+        if job.spec.target and job.spec.target.count is not None and job.is_open:
+            assert job.counted <= job.spec.target.count + len(job.named), "more devices than asked for"
+        taken_back = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
+        assert (job.job_id in fleet.withdrawing) is taken_back
+
+
+def _check_assignments(fleet: Fleet) -> None:
+    assert not fleet.assignments.keys() & fleet.ended.keys()
+    for a in fleet.assignments.values():
+        assert 1 <= a.attempt <= 3, "an attempt beyond the third"
+        assert (a.assigned_at is None) is (a.phase is Phase.WAITING)
+        assert a.phase not in (Phase.SENT, Phase.RUNNING) or a.sent_at is not None
+    running = Counter(a.device_id for a in fleet.assignments.values() if a.phase is Phase.RUNNING)
+    assert all(count == 1 for count in running.values()), "two run on a device"
+    holding = Counter(a.device_id for a in fleet.assignments.values() if a.phase is not Phase.WAITING)
+    assert all(count == 1 for count in holding.values()), "two in flight on a device"
+
+
+def _check_devices(fleet: Fleet) -> None:
+    assert fleet.available == sum(d.available for d in fleet.devices.values())
+    for device in fleet.devices.values():
+        held = [a for a in _of_device(fleet, device.device_id) if a.phase is not Phase.WAITING]
+        assert [device.assignment] == ([a.assignment_id for a in held] or [None])
+        assert device.running is any(a.phase is Phase.RUNNING for a in held)
+        assert device.available is available(fleet, device)
+        assert not device.running or device.alive, "busy and not heard: its work should have been rolled back"
+        named = {j.job_id for j in fleet.jobs.values() if device.device_id in j.named}
+        assert set(device.named_in) == named
+    for pc in fleet.pcs.values():
+        assert set(pc.devices) == {d.device_id for d in fleet.devices.values() if d.pc_id == pc.pc_id}
+        assert pc.in_use == in_use(fleet, pc)
+        assert pc.available == sum(fleet.devices[d].available for d in pc.devices)
+        offered = {
+            a.assignment_id
+            for a in fleet.assignments.values()
+            if a.phase is Phase.OFFERED and fleet.devices[a.device_id].pc_id == pc.pc_id
+        }
+        assert set(pc.offered) == offered
+    for group, members in fleet.groups.items():
+        assert set(members) == {d.device_id for d in fleet.devices.values() if d.group_id == group}
+        assert fleet.available_in_group.get(group, 0) == sum(fleet.devices[d].available for d in members)
+
+
+def _check_supply(fleet: Fleet) -> None:
+    supply = fleet.supply
+    if supply is None:
+        assert not fleet.hungry
+        assert not fleet.resuming
+        return
+    job = fleet.jobs[supply.job_id]
+    seen = [pc for pc in fleet.pcs.values() if pc.seen_in == supply.look]
+    for pc in seen:
+        devices = [fleet.devices[d] for d in pc.devices]
+        could = [d for d in devices if countable(fleet, job, d) and available(fleet, d)]
+        assert pc.countable == sum(countable(fleet, job, d) for d in devices)
+        assert set(pc.back) == {d.device_id for d in could if d.device_id in job.live}
+        assert set(pc.free) == {
+            d.device_id for d in could if d.device_id not in job.live and d.device_id not in job.ran
+        }
+        has_slot = pc.in_use < target_of(fleet, job, pc)
+        assert (pc.pc_id in fleet.hungry) is (has_slot and bool(pc.free))
+        assert (pc.pc_id in fleet.resuming) is (has_slot and bool(pc.back))
+    assert supply.free == sum(len(pc.free) for pc in seen)
+    assert supply.back == sum(len(pc.back) for pc in seen)
+
+
+def _check_timers(fleet: Fleet) -> None:
+    expected = {f"a:{a.assignment_id}" for a in fleet.assignments.values() if a.phase is not Phase.WAITING}
+    expected |= {f"d:{d.device_id}" for d in fleet.devices.values() if d.held_until or (d.error and d.error.until)}
+    expected |= {f"j:{job_id}" for job_id in fleet.jobs}
+    expected |= {f"p:{pc.pc_id}" for pc in fleet.pcs.values() if pc.held_until}
+    found = {key for key in fleet.timers.due if not key.startswith("l:")}
+    assert found == expected
+    first = fleet.timers.first()
+    assert (first[0] if first else None) == (min(fleet.timers.due.values()) if fleet.timers.due else None)
+
+
+def _check_nothing_is_short(fleet: Fleet) -> None:
+    """Nothing is left to do: then every PC has what it should have."""
+    job = fleet.active
+    if job is None:
+        for waiting in fleet.jobs.values():
+            if waiting.status is not JobStatus.CREATED or not waiting.wanted:
+                continue
+            could = [
+                d
+                for d in fleet.devices.values()
+                if countable(fleet, waiting, d) and available(fleet, d) and d.device_id not in waiting.ran
+            ]
+            quota = waiting.quota_left
+            resumable = [d for d in could if d.device_id in waiting.live]
+            assert not resumable, "a job waits while a device could go on with it"
+            assert quota == 0 or not could, "a job waits while a device could take it"
+        return
+    for pc in fleet.pcs.values():
+        missing = target_of(fleet, job, pc) - in_use(fleet, pc)
+        if missing <= 0:
+            continue
+        could = [
+            d
+            for d in fleet.devices.values()
+            if d.pc_id == pc.pc_id and countable(fleet, job, d) and available(fleet, d) and d.device_id not in job.ran
+        ]
+        assert not [d for d in could if d.device_id in job.live], "supply is short: a device could go on"
+        assert job.quota_left == 0 or not could, "supply is short"
