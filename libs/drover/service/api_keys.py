@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
+from uuid import UUID
 
 import jwt
 
@@ -19,10 +20,22 @@ class Role(StrEnum):
 
     ANON = "anon"
     """The key that is in every phone."""
+    DEVICE = "device"
+    """One phone: the key names its device, and sees and reports that one only."""
     SERVICE_ROLE = "service_role"
     """The back office."""
 
 
-def issue_api_key(secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S) -> str:
-    claims = {"iss": ISSUER, "role": role.value, "iat": int(now_s), "exp": int(now_s + lifetime_s)}
+def issue_api_key(
+    secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S, device_id: UUID | None = None
+) -> str:
+    """A signed key. The role `device` needs the id of a device, and no other role takes one."""
+    assert (role is Role.DEVICE) == (device_id is not None), role
+    claims: dict[str, Any] = {
+        "iss": ISSUER,
+        "role": role.value,
+        "iat": int(now_s),
+        "exp": int(now_s + lifetime_s),
+        **({} if device_id is None else {"device_id": str(device_id)}),
+    }
     return jwt.encode(claims, secret, algorithm=ALGORITHM)

@@ -1,1 +1,1 @@
-"""What every HTTP service shares: application, sign-in, errors, bodies, the PostgREST subset. No service's routes."""
+"""What every HTTP service shares: application, sign-in, permissions, limits, PostgREST. No service's routes."""

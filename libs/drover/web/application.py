@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Final
 
 import structlog
-from aiohttp import web
+from aiohttp import WSCloseCode, web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from drover.domain.errors import Code
@@ -15,16 +15,21 @@ from drover.service.health import Health
 from drover.service.metrics import route_meter
 from drover.service.tracing import begin, current_id
 from drover.web.errors import ApiError, encode_json, from_http, internal, too_large
+from drover.web.sockets import CLOSE_HANDSHAKE_S, Session, Sockets
 
 log = structlog.stdlib.get_logger(__name__)
 
 ANY: Final = "*"
+SOCKETS: Final = web.AppKey("sockets", Sockets)
+"""The open sockets of an application."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Accept = Callable[[web.Request], Awaitable[Session]]
 
 
 def create_application(health: Health, *, body_bytes_max: int) -> web.Application:
     app = web.Application(client_max_size=body_bytes_max)
+    app[SOCKETS] = sockets = Sockets()
 
     async def livez(request: web.Request) -> web.Response:
         return _health(health.not_live())
@@ -32,6 +37,11 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
     async def readyz(request: web.Request) -> web.Response:
         return _health(health.not_ready())
 
+    async def close_sockets(app: web.Application) -> None:
+        await sockets.close_all()
+
+    # For servers other than ours, which closes them before: aiohttp would wait for each as for a request.
+    app.on_shutdown.append(close_sockets)
     add_route(app, "GET", "/livez", livez)
     add_route(app, "GET", "/readyz", readyz)
     add_route(app, "GET", "/metrics", _metrics)
@@ -65,6 +75,71 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
         return response
 
     return edge
+
+
+def add_socket(app: web.Application, path: str, accept: Accept, *, frame_bytes_max: int) -> None:
+    """Take WebSockets at a path.
+
+    `accept` has the request before the upgrade: it authenticates, and whatever it raises is answered as JSON. The
+    session that it returns has the socket for as long as it runs; the upgrade may fail, so it holds nothing before.
+    What is timed and counted as a request is the way to the upgrade; from there on `drover_sockets_open` counts.
+    """
+    meter = route_meter(path, "GET")
+    sockets = app[SOCKETS]
+
+    async def edge(request: web.Request) -> web.StreamResponse:
+        started = perf_counter()
+        begin(request.headers.get("traceparent"))
+        # Not compressed: that would take some 300 KiB a socket, for frames of a few hundred bytes.
+        socket = web.WebSocketResponse(timeout=CLOSE_HANDSHAKE_S, compress=False, max_msg_size=frame_bytes_max)
+        try:
+            _check_upgrade(request, socket)
+            sockets.check_room()
+            session = await accept(request)
+            sockets.check_room()  # accepting took its time
+            await socket.prepare(request)
+        except ConnectionError:
+            raise
+        except Exception as error:
+            response = _answer(request, error)
+            meter.observe(response.status, perf_counter() - started)
+            return response
+        meter.observe(socket.status, perf_counter() - started)
+        if sockets.closing:  # began in between, and would not know of this one
+            await socket.close(code=WSCloseCode.SERVICE_RESTART)
+            return socket
+        with sockets.opened(session, path):
+            await _run(request, session, socket)
+        return socket
+
+    app.router.add_route("GET", path, edge)
+
+
+def _check_upgrade(request: web.Request, socket: web.WebSocketResponse) -> None:
+    try:
+        upgrades = socket.can_prepare(request).ok
+    except ValueError:  # a key that is not even ASCII
+        upgrades = False
+    if not upgrades:
+        raise ApiError(
+            426,
+            "UPGRADE_REQUIRED",
+            "This path takes WebSockets only",
+            hint="Connect with a WebSocket client.",
+            headers={"Upgrade": "websocket", "Connection": "Upgrade"},
+        )
+
+
+async def _run(request: web.Request, session: Session, socket: web.WebSocketResponse) -> None:
+    try:
+        await session.run(socket)
+    except ConnectionError:  # the other side is gone
+        pass
+    except Exception as error:
+        log.error("socket_failed", path=request.path, exc_info=error)
+        await socket.close(code=WSCloseCode.INTERNAL_ERROR)
+    else:
+        await socket.close()  # does nothing where it is closed
 
 
 def _answer(request: web.Request, error: Exception) -> web.StreamResponse:

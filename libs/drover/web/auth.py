@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 import jwt
 import msgspec
@@ -15,7 +16,10 @@ from drover.web.errors import ApiError
 
 TOKEN_CHARS_MAX: Final = 4096
 HEADER_CHARS_MAX: Final = TOKEN_CHARS_MAX + len("Bearer ")
-VERIFIED_MAX: Final = 10_000
+VERIFIED_MAX: Final = 100_000
+"""Callers that are remembered: as many phones as have a key of their own."""
+REMEMBERED_CHARS_MAX: Final = 1024
+"""Both headers together. Ours have some 500; longer ones, which can be written in many ways, are verified each time."""
 
 _BEARER: Final = "bearer "
 # The end is checked on every use, not only here; `iat` says when, not from when, and clocks differ.
@@ -27,14 +31,17 @@ class Principal(msgspec.Struct, frozen=True):
 
     role: Role
     name: str
-    """The actor in events: `by`."""
+    """The actor in events (`by`): the role, or `device:<id>` where the key is bound to one."""
     expires_at: float
     """Unix time; infinity for a token without an end."""
+    device_id: str | None = None
+    """The device that the key is bound to: the role is `device` then, and only then."""
 
 
 class _Claims(msgspec.Struct):
     role: Role
     exp: float | None = None
+    device_id: UUID | None = None
 
 
 class Authenticator:
@@ -55,13 +62,14 @@ class Authenticator:
         principal = self._verified.get(sent)
         if principal is None:
             principal = self._identify(*sent)
-            self._verified[sent] = principal
-            if len(self._verified) > VERIFIED_MAX:
-                self._verified.popitem(last=False)
+            if len(sent[0] or "") + len(sent[1] or "") <= REMEMBERED_CHARS_MAX:
+                self._verified[sent] = principal
+                if len(self._verified) > VERIFIED_MAX:
+                    self._verified.popitem(last=False)
         else:
             self._verified.move_to_end(sent)
         if principal.expires_at <= self._clock():
-            del self._verified[sent]
+            self._verified.pop(sent, None)
             raise expired()
         return principal
 
@@ -87,7 +95,12 @@ class Authenticator:
             known = msgspec.convert(claims, _Claims)
         except msgspec.ValidationError as error:
             raise unauthorized("The token has no role that is known here") from error
-        return Principal(known.role, known.role.value, float("inf") if known.exp is None else known.exp)
+        if (known.role is Role.DEVICE) != (known.device_id is not None):
+            raise unauthorized("A token with the role device, and no other, must have a device_id")
+        ends = float("inf") if known.exp is None else known.exp
+        if known.device_id is None:
+            return Principal(known.role, known.role.value, ends)
+        return Principal(known.role, f"{known.role.value}:{known.device_id}", ends, str(known.device_id))
 
     def _claims(self, token: str) -> dict[str, Any]:
         for secret in self._secrets:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
+import structlog
 from aiohttp import web
 
 from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
-RETRY_AFTER_S: Final = 2
-"""What clients are told where waiting helps: an election takes seconds, a full intake empties within one."""
+RETRY_AFTER_S: Final = {503: 2, 429: 60}
+"""What clients are told where waiting helps, unless somebody knows better: an election takes seconds, a full intake
+empties within one; agents that are not told wait 60 s after a 429."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,
     Code.NOT_FOUND: 404,
     Code.CONFLICT: 409,
     Code.UNIQUE_VIOLATION: 409,
+    Code.STALE_ATTEMPT: 409,
+    Code.FORBIDDEN: 403,
+    Code.RATE_LIMITED: 429,
     Code.IDEMPOTENCY_MISMATCH: 422,
     Code.TOO_LARGE: 413,
     Code.OVERLOADED: 503,
@@ -25,6 +30,8 @@ STATUS: Final[dict[str, int]] = {
     Code.NOT_LEADER: 503,
     Code.INTERNAL: 500,
 }
+
+log = structlog.stdlib.get_logger(__name__)
 
 _encoder: Final = msgspec.json.Encoder()
 
@@ -49,8 +56,8 @@ class ApiError(DroverError):
         self.details = details
         self.hint = hint
         self.headers = headers or {}
-        if status == 503:
-            self.headers.setdefault("Retry-After", str(RETRY_AFTER_S))
+        if status in RETRY_AFTER_S:
+            self.headers.setdefault("Retry-After", str(RETRY_AFTER_S[status]))
 
     def response(self) -> web.Response:
         body = {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint}
@@ -95,8 +102,10 @@ def internal(trace_id: str | None) -> ApiError:
 
 def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
     """The refusal of a command, as HTTP."""
-    status = STATUS.get(rejected.code, 500)
-    if status == 500:
+    status = STATUS.get(rejected.code)
+    if status is None:  # a newer writer's, or one that was forgotten here: clients learn nothing, so somebody must
+        log.error("unknown_rejection", code=rejected.code, message=rejected.message, details=rejected.details)
+    if status is None or status == 500:
         return internal(trace_id)
     return ApiError(status, rejected.code, rejected.message, details=rejected.details)
 

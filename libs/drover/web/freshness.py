@@ -16,7 +16,7 @@ SOFT_WAIT_S: Final = 0.25
 """How long a read waits for its caller's own last write; then it is answered as it is."""
 HARD_WAITS_MAX: Final = 2_000
 """Reads that may wait for a named position at once: anybody can name one that never comes."""
-WRITERS_REMEMBERED_MAX: Final = 10_000
+WRITERS_REMEMBERED_MAX: Final = 100_000
 
 
 class Waiter(Protocol):
@@ -26,26 +26,33 @@ class Waiter(Protocol):
 
 
 class Freshness:
-    """Holds reads back until the read model has what their caller knows of."""
+    """Holds reads back until the read model has what their caller knows of.
+
+    A caller is a principal's name; where a key is shared by many phones, also the device that it speaks for, so that
+    they do not wait for each other's writes.
+    """
 
     def __init__(self, positions: Waiter) -> None:
         self._positions = positions
         self._hard_waits = 0
-        self._written: OrderedDict[tuple[str, str], int] = OrderedDict()  # (principal, context), least recent first
+        # (principal, context, device), least recent first.
+        self._written: OrderedDict[tuple[str, str, str | None], int] = OrderedDict()
 
-    def wrote(self, principal: str, context: str, seq: int) -> None:
-        key = (principal, context)
+    def wrote(self, principal: str, context: str, seq: int, *, device: str | None = None) -> None:
+        key = (principal, context, device)
         self._written[key] = max(seq, self._written.get(key, 0))
         self._written.move_to_end(key)
         if len(self._written) > WRITERS_REMEMBERED_MAX:
             self._written.popitem(last=False)
 
-    async def wait(self, headers: Mapping[str, str], principal: str, context: str) -> None:
+    async def wait(
+        self, headers: Mapping[str, str], principal: str, context: str, *, device: str | None = None
+    ) -> None:
         """Before a read of this context. 503 READ_MODEL_BEHIND when a position that was asked for does not come."""
         header = headers.get(MIN_POSITION_HEADER)
         if header is not None:
             await self._wait_hard(header, context)
-        elif own := self._written.get((principal, context)):
+        elif own := self._written.get((principal, context, device)):
             await self._positions.wait(context, own, SOFT_WAIT_S)
 
     async def _wait_hard(self, header: str, context: str) -> None:

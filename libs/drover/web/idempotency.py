@@ -14,13 +14,17 @@ KEY_CHARS_MAX: Final = 255
 _DIGEST_BYTES: Final = 16
 
 
-def command_id(key: str | None, *, principal: str, route: str, body: bytes) -> str:
-    """`<key, scoped by principal and route>~<digest of the body>`, by which the writer tells a repeat from a misuse."""
+def command_id(key: str | None, *, principal: str, route: str, body: bytes, target: str = "") -> str:
+    """`<key, scoped by who and what>~<digest of the body>`, by which the writer tells a repeat from a misuse.
+
+    `principal`: its name. `target`: what a write is aimed at where the route does not say it: the filter of a PATCH.
+    """
     if key is None:
         return str(uuid7())
     if not 1 <= len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
         raise invalid(f"{HEADER} must have 1 to {KEY_CHARS_MAX} printable ASCII characters", field=HEADER, value=key)
-    scope = "\0".join((principal, route, key)).encode()
+    # No part can hold a NUL, so that no two scopes read the same.
+    scope = "\0".join((principal, route, *((target,) if target else ()), key)).encode()
     return f"{_digest(scope)}~{_digest(body)}"
 
 

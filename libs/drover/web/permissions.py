@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
+
+import msgspec
 
 from drover.service.api_keys import Role
+from drover.service.config import Settings
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
+from drover.web.postgrest.relation import Relation, Sight
 
 
 class Verb(StrEnum):
@@ -16,27 +21,161 @@ class Verb(StrEnum):
     READ = "read"
     CREATE = "create"
     UPDATE = "update"
+    DELETE = "delete"
+    CALL = "call"
+    """A function; the relation is `rpc/<name>`."""
+    CONNECT = "connect"
+    """The agents' socket; the relation is `agent`."""
 
 
-ALLOWED: Final[frozenset[tuple[Role, str, Verb]]] = frozenset(
-    (role, relation, verb)
-    for role, relation, verbs in (
-        (Role.ANON, "devices", (Verb.READ, Verb.UPDATE)),  # update: the heartbeat
-        (Role.SERVICE_ROLE, "devices", (Verb.READ, Verb.CREATE, Verb.UPDATE)),
-        (Role.SERVICE_ROLE, "pcs", (Verb.READ, Verb.CREATE)),
-        (Role.SERVICE_ROLE, "events", (Verb.READ,)),
-        (Role.SERVICE_ROLE, "status", (Verb.READ,)),
-    )
-    for verb in verbs
+class Grant(msgspec.Struct, frozen=True):
+    """What a role may do, and how far that goes."""
+
+    role: Role
+    relation: str
+    verb: Verb
+    columns: frozenset[str] | None = None
+    """Those that may be written; None: all that the handler knows."""
+    own: bool = False
+    """Only rows of the device that the key is bound to."""
+
+
+Setting = Literal["anon_may_create_jobs"]
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """One row of the table."""
+
+    role: Role
+    relations: tuple[str, ...]
+    verbs: tuple[Verb, ...]
+    columns: frozenset[str] | None = None
+    own: bool = False
+    only_if: Setting | None = None
+    """Counts only where this setting is on."""
+
+    def grants(self) -> Iterator[Grant]:
+        for relation in self.relations:
+            for verb in self.verbs:
+                yield Grant(self.role, relation, verb, self.columns, self.own)
+
+
+_HEARTBEAT: Final = frozenset({"last_seen_at", "status", "screen_locked", "battery_pct"})
+_REPORT: Final = frozenset(
+    {
+        "status",
+        "progress_pct",
+        "started_at",
+        "completed_at",
+        "actual_duration_sec",
+        "did_like",
+        "did_comment",
+        "did_playlist",
+        "error_code",
+        "error_message",
+        "retry_count",
+        "run",
+        "ad_playing",
+        "popup_closed",
+        "screenshot_ref",
+        "activity_stack",
+    }
+)
+_FARM: Final = ("devices", "pcs", "jobs", "job_assignments")
+_VIEWS: Final = ("workers", "tasks", "task_devices", "tasks_event", "execution_logs", "pc_device_summary")
+_OPERATIONS: Final = ("alerts", "events", "status")
+_FUNCTIONS: Final = (
+    "rpc/claim_task_devices_for_pc",
+    "rpc/fail_or_retry_task_device",
+    "rpc/fn_timeout_tasks_and_task_devices",
+    "rpc/why",
+)
+
+TABLE: Final = (
+    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,)),
+    _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT),
+    _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT),
+    _Rule(Role.ANON, ("agent",), (Verb.CONNECT,)),
+    _Rule(Role.ANON, ("jobs",), (Verb.CREATE,), only_if="anon_may_create_jobs"),
+    _Rule(Role.DEVICE, ("jobs",), (Verb.READ,)),
+    _Rule(Role.DEVICE, ("devices", "job_assignments"), (Verb.READ,), own=True),
+    _Rule(Role.DEVICE, ("devices",), (Verb.UPDATE,), _HEARTBEAT, own=True),
+    _Rule(Role.DEVICE, ("job_assignments",), (Verb.UPDATE,), _REPORT, own=True),
+    _Rule(Role.DEVICE, ("agent",), (Verb.CONNECT,), own=True),
+    _Rule(Role.DEVICE, ("rpc/why",), (Verb.CALL,), own=True),
+    _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
+    _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
+    _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
 )
 
 
-def demand(principal: Principal, relation: str, verb: Verb) -> None:
-    """403 unless the table says yes."""
-    if (principal.role, relation, verb) not in ALLOWED:
-        raise ApiError(
-            403,
-            "42501",
-            f"permission denied for table {relation}",
-            details={"role": principal.role, "relation": relation, "verb": verb},
+class Permissions:
+    """The table as it holds with the settings of this process."""
+
+    def __init__(self, *, anon_may_create_jobs: bool = False) -> None:
+        switches: dict[Setting | None, bool] = {None: True, "anon_may_create_jobs": anon_may_create_jobs}
+        grants = [grant for rule in TABLE if switches[rule.only_if] for grant in rule.grants()]
+        self._grants = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
+        assert len(self._grants) == len(grants), "a grant stands in the table twice"
+
+    @classmethod
+    def of(cls, settings: Settings) -> Permissions:
+        return cls(anon_may_create_jobs=settings.anon_may_create_jobs)
+
+    def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
+        """How far it may, or 403."""
+        grant = self._grants.get((principal.role, relation, verb))
+        if grant is None:
+            raise _denied(f"permission denied for table {relation}", principal.role, relation, verb)
+        return grant
+
+    def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
+        """Of these relations, those that it may read, and of which only the rows of its own device."""
+        seen: dict[str, Relation] = {}
+        only: dict[str, dict[str, str]] = {}
+        for name, relation in relations.items():
+            grant = self._grants.get((principal.role, name, Verb.READ))
+            if grant is None:
+                continue
+            if grant.own:
+                assert principal.device_id is not None
+                assert relation.owner is not None, f"{name} does not say to which device a row belongs"
+                only[name] = {relation.owner: principal.device_id}
+            seen[name] = relation
+        return Sight(seen, only)
+
+
+def check_columns(grant: Grant, columns: Iterable[str]) -> None:
+    """403 for the first column that may not be written."""
+    if grant.columns is None:
+        return
+    for column in columns:
+        if column not in grant.columns:
+            raise _denied(
+                f"permission denied for column {column} of table {grant.relation}",
+                grant.role,
+                grant.relation,
+                grant.verb,
+                column=column,
+            )
+
+
+def check_own(grant: Grant, principal: Principal, device_id: str) -> None:
+    """403 where the grant is for one's own device and this is another one."""
+    if grant.own and device_id != principal.device_id:
+        raise _denied(
+            f"permission denied for table {grant.relation}: this key is bound to another device",
+            grant.role,
+            grant.relation,
+            grant.verb,
+            device_id=device_id,
         )
+
+
+def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) -> ApiError:
+    return ApiError(403, "42501", message, details={"role": role, "relation": relation, "verb": verb, **what})
+
+
+demand: Final = Permissions().demand
+"""With every setting off. Whoever has settings asks `Permissions.of` them."""

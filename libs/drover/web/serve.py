@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,11 +11,14 @@ from typing import Final
 from aiohttp import web
 
 from drover.domain.errors import DroverError
+from drover.web.application import SOCKETS
 
 REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # a filter `id=in.(…)` with a few hundred ids
 KEEPALIVE_S: Final = 75.0
-CUT_AFTER_SHARE: Final = 0.4
-"""aiohttp may take its time-out twice over: with less than half of it, connections are cut within the grace."""
+CLOSE_SOCKETS_SHARE: Final = 0.4
+"""Of the grace, for the farewells of open sockets. Requests go on meanwhile."""
+CUT_AFTER_SHARE: Final = 0.45
+"""Of what is left of it. aiohttp may take its time-out twice over, so connections are cut within the grace."""
 
 
 class PortInUse(DroverError):
@@ -33,14 +37,14 @@ class PortInUse(DroverError):
 async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -> AsyncIterator[int]:
     """Serve until the block ends; the value is the port (a free one where 0 was asked for).
 
-    On leaving, the port is closed first, requests under way get `grace_s` to end, then their connections are cut.
+    On leaving, the port is closed first, then open sockets are told; requests under way get most of `grace_s` to end,
+    then their connections are cut.
     """
     runner = web.AppRunner(
         app,
         access_log=None,
         handle_signals=False,
         keepalive_timeout=KEEPALIVE_S,
-        shutdown_timeout=grace_s * CUT_AFTER_SHARE,
         max_line_size=REQUEST_LINE_BYTES_MAX,
     )
     await runner.setup()
@@ -53,4 +57,19 @@ async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -
             raise
         yield runner.addresses[0][1]
     finally:
+        await _drain(runner, app, grace_s)
         await runner.cleanup()
+
+
+async def _drain(runner: web.AppRunner, app: web.Application, grace_s: float) -> None:
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + grace_s
+    for site in runner.sites:
+        await site.stop()
+    if SOCKETS in app:
+        # Before the connections below: from then on aiohttp reads nothing more, not even that a socket closes, too.
+        await app[SOCKETS].close_all(grace_s * CLOSE_SOCKETS_SHARE)
+    if runner.server is not None:
+        await asyncio.sleep(0)  # requests that have just come in begin
+        runner.server.pre_shutdown()
+        await runner.server.shutdown((deadline - clock()) * CUT_AFTER_SHARE)

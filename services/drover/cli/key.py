@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from uuid import UUID
 
 import click
 
@@ -18,6 +19,7 @@ DAY_S = 24 * 3600
 
 @click.command()
 @click.argument("role", type=click.Choice([role.value for role in Role]))
+@click.argument("device_id", type=click.UUID, required=False)
 @click.option(
     "--days",
     type=click.IntRange(1, 3650),
@@ -30,20 +32,30 @@ DAY_S = 24 * 3600
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help=f"Sign for the platform of `drover up` there.  [default: DROVER_JWT_SECRETS, else {DATA_DIR_DEFAULT}]",
 )
-def key(role: str, days: int, data_dir: Path | None) -> None:
-    """Issue an API key with ROLE (anon or service_role), signed with the first of the platform's secrets.
+def key(role: str, device_id: UUID | None, days: int, data_dir: Path | None) -> None:
+    """Issue an API key with ROLE (anon, device or service_role), signed with the first of the platform's secrets.
+
+    `drover key device DEVICE_ID` binds the key to one device: it sees and reports that one only. DEVICE_ID is the
+    device's id (a UUID, not its serial number): no server is asked, so the device need not be registered yet.
 
     To change secrets without a pause: put the new one first and keep the old one second, issue new keys, then drop the
     old one.
     """
+    if role == Role.DEVICE and device_id is None:
+        raise click.UsageError("The role device needs the id of the device: `drover key device DEVICE_ID`.")
+    if role != Role.DEVICE and device_id is not None:
+        raise click.UsageError(f"A key with the role {role} is bound to no device: leave {device_id} out.")
+    secret, lifetime_s = _secret(data_dir), days * DAY_S
+    click.echo(issue_api_key(secret, Role(role), now_s=time.time(), lifetime_s=lifetime_s, device_id=device_id))
+
+
+def _secret(data_dir: Path | None) -> str:
     if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
-        secret = config.load(os.environ).jwt_secrets[0]
-    else:
-        directory = data_dir or DATA_DIR_DEFAULT
-        if not (directory / "secrets.json").exists():
-            raise click.UsageError(
-                f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS "
-                "(and the other settings of the platform) in the environment."
-            )
-        secret = load_or_create_secrets(directory).jwt_secret
-    click.echo(issue_api_key(secret, Role(role), now_s=time.time(), lifetime_s=days * DAY_S))
+        return config.load(os.environ).jwt_secrets[0]
+    directory = data_dir or DATA_DIR_DEFAULT
+    if not (directory / "secrets.json").exists():
+        raise click.UsageError(
+            f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS "
+            "(and the other settings of the platform) in the environment."
+        )
+    return load_or_create_secrets(directory).jwt_secret

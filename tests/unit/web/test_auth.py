@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from uuid import UUID
 
 import jwt
 import pytest
@@ -14,6 +15,7 @@ from drover.web.auth import Authenticator
 from drover.web.errors import ApiError
 
 NOW = 1_800_000_000.0
+DEVICE = UUID("018f2b5e-0000-7000-8000-00000000000a")
 SECRET, NEXT, FOREIGN = "a" * 32, "b" * 32, "c" * 32
 
 
@@ -43,12 +45,21 @@ def part(value: object) -> str:
 
 
 @pytest.mark.parametrize("secret", [SECRET, NEXT])
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", [Role.ANON, Role.SERVICE_ROLE])
 def test_a_key_signed_by_either_live_secret_is_believed(authenticator, secret, role):
     token = key(role, secret)
     for headers in ({"apikey": token}, {"Authorization": f"Bearer {token}"}, {"Authorization": f"bearer {token}"}):
         principal = authenticator.authenticate(headers)
-        assert (principal.role, principal.name) == (role, role.value)
+        assert (principal.role, principal.name, principal.device_id) == (role, role.value, None)
+
+
+def test_a_key_of_a_device_says_which_one_it_is(authenticator):
+    principal = authenticator.authenticate({"apikey": key(Role.DEVICE, device_id=DEVICE)})
+    assert (principal.role, principal.name, principal.device_id) == (Role.DEVICE, f"device:{DEVICE}", str(DEVICE))
+    upper = jwt.encode({"role": "device", "device_id": str(DEVICE).upper()}, SECRET)
+    assert authenticator.authenticate({"apikey": upper}).device_id == str(DEVICE), "one name for one device"
+    both = {"apikey": key(Role.ANON), "Authorization": f"Bearer {key(Role.DEVICE, device_id=DEVICE)}"}
+    assert authenticator.authenticate(both).device_id == str(DEVICE)
 
 
 def test_authorization_says_who_it_is_and_the_apikey_must_be_good_too(authenticator):
@@ -74,6 +85,11 @@ def test_authorization_says_who_it_is_and_the_apikey_must_be_good_too(authentica
         {"apikey": jwt.encode({"role": "postgres"}, SECRET)},
         {"apikey": jwt.encode({}, SECRET)},
         {"apikey": jwt.encode({"role": ["anon"]}, SECRET)},
+        {"apikey": jwt.encode({"role": "device"}, SECRET)},
+        {"apikey": jwt.encode({"role": "device", "device_id": None}, SECRET)},
+        {"apikey": jwt.encode({"role": "device", "device_id": "SERIAL0001"}, SECRET)},
+        {"apikey": jwt.encode({"role": "anon", "device_id": str(DEVICE)}, SECRET)},
+        {"apikey": jwt.encode({"role": "service_role", "device_id": str(DEVICE)}, SECRET)},
         {"apikey": jwt.encode({"role": "anon", "exp": "soon"}, SECRET)},
         {"apikey": "ключ"},
         {"Authorization": f"Basic {key()}"},
@@ -109,3 +125,13 @@ def test_the_memory_of_verified_tokens_has_a_bound(authenticator, monkeypatch):
     for lifetime in range(10, 20):
         authenticator.authenticate({"apikey": key(lifetime_s=lifetime)})
     assert len(authenticator._verified) == 3
+
+
+def test_what_can_be_written_in_many_ways_does_not_fill_the_memory(authenticator):
+    for spaces in range(1000, 1010):
+        assert authenticator.authenticate({"Authorization": f"Bearer{' ' * spaces}{key()}"}).role is Role.ANON
+    assert len(authenticator._verified) == 0
+    expired = {"Authorization": f"Bearer{' ' * 1000}{key(lifetime_s=-1)}"}
+    with pytest.raises(ApiError) as caught:
+        authenticator.authenticate(expired)
+    assert caught.value.code == "TOKEN_EXPIRED"

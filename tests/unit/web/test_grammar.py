@@ -7,12 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.web.errors import ApiError
-from drover.web.postgrest.ast import Column, Embed, Filter, Junction, Order, Query, Star
-from drover.web.postgrest.grammar import FILTERS_MAX, IN_VALUES_MAX, parse_query, split_parameters
+from drover.web.postgrest.ast import Column, Count, Embed, Filter, Item, Junction, Order, Path, Query, Star
+from drover.web.postgrest.cursor import IN_VALUES_MAX
+from drover.web.postgrest.filters import FILTERS_MAX
+from drover.web.postgrest.grammar import parse_filter, parse_query, split_parameters
 
 
 def parse(query_string: str) -> Query:
     return parse_query(split_parameters(query_string))
+
+
+def embed(relation: str, *select: Item, alias: str | None = None, **options: object) -> Embed:
+    query = {key: options.pop(key) for key in ("where", "order", "limit", "offset") if key in options}
+    return Embed(relation, Query(select=select, **query), alias, **options)
 
 
 def test_nothing_asked_is_everything():
@@ -26,8 +33,21 @@ def test_nothing_asked_is_everything():
         ("", (Star(),)),
         ("id,status", (Column("id"), Column("status"))),
         ("serial:serial_number, id", (Column("serial_number", "serial"), Column("id"))),
-        ("*,jobs(*)", (Star(), Embed("jobs", (Star(),)))),
-        ("j:jobs!inner(id,x(y))", (Embed("jobs", (Column("id"), Embed("x", (Column("y"),))), "j", True),)),
+        ("*,jobs(*)", (Star(), embed("jobs", Star()))),
+        ("j:jobs!inner(id,x(y))", (embed("jobs", Column("id"), embed("x", Column("y")), alias="j", inner=True),)),
+        ("jobs!job_id!left(id)", (embed("jobs", Column("id"), hint="job_id"),)),
+        ("*, jobs!inner()", (Star(), embed("jobs", inner=True))),
+        ("count()", (Count(),)),
+        ("n:count()", (Count("n"),)),
+        ("jobs(count())", (embed("jobs", Count()),)),
+        ("count", (Column("count"),)),
+        ("data->a", (Column("data", "a", Path(("a",))),)),
+        ("data->a->0->>b", (Column("data", "b", Path(("a", "0", "b"), text=True)),)),
+        ("data->tags->-1", (Column("data", "tags", Path(("tags", "-1"))),)),
+        ("data->0", (Column("data", "data", Path(("0",))),)),
+        ('x:data->>"a b.c"', (Column("data", "x", Path(("a b.c",), text=True)),)),
+        ("id::text", (Column("id", cast="text"),)),
+        ("n:data->>size::int,id", (Column("data", "n", Path(("size",), text=True), "int"), Column("id"))),
     ],
 )
 def test_select(text, select):
@@ -65,6 +85,10 @@ def test_select(text, select):
                 ),
             ),
         ),
+        ("data->>a=eq.1", Filter("data", "eq", "1", path=Path(("a",), text=True))),
+        ("data->a->0=not.is.null", Filter("data", "is", "null", negated=True, path=Path(("a", "0")))),
+        ('data->>"a.b"=eq.1', Filter("data", "eq", "1", path=Path(("a.b",), text=True))),
+        ("or=(data->a->>b.eq.1)", Junction("or", (Filter("data", "eq", "1", path=Path(("a", "b"), text=True)),))),
         ("not.and=(a.eq.1)", Junction("and", (Filter("a", "eq", "1"),), negated=True)),
     ],
 )
@@ -80,6 +104,67 @@ def test_order_limit_and_offset():
     query = parse("order=a.desc.nullslast,b,c.asc,d.nullsfirst&limit=10&offset=20")
     assert query.order == (Order("a", True, "last"), Order("b"), Order("c"), Order("d", False, "first"))
     assert (query.limit, query.offset) == (10, 20)
+
+
+def test_an_order_by_a_json_value_and_by_a_column_of_an_embed():
+    assert parse("order=data->>a.desc, jobs(created_at).desc.nullsfirst,b").order == (
+        Order("data", True, path=Path(("a",), text=True)),
+        Order("created_at", True, "first", embed="jobs"),
+        Order("b"),
+    )
+
+
+def test_filters_order_and_limit_of_an_embed_are_its_own():
+    query = parse(
+        "select=*,jobs(*,videos(id))&jobs.status=eq.x&jobs.or=(a.eq.1,b.eq.2)&jobs.not.and=(c.is.null)&status=eq.y"
+        "&jobs.order=at.desc&jobs.limit=5&jobs.offset=2&jobs.videos.data->>a=eq.1&jobs.videos.limit=1&limit=3"
+    )
+    videos = embed("videos", Column("id"), where=(Filter("data", "eq", "1", path=Path(("a",), text=True)),), limit=1)
+    jobs = embed(
+        "jobs",
+        Star(),
+        videos,
+        where=(
+            Filter("status", "eq", "x"),
+            Junction("or", (Filter("a", "eq", "1"), Filter("b", "eq", "2"))),
+            Junction("and", (Filter("c", "is", "null"),), negated=True),
+        ),
+        order=(Order("at", True),),
+        limit=5,
+        offset=2,
+    )
+    assert query == Query((Star(), jobs), (Filter("status", "eq", "y"),), limit=3)
+
+
+def test_an_embed_is_called_by_its_alias_or_by_its_relation_and_the_order_of_parameters_does_not_matter():
+    narrowed = embed("jobs", Star(), alias="j", where=(Filter("a", "eq", "1"),))
+    assert parse("j.a=eq.1&select=j:jobs(*)").select == (narrowed,)
+    assert parse("select=j:jobs(*)&jobs.a=eq.1").select == (narrowed,)
+    both = parse("select=jobs:old_jobs(*),j:jobs(*)&jobs.a=eq.1").select
+    assert [len(one.query.where) for one in both] == [1, 0], "an alias comes first"
+
+
+@pytest.mark.parametrize("query", ["jobs.a=eq.1", "select=jobs(*)&videos.a=eq.1", "select=jobs(*)&jobs.videos.limit=1"])
+def test_a_filter_on_what_is_not_embedded_is_told(query):
+    with pytest.raises(ApiError) as caught:
+        parse(query)
+    assert (caught.value.status, caught.value.code) == (400, "PGRST108")
+    assert "select" in caught.value.hint
+
+
+@pytest.mark.parametrize("select", ["...jobs(*)", "size.sum()", "id.count()", "status,count()", "jobs(id,count())"])
+def test_what_postgrest_can_do_and_this_cannot_is_told(select):
+    with pytest.raises(ApiError) as caught:
+        parse_query([("select", select)])
+    assert (caught.value.status, caught.value.code) == (400, "PGRST127")
+    assert caught.value.details
+
+
+@pytest.mark.parametrize("column", ["data->>a", "jobs.id", "a b", ""])
+def test_a_filter_by_a_plain_column_takes_nothing_else(column):
+    with pytest.raises(ApiError) as caught:
+        parse_filter(column, "eq.1")
+    assert caught.value.code == "PGRST100"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +192,25 @@ def test_order_limit_and_offset():
         "order=a;b",
         "order=",
         "order=" + ",".join("abcdefghijk"),
-        "select=a->b",
-        "select=a::int",
+        "select=a->",
+        "select=a->>b->c",
+        'select=a->"b c"',
+        'select=a->"b',
+        "select=a->b c",
+        "select=" + "a" + "->b" * 20,
+        "select=a::",
+        "select=a::int::text",
+        "select=a.b",
+        "select=a!inner",
+        "select=a!(b)",
+        "select=a(b(c(d(e))))",
+        "select=" + ",".join(f"a{n}(*)" for n in range(9)),
+        "select=a(" + ",".join(f"b{n}(*)" for n in range(8)) + ")",
+        "a->b->>c->d=eq.1",
+        "a->>b.c=eq.1",
+        "order=jobs(a",
+        "order=jobs(a.desc)",
+        "order=a.desc.asc",
         "select=a(",
         "select=a,,b",
         "select=" + "a(" * 50,
@@ -137,10 +239,10 @@ def test_negative_rows_are_out_of_range():
     assert (caught.value.status, caught.value.code) == (416, "PGRST103")
 
 
-@given(st.text(alphabet='abn.,()"\\*:!-_01{} eqiorstdnul%&=', max_size=80))
+@given(st.text(alphabet='abn.,()"\\*:!->_01{} eqiorstdnul%&=', max_size=80))
 def test_no_text_gets_more_than_a_refusal(text):
-    for key in ("select", "order", "or", "limit", "a"):
+    for key in ("select", "order", "or", "limit", "a", "j.a", "j.or", "j.order", text):
         try:
-            parse_query([(key, text)])
+            parse_query([("select", "*,j(*)"), (key, text)])
         except ApiError as error:
             assert error.status in (400, 416)  # noqa: PT017

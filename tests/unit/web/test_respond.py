@@ -7,9 +7,8 @@ import json
 import pytest
 
 from drover.web.errors import ApiError
-from drover.web.idempotency import command_id
 from drover.web.postgrest.ast import Query
-from drover.web.postgrest.prefer import Preferences, parse_prefer
+from drover.web.postgrest.prefer import Preferences, check_affected, parse_prefer
 from drover.web.postgrest.respond import Page, apply_range, check_profile, choose_media, respond
 
 TWO = '[{"id":1}, \n {"id":2}]'
@@ -91,6 +90,33 @@ def test_preferences_in_one_header_or_several():
     assert preferences.representation
     assert preferences.count
     assert preferences.applied == "return=representation, count=exact, missing=default"
+    assert preferences.resolution == "merge-duplicates"
+
+
+def test_a_resolution_is_applied_only_where_a_write_says_so():
+    preferences = parse_prefer(["resolution=ignore-duplicates", "return=minimal"])
+    assert (preferences.resolution, preferences.applied) == ("ignore-duplicates", "return=minimal")
+    assert preferences.resolving().applied == "return=minimal, resolution=ignore-duplicates"
+    assert parse_prefer(["resolution=merge-duplicates"]).resolving().applied == "resolution=merge-duplicates"
+    assert parse_prefer(["resolution=guess"]).resolving() == Preferences()
+
+
+def test_a_bound_on_affected_rows_counts_when_handling_is_strict():
+    assert parse_prefer(["max-affected=2"]) == Preferences()
+    preferences = parse_prefer(["handling=strict, max-affected=2"])
+    assert (preferences.affected_max, preferences.applied) == (2, "handling=strict, max-affected=2")
+    check_affected(preferences, 2)
+    check_affected(Preferences(), 1000)
+    with pytest.raises(ApiError) as caught:
+        check_affected(preferences, 3)
+    assert (caught.value.status, caught.value.code) == (400, "PGRST124")
+
+
+@pytest.mark.parametrize("value", ["-1", "x", "", "٣", "9" * 5000])
+def test_a_bound_on_affected_rows_is_a_number(value):
+    with pytest.raises(ApiError) as caught:
+        parse_prefer([f"handling=strict, max-affected={value}"])
+    assert caught.value.code == "PGRST122"
 
 
 def test_unknown_preferences_matter_only_when_handling_is_strict():
@@ -98,27 +124,3 @@ def test_unknown_preferences_matter_only_when_handling_is_strict():
     with pytest.raises(ApiError) as caught:
         parse_prefer(["handling=strict, tx=rollback"])
     assert caught.value.code == "PGRST122"
-
-
-def test_the_same_idempotency_key_means_the_same_command_for_one_principal_and_route_only():
-    ids = {
-        command_id("k", principal=principal, route=route, body=b"1").split("~")[0]
-        for principal in ("anon", "service_role")
-        for route in ("POST devices", "POST pcs")
-    }
-    assert len(ids) == 4
-    first = command_id("k", principal="anon", route="r", body=b"1")
-    assert first == command_id("k", principal="anon", route="r", body=b"1")
-    other = command_id("k", principal="anon", route="r", body=b"2")
-    assert first.split("~")[0] == other.split("~")[0]
-    assert first != other
-    assert command_id(None, principal="anon", route="r", body=b"") != command_id(
-        None, principal="anon", route="r", body=b""
-    )
-
-
-@pytest.mark.parametrize("key", ["", "x" * 256, "a\nb", "é"])
-def test_a_bad_idempotency_key_is_a_validation_error(key):
-    with pytest.raises(ApiError) as caught:
-        command_id(key, principal="anon", route="r", body=b"")
-    assert (caught.value.status, caught.value.details["field"]) == (400, "Idempotency-Key")

@@ -1,155 +1,229 @@
-"""From a `Query` and a `Relation` to SQL. Identifiers come from the relation only; every value is a parameter."""
+"""From a `Query` and a `Relation` to one statement: page, count, embeds. SQL of columns and filters is elsewhere."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
 from drover.web.errors import ApiError
-from drover.web.postgrest.ast import Column, Condition, Embed, Filter, Item, Order, Query
-from drover.web.postgrest.relation import PgType, Relation
+from drover.web.postgrest.ast import Column, Condition, Count, Embed, Filter, Item, Order, Query
+from drover.web.postgrest.conditions import Parameter, Parameters, condition, field
+from drover.web.postgrest.grammar import not_embedded
+from drover.web.postgrest.relation import Relation, Relationship, Sight
+from drover.web.postgrest.values import bad_value, cast_type
+
+__all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]
 
 ROWS_MAX: Final = 1000
 """Rows in one answer, as Supabase has it: beyond that clients page."""
-
-_COMPARISONS: Final = {"eq": "=", "neq": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_PATTERNS: Final = {"like": "LIKE", "ilike": "ILIKE"}
-_CONTAINMENTS: Final = {"cs": "@>", "cd": "<@"}
-_IS: Final = {"null": "NULL", "not_null": "NOT NULL", "true": "TRUE", "false": "FALSE", "unknown": "UNKNOWN"}
-_INTEGER_RANGE: Final = {PgType.INTEGER: 2**31, PgType.BIGINT: 2**63}
-_BOOLEANS: Final = frozenset({"t", "true", "y", "yes", "on", "1", "f", "false", "n", "no", "off", "0"})
+EMBEDDED_ROWS_MAX: Final = (1000, 100, 10)
+"""Rows of an embed in one row; of an embed to many inside another, and so on: they multiply."""
+ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
+"""A larger answer stays in PostgreSQL: `body` is null."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """One statement with one row as its result: `body` (a JSON array as text), `rows`, and `total` or null."""
+    """One statement with one row as its result: `body` (a JSON array as text), `rows`, `total` or null, `bytes`."""
 
     sql: str
-    parameters: tuple[str | int | list[str], ...]
+    parameters: tuple[Parameter, ...]
     limit: int
     offset: int
 
 
-def compile_query(relation: Relation, query: Query, *, count: bool = False) -> Compiled:
-    return _Compiler(relation).compile(query, count)
+class _Level(msgspec.Struct, frozen=True):
+    """One relation of the query. Its conditions are compiled once; page, count and EXISTS share them."""
+
+    relation: Relation
+    query: Query
+    row: str
+    embeds: tuple[_Embedded, ...]
+    where: str = "TRUE"
+
+    @property
+    def source(self) -> str:
+        return f'FROM "{self.relation.schema}"."{self.relation.name}" AS "{self.row}" WHERE {self.where}'
+
+    def embedded(self, name: str) -> _Embedded | None:
+        embed = self.query.embed(name)
+        return next((embedded for embedded in self.embeds if embedded.embed is embed), None)
+
+
+class _Embedded(msgspec.Struct, frozen=True):
+    embed: Embed
+    relationship: Relationship
+    level: _Level
+    rows_max: int
+
+    @property
+    def exists(self) -> str:
+        return f"EXISTS (SELECT 1 {self.level.source})"
+
+
+def compile_query(relation: Relation, query: Query, *, sight: Sight | None = None, count: bool = False) -> Compiled:
+    return _Compiler(sight or Sight()).compile(relation, query, count)
 
 
 class _Compiler:
-    def __init__(self, relation: Relation) -> None:
-        self._relation = relation
-        self._parameters: list[str | int | list[str]] = []
+    def __init__(self, sight: Sight) -> None:
+        self._sight = sight
+        self._parameters = Parameters()
+        self._levels = 0
 
-    def compile(self, query: Query, count: bool) -> Compiled:
-        relation = self._relation
-        # Names with a space: no column and no alias can be one, so that neither can hide them.
-        source = f'"{relation.schema}"."{relation.name}" AS "the row"'
-        columns = ", ".join(column for item in query.select for column in self._item(item))
-        where = " AND ".join(self._condition(condition) for condition in query.where) or "TRUE"
-        order = self._order(query.order)
+    def compile(self, relation: Relation, query: Query, count: bool) -> Compiled:
+        level = self._level(relation, query)
         limit = min(query.limit if query.limit is not None else ROWS_MAX, ROWS_MAX)
-        # Counting comes before the page's own parameters, so that both share those of the filters.
-        total = f"(SELECT count(*) FROM {source} WHERE {where})" if count else "NULL::bigint"  # noqa: S608
-        page = (
-            f"SELECT {columns} FROM {source} WHERE {where}{order} "  # noqa: S608 (identifiers of the relation only)
-            f"LIMIT {self._parameter(limit)}::bigint OFFSET {self._parameter(query.offset)}::bigint"
+        # Whose total is asked for are the rows of the answer: a count is one.
+        total = "1::bigint" if _counts(level) else f"(SELECT count(*) {level.source})"
+        page = self._rows(level, limit)
+        sql = (
+            "SELECT coalesce(json_agg(row_to_json(\"the page\")), '[]'::json)::text AS body, "  # noqa: S608
+            f'count(*) AS rows, {total if count else "NULL::bigint"} AS total FROM ({page}) AS "the page"'
         )
         sql = (
-            f"SELECT coalesce(json_agg(row_to_json(\"the page\")), '[]'::json)::text AS body, "  # noqa: S608
-            f'count(*) AS rows, {total} AS total FROM ({page}) AS "the page"'
+            f"SELECT CASE WHEN octet_length(body) <= {ANSWER_BYTES_MAX} THEN body END AS body, rows, total, "  # noqa: S608
+            f'octet_length(body) AS bytes FROM ({sql}) AS "the answer"'
         )
-        return Compiled(sql, tuple(self._parameters), limit, query.offset)
+        return Compiled(sql, tuple(self._parameters.values), limit, query.offset)
 
-    def _item(self, item: Item) -> list[str]:
+    def _level(
+        self, relation: Relation, query: Query, join: tuple[Relationship, str] | None = None, fan_out: int = 0
+    ) -> _Level:
+        # Names with a space: no column and no alias can be one, so that neither can hide them.
+        row = f"row {self._levels}" if self._levels else "the row"
+        self._levels += 1
+        embeds = tuple(self._embedded(relation, row, item, fan_out) for item in query.select if isinstance(item, Embed))
+        level = _Level(relation, query, row, embeds)
+        conditions: list[str] = []
+        if join is not None:
+            relationship, outer = join
+            conditions.append(f'"{row}"."{relationship.target_column}" = "{outer}"."{relationship.column}"')
+        for column, value in self._sight.only.get(relation.name, {}).items():
+            own = condition(relation, row, Filter(column, "eq", value), self._parameters)
+            conditions.append(f"({own})")
+        conditions += [self._condition(level, part) for part in query.where]
+        for embedded in embeds:
+            if embedded.embed.inner:
+                conditions.append(embedded.exists)
+            elif not embedded.embed.query.select:
+                # `jobs()` shows nothing and demands nothing. PostgreSQL still wants to see a use of its parameters.
+                conditions.append(f"({embedded.exists} OR TRUE)")
+        return msgspec.structs.replace(level, where=" AND ".join(conditions) or "TRUE")
+
+    def _embedded(self, relation: Relation, row: str, embed: Embed, fan_out: int) -> _Embedded:
+        relationship = relation.relationships.get(embed.relation)
+        target = None if relationship is None else self._sight.relations.get(relationship.target)
+        if relationship is None or target is None or not _is_meant(relation, relationship, embed.hint):
+            raise self._no_relationship(relation, embed)
+        many = relationship.kind == "to-many"
+        level = self._level(target, embed.query, (relationship, row), fan_out + many)
+        rows_max = EMBEDDED_ROWS_MAX[fan_out] if many else 1
+        return _Embedded(embed, relationship, level, rows_max)
+
+    def _no_relationship(self, relation: Relation, embed: Embed) -> ApiError:
+        known = sorted(name for name, to in relation.relationships.items() if to.target in self._sight.relations)
+        return ApiError(
+            400,
+            "PGRST200",
+            f"Could not find a relationship between '{relation.name}' and '{embed.relation}' in the schema cache",
+            details=f"'{embed.relation}!{embed.hint}' was asked for" if embed.hint else None,
+            hint=f"'{relation.name}' can embed {', '.join(known) if known else 'nothing'}.",
+        )
+
+    def _rows(self, level: _Level, limit: int) -> str:
+        """The SELECT of a level."""
+        if counted := _counts(level):
+            if level.query.order:
+                raise ApiError(400, "42803", "count() is one row: there is nothing to order")
+            columns, order = f'count(*) AS "{counted}"', ""
+        else:
+            columns = ", ".join(column for item in level.query.select for column in self._item(level, item))
+            order = self._order(level)
+        return (
+            f"SELECT {columns} {level.source}{order} "
+            f"LIMIT {self._parameters.add(limit)}::bigint OFFSET {self._parameters.add(level.query.offset)}::bigint"
+        )
+
+    def _item(self, level: _Level, item: Item) -> list[str]:
         if isinstance(item, Embed):
-            raise ApiError(
-                400,
-                "PGRST200",
-                f"Could not find a relationship between '{self._relation.name}' and '{item.relation}' "
-                "in the schema cache",
-            )
+            embedded = next(one for one in level.embeds if one.embed is item)
+            return [f'{self._embed(embedded)} AS "{item.key}"'] if item.query.select else []
         if isinstance(item, Column):
-            self._type(item.name)
-            return [f'"{item.name}" AS "{item.alias}"' if item.alias else f'"{item.name}"']
-        return [f'"{name}"' for name in self._relation.columns]
+            found = field(level.relation, level.row, item.name, item.path, self._parameters)
+            sql = found.sql if item.cast is None else f"{found.sql}::{cast_type(found.type, item.cast)}"
+            return [f'{sql} AS "{item.alias or item.name}"']
+        return [f'"{level.row}"."{name}"' for name in level.relation.columns]
 
-    def _order(self, terms: tuple[Order, ...]) -> str:
+    def _embed(self, embedded: _Embedded) -> str:
+        query = embedded.level.query
+        if embedded.relationship.kind == "to-one":
+            value = 'row_to_json("the page")'
+        else:
+            value = "coalesce(json_agg(row_to_json(\"the page\")), '[]'::json)"
+        limit = min(query.limit if query.limit is not None else embedded.rows_max, embedded.rows_max)
+        return f'(SELECT {value} FROM ({self._rows(embedded.level, limit)}) AS "the page")'  # noqa: S608
+
+    def _order(self, level: _Level) -> str:
         parts = []
-        for term in terms:
-            self._type(term.column)
+        for term in level.query.order:
             nulls = f" NULLS {term.nulls.upper()}" if term.nulls else ""
-            parts.append(f'"the row"."{term.column}" {"DESC" if term.descending else "ASC"}{nulls}')
-        named = {term.column for term in terms}
-        parts += [f'"the row"."{column}"' for column in self._relation.order if column not in named]
+            parts.append(f"{self._sorted_by(level, term)} {'DESC' if term.descending else 'ASC'}{nulls}")
+        named = {term.column for term in level.query.order if term.path is None and term.embed is None}
+        parts += [f'"{level.row}"."{column}"' for column in level.relation.order if column not in named]
         return f" ORDER BY {', '.join(parts)}" if parts else ""
 
-    def _condition(self, condition: Condition) -> str:
-        if isinstance(condition, Filter):
-            sql = self._filter(condition)
+    def _sorted_by(self, level: _Level, term: Order) -> str:
+        if term.embed is None:
+            return field(level.relation, level.row, term.column, term.path, self._parameters).sql
+        embedded = level.embedded(term.embed)
+        if embedded is None:
+            raise not_embedded(term.embed)
+        if embedded.relationship.kind != "to-one":
+            raise ApiError(
+                400,
+                "PGRST118",
+                f"A related order on '{term.embed}' is not possible",
+                details=f"'{level.relation.name}' and '{term.embed}' do not form a many-to-one relationship",
+            )
+        inner = embedded.level
+        column = field(inner.relation, inner.row, term.column, term.path, self._parameters)
+        return f"(SELECT {column.sql} {inner.source} LIMIT 1)"
+
+    def _condition(self, level: _Level, part: Condition) -> str:
+        if isinstance(part, Filter):
+            sql = self._filter(level, part)
         else:
-            sql = f" {condition.kind.upper()} ".join(self._condition(part) for part in condition.parts)
-        return f"NOT ({sql})" if condition.negated else f"({sql})"
+            sql = f" {part.kind.upper()} ".join(self._condition(level, inner) for inner in part.parts)
+        return f"NOT ({sql})" if part.negated else f"({sql})"
 
-    def _filter(self, filter_: Filter) -> str:
-        type_ = self._type(filter_.column)
-        column, operator, value = f'"{filter_.column}"', filter_.operator, filter_.value
-        if isinstance(value, tuple):
-            for one in value:
-                _check(type_, one)
-            if type_ is PgType.TEXT_ARRAY:
-                raise _no_operator("in", type_)
-            return f"{column} = ANY ({self._parameter(list(value))}::text[]::{type_}[])"
-        if operator == "is":
-            if value not in ("null", "not_null") and type_ is not PgType.BOOLEAN:
-                raise ApiError(400, "42804", f"argument of IS {_IS[value]} must be type boolean, not type {type_}")
-            return f"{column} IS {_IS[value]}"
-        if operator in _PATTERNS:
-            if type_ is not PgType.TEXT:
-                raise _no_operator(_PATTERNS[operator], type_)
-            return f"{column} {_PATTERNS[operator]} {self._parameter(value.replace('*', '%'))}::text"
-        if operator in _CONTAINMENTS:
-            if type_ not in (PgType.TEXT_ARRAY, PgType.JSONB):
-                raise _no_operator(_CONTAINMENTS[operator], type_)
-            return f"{column} {_CONTAINMENTS[operator]} {self._parameter(value)}::text::{type_}"
-        _check(type_, value)
-        return f"{column} {_COMPARISONS[operator]} {self._parameter(value)}::text::{type_}"
-
-    def _type(self, column: str) -> PgType:
-        type_ = self._relation.columns.get(column)
-        if type_ is None:
-            raise ApiError(400, "42703", f"column {self._relation.name}.{column} does not exist")
-        return type_
-
-    def _parameter(self, value: str | int | list[str]) -> str:
-        self._parameters.append(value)
-        return f"${len(self._parameters)}"
+    def _filter(self, level: _Level, filter_: Filter) -> str:
+        if filter_.column not in level.relation.columns and (embedded := level.embedded(filter_.column)):
+            # `jobs=is.null`: rows that have none.
+            if filter_.operator != "is" or filter_.value not in ("null", "not_null") or filter_.path is not None:
+                raise ApiError(
+                    400,
+                    "PGRST120",
+                    "Bad operator on the embedded resource",
+                    details=f"Only is null or not is null filters are allowed on '{filter_.column}'",
+                )
+            return embedded.exists if filter_.value == "not_null" else f"NOT {embedded.exists}"
+        return condition(level.relation, level.row, filter_, self._parameters)
 
 
-def _check(type_: PgType, text: str) -> None:
-    """Refuse here what can be told here. Times and numbers have grammars of their own: PostgreSQL refuses those."""
-    if type_ is PgType.UUID:
-        try:
-            UUID(text)
-        except ValueError:
-            raise bad_value("uuid", text) from None
-    elif type_ in _INTEGER_RANGE:
-        if not re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", text, re.ASCII):
-            raise bad_value("integer" if type_ is PgType.INTEGER else "bigint", text)
-        if not -_INTEGER_RANGE[type_] <= int(text) < _INTEGER_RANGE[type_]:
-            raise ApiError(400, "22003", f'value "{text[:64]}" is out of range for type {type_}')
-    elif type_ is PgType.BOOLEAN and text.strip().lower() not in _BOOLEANS:
-        raise bad_value("boolean", text)
+def _counts(level: _Level) -> str | None:
+    """The name of the count where a level is one: `count()`, or `count` where no column has that name."""
+    if len(level.query.select) == 1:
+        item = level.query.select[0]
+        if isinstance(item, Count):
+            return item.alias or "count"
+        if item == Column("count") and "count" not in level.relation.columns:
+            return "count"
+    return None
 
 
-def bad_value(type_name: str, text: str) -> ApiError:
-    return ApiError(400, "22P02", f'invalid input syntax for type {type_name}: "{text[:64]}"')
-
-
-def _no_operator(operator: str, type_: PgType) -> ApiError:
-    return ApiError(
-        400,
-        "42883",
-        f"operator {operator} does not exist for type {type_}",
-        hint="No operator matches the given name and argument types.",
-    )
+def _is_meant(relation: Relation, relationship: Relationship, hint: str | None) -> bool:
+    """Whether a hint (`jobs!job_id`) names this relationship: by a column of it, or by its foreign key's usual name."""
+    here, there = relationship.column, relationship.target_column
+    keys = (f"{relation.name}_{here}_fkey", f"{relationship.target}_{there}_fkey")
+    return hint is None or hint in (here, there, *keys, relationship.target)

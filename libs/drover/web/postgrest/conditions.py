@@ -1,0 +1,94 @@
+"""SQL of columns and conditions. Identifiers come from the relation only; every value is a parameter."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from drover.web.errors import ApiError
+from drover.web.postgrest.ast import Filter, Path
+from drover.web.postgrest.relation import PgType, Relation
+from drover.web.postgrest.values import check_value
+
+_COMPARISONS: Final = {"eq": "=", "neq": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_PATTERNS: Final = {"like": "LIKE", "ilike": "ILIKE"}
+_CONTAINMENTS: Final = {"cs": "@>", "cd": "<@"}
+_IS: Final = {"null": "NULL", "not_null": "NOT NULL", "true": "TRUE", "false": "FALSE", "unknown": "UNKNOWN"}
+
+Parameter = str | int | list[str]
+
+
+class Parameters:
+    """The values of a statement, in the order of their places in it."""
+
+    def __init__(self) -> None:
+        self.values: list[Parameter] = []
+
+    def add(self, value: Parameter) -> str:
+        self.values.append(value)
+        return f"${len(self.values)}"
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column of a row, or what a path leads to in it."""
+
+    sql: str
+    type: PgType
+
+
+def field(relation: Relation, row: str, column: str, path: Path | None, parameters: Parameters) -> Field:
+    """`row` is what the statement calls the row; columns are qualified with it, so that no alias can hide them."""
+    type_ = relation.columns.get(column)
+    if type_ is None:
+        raise no_column(relation, column)
+    sql = f'"{row}"."{column}"'
+    if path is None:
+        return Field(sql, type_)
+    if type_ is not PgType.JSONB:
+        raise no_operator("->>" if path.text else "->", type_)
+    keys = parameters.add(list(path.keys))
+    return Field(f"({sql} {'#>>' if path.text else '#>'} {keys}::text[])", PgType.TEXT if path.text else type_)
+
+
+def condition(relation: Relation, row: str, filter_: Filter, parameters: Parameters) -> str:
+    """Without its negation."""
+    found = field(relation, row, filter_.column, filter_.path, parameters)
+    type_, operator, value = found.type, filter_.operator, filter_.value
+    words = relation.aliases.get(filter_.column, {}) if filter_.path is None else {}
+    if isinstance(value, tuple):
+        if type_ is PgType.TEXT_ARRAY:
+            raise no_operator("in", type_)
+        meant = [words.get(one, one) for one in value]
+        for one in meant:
+            check_value(type_, one)
+        return f"{found.sql} = ANY ({parameters.add(meant)}::text[]::{type_}[])"
+    if operator == "is":
+        if value not in ("null", "not_null") and type_ is not PgType.BOOLEAN:
+            raise ApiError(400, "42804", f"argument of IS {_IS[value]} must be type boolean, not type {type_}")
+        return f"{found.sql} IS {_IS[value]}"
+    if operator in _PATTERNS:
+        if type_ is not PgType.TEXT:
+            raise no_operator(_PATTERNS[operator], type_)
+        return f"{found.sql} {_PATTERNS[operator]} {parameters.add(value.replace('*', '%'))}::text"
+    if operator in _CONTAINMENTS:
+        if type_ not in (PgType.TEXT_ARRAY, PgType.JSONB):
+            raise no_operator(_CONTAINMENTS[operator], type_)
+        return f"{found.sql} {_CONTAINMENTS[operator]} {parameters.add(value)}::text::{type_}"
+    if operator in ("eq", "neq"):
+        value = words.get(value, value)
+    check_value(type_, value)
+    return f"{found.sql} {_COMPARISONS[operator]} {parameters.add(value)}::text::{type_}"
+
+
+def no_column(relation: Relation, column: str) -> ApiError:
+    return ApiError(400, "42703", f"column {relation.name}.{column} does not exist")
+
+
+def no_operator(operator: str, type_: PgType) -> ApiError:
+    return ApiError(
+        400,
+        "42883",
+        f"operator {operator} does not exist for type {type_}",
+        hint="No operator matches the given name and argument types.",
+    )

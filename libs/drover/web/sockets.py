@@ -1,0 +1,103 @@
+"""The open WebSockets of a process: how many there are, and how each is told that the server stops. No protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+import structlog
+from aiohttp import web
+from prometheus_client import Gauge
+
+from drover.web.errors import unavailable
+
+SOCKETS_MAX: Final = 50_000
+"""Open at once in one process: beyond that, agents are sent to another one."""
+CLOSE_S: Final = 1.0
+"""For all farewells together, unless whoever speaks on the sockets wants more."""
+CANCEL_SHARE: Final = 0.1
+"""Of that, for those who were late and must give up."""
+CLOSE_HANDSHAKE_S: Final = 1.0
+"""How long a socket that is closed waits for the other side to close, too."""
+
+_open: Final = Gauge("drover_sockets_open", "WebSockets that are open, by route template.", ["route"])
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Session(Protocol):
+    """One socket's side of whatever is spoken on it."""
+
+    def run(self, socket: web.WebSocketResponse) -> Awaitable[None]:
+        """From the upgrade to the end. Returning closes the socket."""
+        ...
+
+    def leave(self) -> Awaitable[None]:
+        """The server stops: say goodbye and close the socket. Called at most once, while `run` runs, which then ends.
+
+        Its time is short (`Sockets.close_s`): what has not left and ended by then is cut.
+        """
+        ...
+
+
+class Sockets:
+    """Who is connected. Each session is in here from its upgrade to its end."""
+
+    def __init__(self, sockets_max: int = SOCKETS_MAX) -> None:
+        self.close_s = CLOSE_S
+        self._sockets_max = sockets_max
+        self._handlers: dict[asyncio.Task[object], Session] = {}
+        self.closing = False
+
+    def __len__(self) -> int:
+        return len(self._handlers)
+
+    def check_room(self) -> None:
+        """503 where no further socket can be opened here; another process, or this one later, takes it."""
+        if self.closing:
+            raise unavailable("The server is about to stop")
+        if len(self._handlers) >= self._sockets_max:
+            raise unavailable("Too many sockets are open")
+
+    @contextmanager
+    def opened(self, session: Session, route: str) -> Iterator[None]:
+        """Around the run of a session, in the task that runs it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._handlers[task] = session
+        _open.labels(route).inc()
+        try:
+            yield
+        finally:
+            _open.labels(route).dec()
+            del self._handlers[task]
+
+    async def close_all(self, within_s: float = math.inf) -> None:
+        """Let every session say goodbye, all at once, and end. None is opened any more.
+
+        Those that are left after `close_s`, or `within_s` if that is less, are cut.
+        """
+        handlers = set() if self.closing else set(self._handlers)
+        self.closing = True
+        if not handlers:
+            return
+        close_s = min(self.close_s, within_s)
+        leaving: set[asyncio.Task[object]] = {asyncio.create_task(_leave(self._handlers[task])) for task in handlers}
+        _, late = await asyncio.wait(leaving | handlers, timeout=close_s * (1 - CANCEL_SHARE))
+        if late:
+            log.warning("sockets_cut", sockets=len(late & handlers), of=len(handlers), close_s=close_s)
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late, timeout=close_s * CANCEL_SHARE)
+
+
+async def _leave(session: Session) -> None:
+    try:
+        await session.leave()
+    except ConnectionError:  # gone before we were
+        pass
+    except Exception:
+        log.exception("socket_farewell_failed")

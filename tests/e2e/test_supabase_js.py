@@ -1,0 +1,59 @@
+"""The real `@supabase/supabase-js`, under Node, walks through the whole life of a job."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.e2e.life_of_a_job import HISTORY
+
+CLIENT = Path(__file__).parent / "js"
+INSTALL_S = 300
+WALK_S = 90
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """Node with the pinned client, installed once."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("Node.js and npm are not installed; the supabase-js client cannot be run without them")
+    lock, installed = CLIENT / "package-lock.json", CLIENT / "node_modules" / ".package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        subprocess.run([npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=CLIENT, check=True, timeout=INSTALL_S)
+    return node
+
+
+@pytest.mark.req("DF-07", "DF-09", "DF-10", "DF-14", "DF-29", "OQ-09", "OQ-11", "EV-04")
+async def test_supabase_js_walks_through_the_whole_life_of_a_job(node, start):
+    platform = await start()
+    keys = platform.credentials
+    walk = await asyncio.create_subprocess_exec(
+        node,
+        "life_of_a_job.mjs",
+        cwd=CLIENT,
+        env={
+            **os.environ,
+            "DROVER_URL": platform.url,
+            "DROVER_ANON_KEY": keys["anon_key"],
+            "DROVER_SERVICE_KEY": keys["service_key"],
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        said, complaint = await asyncio.wait_for(walk.communicate(), WALK_S)
+    finally:
+        if walk.returncode is None:
+            walk.kill()
+            await walk.wait()
+    steps = {line["step"]: line["what"] for line in msgspec.json.decode_lines(said)}
+    assert walk.returncode == 0, f"after {[*steps]}:\n{complaint.decode()}"
+    assert steps["history"] == HISTORY
+    assert steps["ended"] == {"status": "success"}
