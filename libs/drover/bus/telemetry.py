@@ -1,4 +1,4 @@
-"""Signs of life: coalesced by device, sent in batches over plain NATS, never stored in the log."""
+"""Signs of life and fine progress: coalesced by device, sent in batches over plain NATS, never stored in the log."""
 
 from __future__ import annotations
 
@@ -25,13 +25,44 @@ log = structlog.get_logger("drover.bus")
 _encoder = msgspec.json.Encoder()
 
 
+class Work(msgspec.Struct, array_like=True):
+    """How far one attempt is, as its agent says."""
+
+    assignment_id: str
+    run: int
+    progress_pct: int
+    ad_playing: bool = False
+    popup_closed: bool = False
+
+    def after(self, earlier: Work) -> Work:
+        """Both of one batch: the later one holds, but a pop-up that was closed stays closed."""
+        same_attempt = (earlier.assignment_id, earlier.run) == (self.assignment_id, self.run)
+        if earlier.popup_closed and same_attempt and not self.popup_closed:
+            return msgspec.structs.replace(self, popup_closed=True)
+        return self
+
+
 class Beat(msgspec.Struct, array_like=True):
-    """The latest sign of life of one device."""
+    """The latest sign of life of one device, and what came with it."""
 
     device_id: str
     seen_at: datetime
     reported: dict[str, Any] | None = None
-    """What the agent claims of itself; kept for people, decides nothing."""
+    """What the agent claims of itself: kept for people. It decides nothing, save that a condition is over."""
+    work: Work | None = None
+
+    def after(self, earlier: Beat) -> Beat:
+        """Both of one batch: what the later one does not speak of, the earlier one still says."""
+        reported, work = self.reported, self.work
+        if reported is None:
+            reported = earlier.reported
+        elif earlier.reported is not None:
+            reported = earlier.reported | reported  # a new one: callers give the same claims to several devices
+        if work is None:
+            work = earlier.work
+        elif earlier.work is not None:
+            work = work.after(earlier.work)
+        return Beat(self.device_id, self.seen_at, reported, work)
 
 
 class TelemetryBatch(msgspec.Struct):
@@ -56,9 +87,15 @@ class TelemetryOut:
         self._beats: dict[str, Beat] = {}
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None:
-        if reported is None and (before := self._beats.get(device_id)) is not None:
-            reported = before.reported  # a beat that claims nothing takes nothing back
-        self._beats[device_id] = Beat(device_id, seen_at, reported)
+        self._note(Beat(device_id, seen_at, reported))
+
+    def progress(self, device_id: str, seen_at: datetime, work: Work) -> None:
+        """A report of running work: a sign of life too."""
+        self._note(Beat(device_id, seen_at, None, work))
+
+    def _note(self, beat: Beat) -> None:
+        earlier = self._beats.get(beat.device_id)
+        self._beats[beat.device_id] = beat if earlier is None else beat.after(earlier)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -1,1 +1,1 @@
-"""The writer of `fleet`, and presence: who has been heard lately. The fleet's rules live in `drover.domain.fleet`."""
+"""The writer of `fleet`, and presence: who is heard, and whose work moves. The rules live in `drover.domain.fleet`."""

@@ -24,5 +24,5 @@ class Scheduler:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
         """Leaving stops presence first: a writer that drains takes nothing new."""
-        async with self.writer.running(), PresenceWatch(self._client, self.writer).running():
+        async with self.writer.running(), PresenceWatch(self.writer).running(self._client):
             yield self

@@ -1,22 +1,22 @@
-"""Last-seen of every online device, outside decider state: volatile, ordered by age, and started anew after any gap."""
+"""When every device was last heard, outside decider state: volatile, ordered by age, and started anew after any gap.
+
+What a silence means for a device is not decided here.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from drover.bus.telemetry import TelemetryBatch
-
-SOURCES_MAX: Final = 1_000
-"""Gateways remembered; the one silent for longest is forgotten first."""
+from drover.scheduler.sources import Sources
 
 
 class Silent(NamedTuple):
     device_id: str
     last_seen: datetime | None
-    heard_s: float
+    for_s: float
 
 
 class Heard(NamedTuple):
@@ -26,75 +26,63 @@ class Heard(NamedTuple):
     """The gateway that heard it; None once that one's own silence has been taken into account."""
 
 
-class Source(NamedTuple):
-    number: int
-    at_s: float
-
-
 class Presence:
     """No clock and no I/O in here: `now_s` is any clock that only goes forward."""
 
-    def __init__(self, silent_after_s: float, gap_after_s: float) -> None:
+    def __init__(self, silent_after_s: float, sources: Sources) -> None:
         self._silent_after_s = silent_after_s
-        self._gap_after_s = gap_after_s
+        self._sources = sources
         self._heard: OrderedDict[str, Heard] = OrderedDict()
         """Oldest first, so that finding who is overdue looks at nobody else."""
-        self._sources: OrderedDict[str, Source] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._heard)
 
-    def restart(self, online: Iterable[str], now_s: float) -> None:
-        """Give every online device its full time again: what happened meanwhile is not known."""
+    def restart(self, devices: Iterable[str], now_s: float) -> None:
+        """Give each of them its full time again, and forget all others: what happened meanwhile is not known."""
         known = self._heard
         nothing = Heard(now_s, None, None)
-        self._heard = OrderedDict((device, known.get(device, nothing)._replace(at_s=now_s)) for device in online)
+        self._heard = OrderedDict((device, known.get(device, nothing)._replace(at_s=now_s)) for device in devices)
 
-    def is_gap(self, batch: TelemetryBatch, now_s: float) -> bool:
-        """Note a batch; say whether any may be missing before it: by its number, or by the silence of its source."""
-        before = self._sources.pop(batch.source, None)
-        nobody_spoke = self._is_all_silent(now_s) and bool(self._sources or before)
-        self._sources[batch.source] = Source(batch.number, now_s)
-        while len(self._sources) > SOURCES_MAX:
-            self._sources.popitem(last=False)
-        if before is None:
-            return nobody_spoke
-        return batch.number != before.number + 1 or now_s - before.at_s > self._gap_after_s
+    def hear(self, device_id: str, seen_at: datetime, now_s: float, source: str) -> None:
+        self._set(device_id, Heard(now_s, seen_at, source))
 
-    def _is_all_silent(self, now_s: float) -> bool:
-        latest = max((source.at_s for source in self._sources.values()), default=float("-inf"))
-        return now_s - latest > self._gap_after_s
+    def is_heard(self, device_id: str, now_s: float) -> bool:
+        """Itself, lately, and by a gateway that still speaks."""
+        heard = self._heard.get(device_id)
+        if heard is None or heard.source is None or now_s - heard.at_s >= self._silent_after_s:
+            return False
+        return not self._sources.is_cut_off(heard.source, now_s)
 
-    def hear(self, device_id: str, seen_at: datetime, now_s: float, source: str | None = None) -> None:
-        self._heard[device_id] = Heard(now_s, seen_at, source)
-        self._heard.move_to_end(device_id)
+    def start_again(self, device_id: str, now_s: float) -> None:
+        """Its silence has been dealt with. If that has changed nothing, it will be overdue once more."""
+        heard = self._heard.get(device_id)
+        if heard is not None:
+            self._set(device_id, heard._replace(at_s=now_s))
 
-    def put_back(self, silent: Silent) -> None:
-        """What was said of it could not be recorded: it is as overdue as before, unless it was heard meanwhile."""
-        if silent.device_id not in self._heard:
-            self._heard[silent.device_id] = Heard(silent.heard_s, silent.last_seen, None)
-            self._heard.move_to_end(silent.device_id, last=False)
+    def forget(self, device_id: str) -> None:
+        self._heard.pop(device_id, None)
 
-    def take_silent(self, now_s: float) -> list[Silent]:
-        """Who has been silent for too long; each is named once. Nobody while telemetry itself is silent."""
-        if self._is_all_silent(now_s):
+    def overdue(self, now_s: float) -> list[Silent]:
+        """Who has been silent for too long, oldest first: again each time, until it is heard, started again or
+        forgotten. Nobody while telemetry itself is silent."""
+        if self._sources.are_all_silent(now_s):
             return []
-        silent = []
-        while self._heard:
-            device_id, heard = next(iter(self._heard.items()))
-            if now_s - heard.at_s < self._silent_after_s:
+        silent, cut_off = [], []
+        for device_id, heard in self._heard.items():
+            for_s = now_s - heard.at_s
+            if for_s < self._silent_after_s:
                 break
-            del self._heard[device_id]
-            if self._is_cut_off(heard.source, now_s):
-                # Its gateway has fallen silent, not necessarily the phone: once more the full time, to come back
-                # by another gateway. Then its silence is its own.
-                self._heard[device_id] = Heard(now_s, heard.seen_at, None)
+            if heard.source is not None and self._sources.is_cut_off(heard.source, now_s):
+                cut_off.append((device_id, heard))
             else:
-                silent.append(Silent(device_id, heard.seen_at, heard.at_s))
+                silent.append(Silent(device_id, heard.seen_at, for_s))
+        for device_id, heard in cut_off:
+            # Its gateway has fallen silent, not necessarily the phone: once more the full time, to come back by
+            # another gateway. Then its silence is its own.
+            self._set(device_id, Heard(now_s, heard.seen_at, None))
         return silent
 
-    def _is_cut_off(self, source: str | None, now_s: float) -> bool:
-        if source is None:
-            return False
-        known = self._sources.get(source)
-        return known is None or now_s - known.at_s > self._gap_after_s
+    def _set(self, device_id: str, heard: Heard) -> None:
+        self._heard[device_id] = heard
+        self._heard.move_to_end(device_id)

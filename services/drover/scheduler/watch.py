@@ -1,28 +1,32 @@
-"""Presence at work: telemetry in, `MarkOnline` and `MarkOffline` out, only while this process leads the fleet."""
+"""Presence at work: telemetry in, commands to the fleet out, only while this process leads it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from nats.aio.client import Client
 
-from drover.bus.messages import Outcome, Rejected
 from drover.bus.telemetry import TelemetryBatch, listening
-from drover.domain.decider import Command
-from drover.domain.fleet.commands import MarkOffline, MarkOnline
-from drover.domain.fleet.policy import OFFLINE_AFTER_S
-from drover.domain.fleet.state import DeviceStatus, Fleet
+from drover.domain.fleet.commands import MarkStalled
+from drover.domain.fleet.policy import AD_HOLDS_S, OFFLINE_AFTER_S, STALLED_AFTER_S
+from drover.domain.fleet.state import Device, Fleet
+from drover.scheduler.asking import Asking
 from drover.scheduler.presence import Presence
+from drover.scheduler.sources import Sources
+from drover.scheduler.stalls import Stalls
+from drover.scheduler.transitions import after_silence, is_watched, on_sign_of_life, running_on
 from drover.service.tasks import end
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.writer import Writer
 
 SWEEP_EVERY_S: Final = 1.0
+SWEEP_AGAIN_S: Final = 0.05
+"""While more is overdue than may be asked for at once."""
 GAP_AFTER_S: Final = 3.0
 """Gateways send a batch at least every second; without any for this long, nothing is known about anybody."""
 
@@ -30,29 +34,38 @@ log = structlog.get_logger("drover.scheduler")
 
 
 class PresenceWatch:
-    def __init__(
-        self,
-        client: Client,
-        writer: Writer[Fleet],
-        clock: Clock | None = None,
-        offline_after_s: float = OFFLINE_AFTER_S,
-    ) -> None:
-        self._client = client
+    def __init__(self, writer: Writer[Fleet], clock: Clock | None = None) -> None:
         self._writer = writer
         self._clock = clock or SystemClock()
-        self._presence = Presence(offline_after_s, GAP_AFTER_S)
+        self._sources = Sources(GAP_AFTER_S)
+        self._presence = Presence(OFFLINE_AFTER_S, self._sources)
+        self._stalls = Stalls(STALLED_AFTER_S, AD_HOLDS_S)
+        self._asking = Asking(partial(writer.submit, by="presence"))
+        self._later: dict[str, dict[str, Any]] = {}
+        """Known devices that were heard when nothing could be asked for them, and what they claimed."""
+        self._missed = False
+        """Telemetry may have been lost since the last sweep."""
         self._epoch = 0
-        self._asked: set[str] = set()
-        """Devices with a transition under way: at most one command each."""
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        sweeping = asyncio.create_task(self._sweep(), name="presence-sweep")
+    async def running(self, client: Client) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(self._keep_sweeping(), name="presence-sweep")
         try:
-            async with listening(self._client, "fleet", self._on_batch):
+            async with listening(client, "fleet", self.on_batch):
                 yield
         finally:
             await end(sweeping)
+
+    async def _keep_sweeping(self) -> None:
+        crowded = False
+        while True:
+            await asyncio.sleep(SWEEP_AGAIN_S if crowded else SWEEP_EVERY_S)
+            try:
+                crowded = self.sweep()
+            except Exception:
+                # Without sweeps no work of a lost phone would ever come back, and nobody would notice.
+                log.exception("presence_sweep_failed", alert=True)
+                crowded = False
 
     def _fleet(self) -> Fleet | None:
         """The live fleet while this process leads; after a change of leader every timer starts again."""
@@ -62,55 +75,101 @@ class PresenceWatch:
         assert fleet is not None
         if self._writer.epoch != self._epoch:
             self._epoch = self._writer.epoch
-            self._asked.clear()
+            self._asking.forget_all()
+            self._later.clear()
             self._restart(fleet)
         return fleet
 
     def _restart(self, fleet: Fleet) -> None:
-        online = (device.device_id for device in fleet.devices.values() if device.status is not DeviceStatus.OFFLINE)
-        self._presence.restart(online, self._clock.elapsed_s())
-
-    def _on_batch(self, batch: TelemetryBatch) -> None:
+        self._missed = False
         now_s = self._clock.elapsed_s()
-        gap = self._presence.is_gap(batch, now_s)
+        watched = [device for device in fleet.devices.values() if is_watched(device)]
+        self._presence.restart((device.device_id for device in watched), now_s)
+        self._stalls.restart(
+            (work for device in watched if (work := running_on(fleet, device.device_id)) is not None), now_s
+        )
+
+    def on_batch(self, batch: TelemetryBatch) -> None:
+        now_s = self._clock.elapsed_s()
+        gap = self._sources.is_gap(batch, now_s)
         fleet = self._fleet()
         if fleet is None:
             return
-        if gap:
+        if gap and not self._missed:
+            # The next sweep starts all timers again before it judges anybody. Not here: on a bad line every batch
+            # may have a gap before it, and this is the one thing that looks at the whole fleet.
             log.info("presence_restarts", why="gap in telemetry", source=batch.source)
-            self._restart(fleet)
+            self._missed = True
         for beat in batch.beats:
             device = fleet.devices.get(beat.device_id)
             if device is None:
                 continue
             self._presence.hear(beat.device_id, beat.seen_at, now_s, batch.source)
-            if device.status is DeviceStatus.OFFLINE:
-                self._ask(beat.device_id, MarkOnline(beat.device_id))
+            if (running := running_on(fleet, beat.device_id)) is not None:
+                self._stalls.hear(running, beat.work, now_s)
+            self._answer_sign(device, beat.reported)
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_EVERY_S)
-            fleet = self._fleet()
-            if fleet is None:
-                continue
-            for silent in self._presence.take_silent(self._clock.elapsed_s()):
-                device = fleet.devices.get(silent.device_id)
-                if device is not None and device.status is DeviceStatus.ONLINE:
-                    again = partial(self._presence.put_back, silent)
-                    self._ask(silent.device_id, MarkOffline(silent.device_id, silent.last_seen), again)
+    def _answer_sign(self, device: Device, claims: dict[str, Any] | None) -> None:
+        """At once, or by a sweep: the agent may say only once that it is unlocked."""
+        device_id = device.device_id
+        if earlier := self._later.pop(device_id, None):
+            claims = earlier | (claims or {})
+        commands = on_sign_of_life(device, claims)
+        # While something is under way for it, the state does not yet say what this sign means.
+        wanted = bool(commands) or self._asking.is_under_way(device_id)
+        if wanted and not (commands and self._asking.ask(device_id, commands)):
+            self._later[device_id] = claims or {}
 
-    def _ask(self, device_id: str, command: Command, refused: Callable[[], None] | None = None) -> None:
-        if device_id in self._asked:
+    def sweep(self) -> bool:
+        """Deal with all that is overdue. True: some of it found no room."""
+        fleet, now_s = self._fleet(), self._clock.elapsed_s()
+        if fleet is None:
+            return False
+        if self._missed:
+            self._restart(fleet)
+        self._sweep_signs(fleet)
+        self._sweep_silent(fleet, now_s)
+        self._sweep_stalled(fleet, now_s)
+        return not self._asking.has_room()
+
+    def _sweep_signs(self, fleet: Fleet) -> None:
+        for device_id in list(self._later):
+            if not self._asking.has_room():
+                return
+            if (device := fleet.devices.get(device_id)) is not None:
+                self._answer_sign(device, None)
+            else:
+                del self._later[device_id]
+
+    def _sweep_silent(self, fleet: Fleet, now_s: float) -> None:
+        if not self._asking.has_room():
             return
-        self._asked.add(device_id)
-        future = self._writer.submit(command, by="presence")
+        for silent in self._presence.overdue(now_s):
+            device = fleet.devices.get(silent.device_id)
+            if device is None or not is_watched(device):
+                self._presence.forget(silent.device_id)
+            elif (command := after_silence(device, silent)) is not None:
+                self._asking.ask(device.device_id, [command], partial(self._silence_answered, device.device_id))
+                if not self._asking.has_room():
+                    return
 
-        def done(answered: asyncio.Future[Outcome]) -> None:
-            self._asked.discard(device_id)
-            if not answered.cancelled() and isinstance(outcome := answered.result(), Rejected):
-                # The next heartbeat asks again for who came; who fell silent must be put back for the next sweep.
-                log.info("presence_not_recorded", device_id=device_id, code=outcome.code)
-                if refused is not None:
-                    refused()
+    def _silence_answered(self, device_id: str, accepted: bool) -> None:
+        if accepted:
+            self._presence.start_again(device_id, self._clock.elapsed_s())
 
-        future.add_done_callback(done)
+    def _sweep_stalled(self, fleet: Fleet, now_s: float) -> None:
+        for attempt in self._stalls.take_stalled(now_s):
+            device_id = attempt.device_id
+            running = running_on(fleet, device_id)
+            if running is None or not attempt.is_of(running):
+                self._stalls.forget(device_id)
+            elif not self._presence.is_heard(device_id, now_s):
+                # Then its silence decides. If it comes back in time, its work has the full time too.
+                self._stalls.put_back(device_id, now_s, start_again=True)
+            else:
+                command = MarkStalled(attempt.assignment_id, attempt.run)
+                if not self._asking.ask(device_id, [command], partial(self._stall_answered, device_id)):
+                    self._stalls.put_back(device_id, now_s)
+
+    def _stall_answered(self, device_id: str, accepted: bool) -> None:
+        self._stalls.put_back(device_id, self._clock.elapsed_s(), start_again=accepted)

@@ -1,0 +1,71 @@
+"""Commands under way to the writer: at most one for each device, and so many in all.
+
+What to ask for is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+
+from drover.bus.messages import Outcome, Rejected
+from drover.domain.decider import Command
+
+IN_FLIGHT_MAX: Final = 500
+"""A hall that loses its power takes 10,000 phones with it: they are told of in turn, beside everybody else's work."""
+
+Submit = Callable[[Command], asyncio.Future[Outcome]]
+Answered = Callable[[bool], None]
+"""Told at the end: whether all that was asked for was accepted."""
+
+log = structlog.get_logger("drover.scheduler")
+
+
+class Asking:
+    def __init__(self, submit: Submit, in_flight_max: int = IN_FLIGHT_MAX) -> None:
+        self._submit = submit
+        self._in_flight_max = in_flight_max
+        self._under_way: dict[str, asyncio.Future[Outcome]] = {}
+
+    def has_room(self) -> bool:
+        return len(self._under_way) < self._in_flight_max
+
+    def is_under_way(self, device_id: str) -> bool:
+        return device_id in self._under_way
+
+    def forget_all(self) -> None:
+        """They belong to another term. Nobody is told of their outcomes."""
+        self._under_way.clear()
+
+    def ask(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
+        """Ask for these, each when the one before was accepted. False: no room, or something is under way for it."""
+        if not self.has_room() or device_id in self._under_way:
+            return False
+        self._ask_next(device_id, commands, answered)
+        return True
+
+    def _ask_next(self, device_id: str, commands: Sequence[Command], answered: Answered | None) -> None:
+        command, *others = commands
+        future = self._under_way[device_id] = self._submit(command)
+
+        def done(_: asyncio.Future[Outcome]) -> None:
+            if self._under_way.get(device_id) is not future:
+                return
+            del self._under_way[device_id]
+            if future.cancelled():
+                return
+            outcome = future.result()
+            if isinstance(outcome, Rejected):
+                log.info(
+                    "presence_not_recorded", device_id=device_id, command=type(command).__name__, code=outcome.code
+                )
+            elif others:
+                self._ask_next(device_id, others, answered)
+                return
+            if answered is not None:
+                answered(not isinstance(outcome, Rejected))
+
+        future.add_done_callback(done)

@@ -1,0 +1,139 @@
+"""How long the progress of every running attempt has stood still: volatile, and started anew after any gap.
+
+Whether the device is heard at all, and what follows from a stall, is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+
+import msgspec
+
+from drover.bus.telemetry import Work
+from drover.domain.fleet.state import Assignment
+
+
+class Attempt(msgspec.Struct):
+    """What a device runs."""
+
+    device_id: str
+    assignment_id: str
+    run: int
+    progress_pct: int
+    ad_playing: bool
+    counted_to_s: float
+    """Up to when the next two are counted."""
+    stood_s: float = 0.0
+    """How long progress has stood still, without what an advertisement has held."""
+    ad_s: float = 0.0
+    """How long advertisements have held it in all."""
+
+    def is_of(self, assignment: Assignment) -> bool:
+        return (self.assignment_id, self.run) == (assignment.assignment_id, assignment.run)
+
+
+class Stalls:
+    """One attempt for each device that runs something.
+
+    Each is in a heap once, with the earliest moment at which it could have stalled. Whatever is heard makes that
+    later, never earlier: so a report leaves the heap alone, and finding who is overdue looks at nobody else.
+    No clock and no I/O in here: `now_s` is any clock that only goes forward.
+    """
+
+    def __init__(self, stalled_after_s: float, ad_holds_s: float) -> None:
+        self._stalled_after_s = stalled_after_s
+        self._ad_holds_s = ad_holds_s
+        self._attempts: dict[str, Attempt] = {}
+        self._looks: list[tuple[float, str]] = []
+        self._taken: set[str] = set()
+        """Devices that were named as stalled and wait to be put back or forgotten: they are not in the heap."""
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def restart(self, running: Iterable[Assignment], now_s: float) -> None:
+        """Give each of them its full time again, and forget all others: what happened meanwhile is not known.
+
+        How much advertisements have held of a run is known, and stays.
+        """
+        known, self._attempts = self._attempts, {}
+        self._taken.clear()
+        for assignment in running:
+            attempt = known.get(assignment.device_id)
+            if attempt is None or not attempt.is_of(assignment):
+                attempt = _begun(assignment, now_s)
+            self._count(attempt, now_s)
+            attempt.stood_s = 0.0
+            self._attempts[attempt.device_id] = attempt
+        # All at the same moment, so that this is a heap already.
+        self._looks = [(now_s + self._stalled_after_s, device_id) for device_id in sorted(self._attempts)]
+
+    def hear(self, assignment: Assignment, work: Work | None, now_s: float) -> None:
+        """The device of this running assignment was heard, with or without a word about its work."""
+        attempt = self._attempts.get(assignment.device_id)
+        if attempt is None or not attempt.is_of(assignment):
+            is_new = attempt is None
+            attempt = self._attempts[assignment.device_id] = _begun(assignment, now_s)
+            if is_new:
+                self._look_later(attempt, now_s)
+        if work is None or (work.assignment_id, work.run) != (attempt.assignment_id, attempt.run):
+            return
+        self._count(attempt, now_s)
+        if work.popup_closed or work.progress_pct != attempt.progress_pct:
+            attempt.stood_s = 0.0
+        attempt.progress_pct, attempt.ad_playing = work.progress_pct, work.ad_playing
+
+    def take_stalled(self, now_s: float) -> list[Attempt]:
+        """Whose progress has stood still for too long. Each is named once, until it is put back."""
+        stalled: list[Attempt] = []
+        others: list[Attempt] = []
+        while self._looks and self._looks[0][0] <= now_s:
+            attempt = self._attempts[heappop(self._looks)[1]]
+            self._count(attempt, now_s)
+            (stalled if attempt.stood_s >= self._stalled_after_s else others).append(attempt)
+        for attempt in others:
+            self._look_later(attempt, now_s)
+        self._taken.update(attempt.device_id for attempt in stalled)
+        return stalled
+
+    def put_back(self, device_id: str, now_s: float, *, start_again: bool = False) -> None:
+        """As overdue as before, unless it moved meanwhile; or with its full time."""
+        if device_id not in self._taken:
+            return
+        self._taken.remove(device_id)
+        attempt = self._attempts[device_id]
+        self._count(attempt, now_s)
+        if start_again:
+            attempt.stood_s = 0.0
+        self._look_later(attempt, now_s)
+
+    def forget(self, device_id: str) -> None:
+        """One that was named does not run any more."""
+        if device_id in self._taken:
+            self._taken.remove(device_id)
+            del self._attempts[device_id]
+
+    def _count(self, attempt: Attempt, now_s: float) -> None:
+        passed_s = now_s - attempt.counted_to_s
+        if attempt.ad_playing:
+            held_s = min(passed_s, self._ad_holds_s - attempt.ad_s)
+            attempt.ad_s += held_s
+            passed_s -= held_s
+        attempt.stood_s += passed_s
+        attempt.counted_to_s = now_s
+
+    def _look_later(self, attempt: Attempt, now_s: float) -> None:
+        # As if no advertisement held it from now on: it may end at any moment.
+        heappush(self._looks, (now_s + max(0.0, self._stalled_after_s - attempt.stood_s), attempt.device_id))
+
+
+def _begun(assignment: Assignment, now_s: float) -> Attempt:
+    return Attempt(
+        assignment.device_id,
+        assignment.assignment_id,
+        assignment.run,
+        assignment.progress_pct,
+        assignment.ad_playing,
+        now_s,
+    )
