@@ -15,6 +15,7 @@ from drover.domain.fleet.events import (
 from drover.testing.scenario import given
 
 ID1, ID2 = "00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"
+PC1 = PcRegistered("pc1", 20)
 D1 = DeviceRegistered(ID1, "SERIAL0001", "P1-G1", "pc1", [])
 
 
@@ -64,11 +65,11 @@ def test_a_malformed_capability_is_refused():
 
 @pytest.mark.req("DF-01")
 def test_a_serial_number_is_unique():
-    given(FLEET, D1).when(register(device_id=ID2)).then_rejected(Code.UNIQUE_VIOLATION, field="serial_number")
+    given(FLEET, PC1, D1).when(register(device_id=ID2)).then_rejected(Code.UNIQUE_VIOLATION, field="serial_number")
 
 
 def test_a_device_id_is_unique_too():
-    given(FLEET, D1).when(register(serial_number="SERIAL0002")).then_rejected(Code.UNIQUE_VIOLATION)
+    given(FLEET, PC1, D1).when(register(serial_number="SERIAL0002")).then_rejected(Code.UNIQUE_VIOLATION)
 
 
 def test_a_pc_is_registered_once_and_changes_capacity_only_when_it_differs():
@@ -84,17 +85,17 @@ def test_a_pc_holds_one_to_twenty(capacity):
 
 @pytest.mark.req("DF-04")
 def test_an_offline_device_that_is_heard_comes_online_once():
-    scenario = given(FLEET, D1).when(MarkOnline(ID1)).then(DeviceCameOnline(ID1))
+    scenario = given(FLEET, PC1, D1).when(MarkOnline(ID1)).then(DeviceCameOnline(ID1))
     scenario.when(MarkOnline(ID1)).then_nothing()
 
 
 @pytest.mark.req("DF-04")
 def test_an_online_device_that_falls_silent_goes_offline_once():
-    scenario = given(FLEET, D1, DeviceCameOnline(ID1))
+    scenario = given(FLEET, PC1, D1, DeviceCameOnline(ID1))
     scenario.when(MarkOffline(ID1, None)).then(DeviceWentOffline(ID1, None))
     scenario.when(MarkOffline(ID1, None)).then_nothing()
 
 
 @pytest.mark.parametrize("command", [MarkOnline("nobody"), MarkOffline("nobody")])
 def test_presence_of_an_unknown_device_is_refused(command):
-    given(FLEET, D1).when(command).then_rejected(Code.NOT_FOUND, device_id="nobody")
+    given(FLEET, PC1, D1).when(command).then_rejected(Code.NOT_FOUND, device_id="nobody")

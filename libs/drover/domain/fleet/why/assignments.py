@@ -1,0 +1,101 @@
+"""Why an assignment is where it is, by its phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, ATTEMPTS_MAX, OFFER_ACKED_WITHIN, OFFER_TAKEN_WITHIN
+from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
+from drover.domain.fleet.why.holds import device_holds, has_turn, job_holds, missing, slot_holds, withdrawal
+from drover.domain.fleet.why.words import Reason, count, due, moment, reason
+
+
+def why_assignment(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    return _PHASES[assignment.phase](fleet, assignment, now)
+
+
+def why_ended(assignment_id: str, ended: Ended) -> Reason:
+    how = {
+        AssignmentStatus.COMPLETED: f"has completed at attempt {ended.failed + 1}",
+        AssignmentStatus.FAILED: f"has failed for good after {count(ended.failed, 'attempt')}",
+    }.get(ended.status, "was cancelled")
+    return reason(
+        f"assignment_{ended.status}",
+        f"Assignment {assignment_id} {how}.",
+        job_id=ended.job_id,
+        device_id=ended.device_id,
+        run=ended.run,
+        failed_attempts=ended.failed,
+    )
+
+
+def _waiting(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
+    reasons = job_holds(fleet, job) + device_holds(fleet, device, now)
+    reasons += slot_holds(fleet, job, device) if has_turn(fleet, job) else missing(job, device)
+    return reasons or [reason("nothing", f"Nothing holds assignment {assignment.assignment_id} up: it is next.")]
+
+
+def _retrying(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    code = assignment.error_code
+    sentence = f"Attempt {assignment.attempt} of {ATTEMPTS_MAX} is due {due(assignment.retry_due, now)}"
+    sentence += f": the one before failed with {code}." if code else "."
+    data = {"due_at": assignment.retry_due, "attempt": assignment.attempt, "error_code": code}
+    return [*withdrawal(fleet, fleet.jobs[assignment.job_id]), reason("retry_due", sentence, **data)]
+
+
+def _offered(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    device, since = fleet.devices[assignment.device_id], assignment.assigned_at
+    until = None if since is None else since + OFFER_TAKEN_WITHIN
+    sentence = f"Device {device.serial_number} has not fetched it yet: offered at {moment(since)}, taken back"
+    data = {"device_id": device.device_id, "offered_at": since, "until": until}
+    return [
+        *withdrawal(fleet, fleet.jobs[assignment.job_id]),
+        reason("offer_not_fetched", f"{sentence} {due(until, now)}.", **data),
+        *device_holds(fleet, device, now),
+    ]
+
+
+def _sent(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    device, since = fleet.devices[assignment.device_id], assignment.sent_at
+    until = None if since is None else since + OFFER_ACKED_WITHIN
+    sentence = f"Device {device.serial_number} has fetched it and not begun: sent at {moment(since)}, taken back"
+    data = {"device_id": device.device_id, "sent_at": since, "until": until}
+    return [
+        *withdrawal(fleet, fleet.jobs[assignment.job_id]),
+        reason("sent_not_begun", f"{sentence} {due(until, now)}.", **data),
+        *device_holds(fleet, device, now),
+    ]
+
+
+def _running(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
+    device = fleet.devices[assignment.device_id]
+    until = None if assignment.sent_at is None else assignment.sent_at + ATTEMPT_TIMEOUT
+    sentence = (
+        f"Attempt {assignment.attempt} of {ATTEMPTS_MAX} runs on device {device.serial_number} since "
+        f"{moment(assignment.started_at)} and stands at {assignment.progress_pct} %; it times out {due(until, now)}."
+    )
+    running = reason(
+        "running",
+        sentence,
+        device_id=device.device_id,
+        attempt=assignment.attempt,
+        run=assignment.run,
+        started_at=assignment.started_at,
+        progress_pct=assignment.progress_pct,
+        timeout_at=until,
+    )
+    if not assignment.ad_playing:
+        return [running]
+    return [running, reason("ad_playing", "An advertisement holds its progress.", device_id=device.device_id)]
+
+
+_PHASES: Final[dict[Phase, Callable[[Fleet, Assignment, datetime], list[Reason]]]] = {
+    Phase.WAITING: _waiting,
+    Phase.RETRYING: _retrying,
+    Phase.OFFERED: _offered,
+    Phase.SENT: _sent,
+    Phase.RUNNING: _running,
+}

@@ -1,0 +1,41 @@
+"""Why a device has no work, or which it has."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.fleet.index import is_target
+from drover.domain.fleet.state import Device, Fleet
+from drover.domain.fleet.why.holds import device_holds, in_hand, quota_used, slot_holds
+from drover.domain.fleet.why.targets import target_data, target_words
+from drover.domain.fleet.why.words import Reason, count, reason
+
+
+def why_device(fleet: Fleet, device: Device, now: datetime) -> list[Reason]:
+    holds = device_holds(fleet, device, now)
+    if device.assignment is not None:
+        return in_hand(fleet, device) + holds
+    reasons = holds + _no_work(fleet, device)
+    return reasons or [reason("nothing", f"Nothing holds device {device.serial_number} up: it is next.")]
+
+
+def _no_work(fleet: Fleet, device: Device) -> list[Reason]:
+    job = fleet.active
+    if job is None:
+        return [_no_job(fleet)]
+    about = {"job_id": job.job_id, "device_id": device.device_id}
+    if not is_target(job, device):
+        sentence = f"Job {job.job_id}, which is active, is not for device {device.serial_number}: it is for"
+        return [reason("not_in_target", f"{sentence} {target_words(job)}.", **about, target=target_data(job))]
+    if device.device_id in job.ran:
+        sentence = f"Job {job.job_id}, which is active, has already ended on device {device.serial_number}."
+        return [reason("job_ran_here", sentence, **about)]
+    return slot_holds(fleet, job, device) + quota_used(job)
+
+
+def _no_job(fleet: Fleet) -> Reason:
+    waiting = len(fleet.queue)
+    if not waiting:
+        return reason("no_job", "There is no work: no job is active and none is in the queue.", waiting=0)
+    sentence = f"No job is active: {count(waiting, 'job')} in the queue, none with a device that can take it now."
+    return reason("no_job", sentence, waiting=waiting)

@@ -1,0 +1,39 @@
+"""How a reason is said: a sentence, the same as data, moments and numbers in words. The reasons are elsewhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+
+class Reason(msgspec.Struct, frozen=True):
+    sentence: str
+    data: dict[str, Any]
+    """The same for programs: a `code` and what it is about. Times are RFC 3339, UTC."""
+
+
+def reason(code: str, sentence: str, **data: Any) -> Reason:
+    shown = {name: rfc3339(value) if isinstance(value, datetime) else value for name, value in data.items()}
+    return Reason(sentence, {"code": code, **shown})
+
+
+def rfc3339(at: datetime, timespec: str = "auto") -> str:
+    return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def moment(at: datetime | None) -> str:
+    """In a sentence: nobody reads microseconds."""
+    return "an unknown time" if at is None else rfc3339(at, "seconds")
+
+
+def due(at: datetime | None, now: datetime) -> str:
+    """When something is to happen. The clock may be a moment behind what is due."""
+    if at is None:
+        return "as soon as its device is back"
+    return f"at {moment(at)}" if at > now else f"now ({moment(at)} has passed)"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
