@@ -1,6 +1,6 @@
 """What must hold of the fleet's events, whatever led to them: attempts begin and end once, retries are due on time."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from drover.domain.fleet import events as e
 
@@ -16,7 +16,9 @@ ENDS = (
 class History:
     """Follows the events of attempts, one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, late_max: timedelta = timedelta(0)) -> None:
+        self._late_max = late_max
+        """How late a retry may be: with a real clock, and with nobody in charge for some seconds."""
         self.open: dict[tuple[str, int], str] = {}
         """Attempts (assignment, run) under way, and how far: created, sent, started."""
         self.ended: set[tuple[str, int]] = set()
@@ -54,7 +56,7 @@ class History:
         assert event.assignment_id not in self.final, "an ended assignment got an attempt"
         assert not [1 for a, _ in self.open if a == event.assignment_id], "two attempts of one assignment"
         due = self.retry_due.pop(event.assignment_id, None)
-        assert due is None or event.at == due, "a retry came at another time than it was due"
+        assert due is None or due <= event.at <= due + self._late_max, "a retry came at another time than it was due"
         self.latest_run[event.assignment_id] = event.run
         self.open[key] = "created"
 

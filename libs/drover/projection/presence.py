@@ -1,17 +1,20 @@
-"""Signs of life into `tel_fleet.presence`: gathered by device and written at most once a second. Volatile by design."""
+"""Signs of life, and what runs, into `tel_fleet.presence`: gathered by device, written at most once a second.
+
+Volatile by design.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
 import asyncpg
 import msgspec
 import structlog
 
+from drover.bus.telemetry import Beat
 from drover.postgres.pool import Pool
 from drover.projection.event_table import jsonb_text
 from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
@@ -22,15 +25,19 @@ DEVICES_WAITING_MAX: Final = 100_000
 ROWS_PER_STATEMENT_MAX: Final = 10_000
 
 _UPSERT: Final = """
-INSERT INTO tel_fleet.presence AS p (device_id, last_seen_at, reported)
-SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::jsonb[])
+INSERT INTO tel_fleet.presence AS p (device_id, last_seen_at, reported, assignment_id, run, progress_pct, ad_playing)
+SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::jsonb[], $4::uuid[], $5::int[], $6::int[], $7::bool[])
 ON CONFLICT (device_id) DO UPDATE
-SET last_seen_at = excluded.last_seen_at, reported = coalesce(excluded.reported, p.reported)
+SET last_seen_at = excluded.last_seen_at,
+    reported = coalesce(excluded.reported, p.reported),
+    assignment_id = coalesce(excluded.assignment_id, p.assignment_id),
+    run = coalesce(excluded.run, p.run),
+    progress_pct = coalesce(excluded.progress_pct, p.progress_pct),
+    ad_playing = coalesce(excluded.ad_playing, p.ad_playing)
 WHERE excluded.last_seen_at >= p.last_seen_at
 """
+_RUN_MAX: Final = 2**31 - 1
 
-Sign = tuple[datetime, Any]
-"""When it was heard, and what it reported of itself (anything that is JSON; None: nothing new)."""
 
 log = structlog.get_logger("drover.projection")
 
@@ -48,7 +55,7 @@ class PresenceWriter:
         self._pool = pool
         self._flush_every_s = flush_every_s
         self._devices_waiting_max = devices_waiting_max
-        self._waiting: dict[UUID, Sign] = {}
+        self._waiting: dict[UUID, Beat] = {}
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
         self._rows = PRESENCE_ROWS.labels(context)
@@ -71,28 +78,26 @@ class PresenceWriter:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def note(self, signs: Mapping[str, Sign]) -> None:
+    def note(self, beats: Iterable[Beat]) -> None:
         """Keep the newest sign of each device until the next write. Never blocks; what is malformed is counted."""
-        for device_id, (seen_at, reported) in signs.items():
-            try:
-                device = UUID(device_id)
-            except ValueError:
+        for beat in beats:
+            device = _device(beat)
+            if device is None:
                 self._dropped.inc()
-                continue
-            self._merge(device, (seen_at, reported))
+            else:
+                self._merge(device, beat)
         if self._waiting:
             self._wake.set()
 
-    def _merge(self, device: UUID, sign: Sign) -> None:
+    def _merge(self, device: UUID, beat: Beat) -> None:
         held = self._waiting.get(device)
         if held is None:
             if len(self._waiting) >= self._devices_waiting_max:
                 self._dropped.inc()
                 return
         else:
-            newer, older = (sign, held) if sign[0] >= held[0] else (held, sign)
-            sign = (newer[0], older[1] if newer[1] is None else newer[1])
-        self._waiting[device] = sign
+            beat = beat.after(held) if beat.seen_at >= held.seen_at else held.after(beat)
+        self._waiting[device] = beat
 
     async def _run(self) -> None:
         while not self._stop.is_set():
@@ -122,7 +127,30 @@ class PresenceWriter:
                 self._wake.set()
                 return
 
-    async def _write(self, signs: dict[UUID, Sign]) -> None:
-        reported = [None if r is None else jsonb_text(msgspec.json.encode(r).decode()) for _, r in signs.values()]
-        await self._pool.execute(_UPSERT, list(signs), [seen_at for seen_at, _ in signs.values()], reported)
+    async def _write(self, signs: dict[UUID, Beat]) -> None:
+        beats = list(signs.values())
+        works = [beat.work for beat in beats]
+        await self._pool.execute(
+            _UPSERT,
+            list(signs),
+            [beat.seen_at for beat in beats],
+            [None if b.reported is None else jsonb_text(msgspec.json.encode(b.reported).decode()) for b in beats],
+            [None if work is None else UUID(work.assignment_id) for work in works],
+            [None if work is None else work.run for work in works],
+            [None if work is None else work.progress_pct for work in works],
+            [None if work is None else work.ad_playing for work in works],
+        )
         self._rows.inc(len(signs))
+
+
+def _device(beat: Beat) -> UUID | None:
+    """None where a column could not hold the beat: one such row would have all others refused with it."""
+    work = beat.work
+    try:
+        if work is not None:
+            UUID(work.assignment_id)
+            if not (0 <= work.progress_pct <= 100 and 0 <= work.run <= _RUN_MAX):
+                return None
+        return UUID(beat.device_id)
+    except ValueError:
+        return None

@@ -78,6 +78,8 @@ BodyBytes = Annotated[
 ]
 Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
 Connections = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["8"])]
+Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]
+Burst = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number from 1 to 1000000", examples=["20"])]
 Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[
     str,
@@ -118,6 +120,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """Let the key that is in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024
     """Larger request bodies are refused with 413."""
+    device_requests_per_s: Rate = 5.0
+    """Polls and reports of progress that one device may send in the long run; beyond that 429."""
+    device_requests_burst: Burst = 20
+    """How many of them it may send at once. Heartbeats and final reports have four times as much, of their own."""
     shutdown_grace_s: Seconds = 10.0
     """How long each component may take to drain before it is abandoned."""
     instance: Instance = msgspec.field(default_factory=_instance)

@@ -29,7 +29,7 @@ class Freshness:
     """Holds reads back until the read model has what their caller knows of.
 
     A caller is a principal's name; where a key is shared by many phones, also the device that it speaks for, so that
-    they do not wait for each other's writes.
+    they do not wait for each other's writes. A read that does not say for which device waits for the last of them all.
     """
 
     def __init__(self, positions: Waiter) -> None:
@@ -39,10 +39,10 @@ class Freshness:
         self._written: OrderedDict[tuple[str, str, str | None], int] = OrderedDict()
 
     def wrote(self, principal: str, context: str, seq: int, *, device: str | None = None) -> None:
-        key = (principal, context, device)
-        self._written[key] = max(seq, self._written.get(key, 0))
-        self._written.move_to_end(key)
-        if len(self._written) > WRITERS_REMEMBERED_MAX:
+        for key in dict.fromkeys(((principal, context, None), (principal, context, device))):
+            self._written[key] = max(seq, self._written.get(key, 0))
+            self._written.move_to_end(key)
+        while len(self._written) > WRITERS_REMEMBERED_MAX:
             self._written.popitem(last=False)
 
     async def wait(

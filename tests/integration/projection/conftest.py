@@ -69,7 +69,7 @@ class Farm:
 def _plain(value: Any) -> Any:
     """The same for a row from memory and a row from Postgres."""
     if isinstance(value, str) and value.startswith("{"):
-        return tuple(sorted((k, str(v)) for k, v in msgspec.json.decode(value).items()))
+        return msgspec.json.encode(msgspec.json.decode(value), order="sorted")  # jsonb has an order of its own
     return tuple(value) if isinstance(value, list) else value
 
 

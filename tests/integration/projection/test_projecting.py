@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from prometheus_client import REGISTRY
 
+from drover.bus.telemetry import Beat
 from drover.domain.fleet.events import DeviceCameOnline
 from drover.postgres.pool import connect, open_pool
 from drover.projection.positions import Positions
@@ -109,7 +110,7 @@ async def test_the_views_show_devices_with_their_presence_and_pcs_with_their_cou
         PresenceWriter(pool) as presence,
     ):
         await follower.reaches(farm.head.seq)
-        presence.note({str(UUID(int=1)): (seen_at, {"battery": 80})})
+        presence.note([Beat(str(UUID(int=1)), seen_at, {"battery": 80})])
     device = await read_model.connection.fetchrow("SELECT * FROM rm_fleet.devices WHERE serial_number = 'SERIAL000000'")
     assert list(device.keys()) == [
         "id",
@@ -119,12 +120,16 @@ async def test_the_views_show_devices_with_their_presence_and_pcs_with_their_cou
         "status",
         "capabilities",
         "last_seen_at",
+        "error_code",
+        "error_until",
+        "error_condition",
+        "held_until",
         "created_at",
         "updated_at",
     ]
     assert (device["status"], device["last_seen_at"], device["capabilities"]) == ("online", seen_at, ["youtube"])
     pc = await read_model.connection.fetchrow("SELECT * FROM rm_fleet.pcs")
-    assert (pc["id"], pc["capacity"], pc["devices"], pc["online"], pc["offline"]) == ("pc-0", 20, 3, 1, 2)
+    assert (pc["id"], pc["capacity"], pc["device_count"], pc["online"], pc["offline"]) == ("pc-0", 20, 3, 1, 2)
 
 
 async def test_the_described_tables_are_those_of_the_ddl(farm, dsn, read_model, follower) -> None:
@@ -218,10 +223,11 @@ async def test_presence_keeps_the_newest_sign_of_each_device(dsn, read_model) ->
     phone, other = str(UUID(int=1)), str(UUID(int=2))
     async with open_pool(dsn, "test") as pool:
         async with PresenceWriter(pool) as presence:
-            presence.note({phone: (late, {"battery": 80}), other: (late, {"said": "\0"}), "no uuid": (late, None)})
-            presence.note({phone: (early, {"battery": 90})})
+            presence.note([Beat(phone, late, {"battery": 80}), Beat(other, late, {"said": "\0"})])
+            presence.note([Beat("no uuid", late)])
+            presence.note([Beat(phone, early, {"battery": 90})])
         async with PresenceWriter(pool) as presence:
-            presence.note({phone: (late, None), other: (early, {"said": "late"})})
+            presence.note([Beat(phone, late), Beat(other, early, {"said": "late"})])
     rows = await read_model.connection.fetch("SELECT * FROM tel_fleet.presence ORDER BY device_id")
     assert [(r["last_seen_at"], r["reported"]) for r in rows] == [(late, '{"battery": 80}'), (late, '{"said": "�"}')]
 
@@ -233,6 +239,6 @@ async def test_presence_holds_a_bounded_number_of_devices_while_postgres_is_away
         PresenceWriter(pool, devices_waiting_max=2) as presence,
     ):
         for number in range(5):
-            presence.note({str(UUID(int=number)): (seen_at, None)})
+            presence.note([Beat(str(UUID(int=number)), seen_at)])
         await asyncio.sleep(0)
         assert presence.waiting <= 2

@@ -83,7 +83,7 @@ def test_only_the_last_state_of_a_row_is_written() -> None:
     tables.put(PCS, row("b"))
     tables.delete(PCS, "b")
     changes = tables.take()
-    assert changes.upserts["pc_rows"] == [("a", 2, AT, AT)]
+    assert changes.upserts["pc_rows"] == [("a", 2, AT, AT, None)]
     assert changes.deletes["pc_rows"] == ["b"]
     assert tables.take().upserts["pc_rows"] == []
 

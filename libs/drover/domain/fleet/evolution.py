@@ -458,7 +458,8 @@ def _note_failure(
     """The slot is kept: the event that follows says whether it is needed again."""
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
-    assignment.error_code, assignment.error_message, assignment.progress_pct = code, message, 0
+    assignment.error_code, assignment.error_message = code, message
+    assignment.progress_pct, assignment.ad_playing = 0, False
     fleet.jobs[event.job_id].offered[event.assignment_id] = None
     device.running, device.updated_at = False, event.at
     if blamed:

@@ -27,7 +27,9 @@ def is_target(job: Job, device: Device) -> bool:
 
 def wants(job: Job, device: Device) -> bool:
     """Within its targets, and with all that it needs."""
-    return is_target(job, device) and all(need in device.capabilities for need in job.needs)
+    if not is_target(job, device):
+        return False
+    return not job.needs or all(need in device.capabilities for need in job.needs)
 
 
 def slots_target(pc: Pc) -> int:

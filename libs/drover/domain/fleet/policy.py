@@ -44,6 +44,7 @@ CHARGED_PCT: Final = 20
 """A device with a flat battery works again from here on."""
 
 ATTEMPTS_MAX: Final = 3
+RUN_MAX: Final = 1_000_000_000
 OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)
 OFFER_ACKED_WITHIN: Final = timedelta(seconds=60)
 ATTEMPT_TIMEOUT: Final = timedelta(minutes=20)

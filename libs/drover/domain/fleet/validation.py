@@ -16,6 +16,7 @@ from drover.domain.fleet.commands import (
     CreateJob,
     RegisterDevice,
     RegisterPc,
+    Report,
     ReportCompleted,
     ReportFailed,
     ReportRunning,
@@ -31,6 +32,7 @@ from drover.domain.fleet.policy import (
     PC_CAPACITY_MAX,
     PC_ID_PATTERN,
     PROBABILITIES_SUM_MAX,
+    RUN_MAX,
     SERIAL_PATTERN,
     TARGET_COUNT_MAX,
     TARGET_DEVICES_MAX,
@@ -66,6 +68,11 @@ def validate(command: Command) -> Rejection | None:
     """Why it can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
+
+
+def _report(command: Report) -> Rejection | None:
+    """A run is recorded as it was claimed, so it has a bound that every reader can hold."""
+    return _range(0, RUN_MAX, run=command.run)
 
 
 def _text(**fields: str) -> Rejection | None:
@@ -182,10 +189,12 @@ def _claim(command: ClaimForPc) -> Rejection | None:
 
 
 def _report_running(command: ReportRunning) -> Rejection | None:
-    return _range(0, 100, progress_pct=command.progress_pct)
+    return _report(command) or _range(0, 100, progress_pct=command.progress_pct)
 
 
 def _report_completed(command: ReportCompleted) -> Rejection | None:
+    if refusal := _report(command):
+        return refusal
     if command.error_code is not None:
         return invalid("error_code", command.error_code, "completed takes no error_code")
     if command.progress_pct != 100:
@@ -206,6 +215,8 @@ def ends_before_it_began(started_at: datetime | None, completed_at: datetime | N
 
 
 def _report_failed(command: ReportFailed) -> Rejection | None:
+    if refusal := _report(command):
+        return refusal
     if command.error_code is None:
         return invalid("error_code", None, "failed needs an error_code")
     if command.retry_count is not None and not 0 <= command.retry_count <= ATTEMPTS_MAX:

@@ -1,0 +1,347 @@
+"""Rows of assignments: one job on one device, from the first wish to its end. The history is `attempts.py`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.fleet.events import (
+    AssignmentCancelled,
+    AssignmentEvent,
+    AssignmentParked,
+    AssignmentReopened,
+    AssignmentRequested,
+    AttemptCancelled,
+    AttemptCreated,
+    AttemptFailed,
+    AttemptFailedFinal,
+    AttemptProgressed,
+    AttemptRolledBack,
+    AttemptSent,
+    AttemptStarted,
+    AttemptSucceeded,
+    AttemptTimedOut,
+    RetryScheduled,
+    StaleReportRefused,
+)
+from drover.domain.fleet.policy import RULES as ERROR_RULES
+from drover.domain.fleet.state import AssignmentStatus, Phase
+from drover.postgres.types import uuid_of
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projector.fleet.devices import DEVICES, free_slot, set_running, take_slot
+from drover.projector.fleet.jobs import JOBS, count
+from drover.projector.fleet.rule import Rule, Rules, assignment_of, device_of, job_of
+
+# Looked up once: this is done for every event.
+WAITING: Final = Phase.WAITING.value
+RETRYING: Final = Phase.RETRYING.value
+OFFERED: Final = Phase.OFFERED.value
+SENT: Final = Phase.SENT.value
+RUNNING: Final = Phase.RUNNING.value
+PENDING: Final = AssignmentStatus.PENDING.value
+COMPLETED: Final = AssignmentStatus.COMPLETED.value
+FAILED: Final = AssignmentStatus.FAILED.value
+CANCELLED: Final = AssignmentStatus.CANCELLED.value
+TIMEOUT: Final = ERROR_RULES["TIMEOUT"].code
+
+
+class AssignmentRow(msgspec.Struct, frozen=True, gc=False):
+    id: UUID
+    job_id: UUID
+    device_id: UUID
+    pc_id: str
+    created_at: datetime
+    updated_at: datetime
+    status: str = PENDING
+    """What clients see."""
+    phase: str = WAITING
+    """Where it stands: a pending one waits, is offered, is sent or is to be retried; an ended one as its status."""
+    named: bool = False
+    """A person named this device."""
+    run: int = 0
+    attempt: int = 1
+    """The one under way, or that comes next; of an ended one the last."""
+    retry_count: int = 0
+    """Attempts used up."""
+    progress_pct: int = 0
+    ad_playing: bool = False
+    actual_duration_sec: int | None = None
+    did_like: bool = False
+    did_comment: bool = False
+    did_playlist: bool = False
+    error_code: str | None = None
+    """Of the last attempt that failed, until one succeeds; likewise the message, and whether it was a timeout."""
+    error_message: str | None = None
+    timed_out: bool = False
+    reason: str | None = None
+    """Why it was taken back, parked or cancelled."""
+    assigned_at: datetime | None = None
+    """None: it waits, without a slot."""
+    sent_at: datetime | None = None
+    timeout_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    """Its end, whatever it was."""
+    retry_due_at: datetime | None = None
+
+
+ASSIGNMENTS: Final = KeyedTable(
+    name="assignment_rows",
+    row=AssignmentRow,
+    types={
+        "id": "uuid",
+        "job_id": "uuid",
+        "device_id": "uuid",
+        "pc_id": "text",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "status": "text",
+        "phase": "text",
+        "named": "bool",
+        "run": "int",
+        "attempt": "int",
+        "retry_count": "int",
+        "progress_pct": "int",
+        "ad_playing": "bool",
+        "actual_duration_sec": "int",
+        "did_like": "bool",
+        "did_comment": "bool",
+        "did_playlist": "bool",
+        "error_code": "text",
+        "error_message": "text",
+        "timed_out": "bool",
+        "reason": "text",
+        "assigned_at": "timestamptz",
+        "sent_at": "timestamptz",
+        "timeout_at": "timestamptz",
+        "started_at": "timestamptz",
+        "completed_at": "timestamptz",
+        "retry_due_at": "timestamptz",
+    },
+    key=("id",),
+)
+
+_COUNTED_AS: Final = {
+    WAITING: "pending",
+    OFFERED: "pending",
+    SENT: "pending",
+    RETRYING: "retrying",
+    RUNNING: "running",
+    COMPLETED: "completed",
+    FAILED: "failed",
+    CANCELLED: "cancelled",
+}
+
+
+def counted_as(row: AssignmentRow) -> str:
+    """The counter of its job. A retry that waits for its device is a retry, too."""
+    if row.phase == WAITING and row.retry_count:
+        return "retrying"
+    return _COUNTED_AS[row.phase]
+
+
+def _change(tables: Tables, event: AssignmentEvent, **changes: Any) -> None:
+    """Nothing that the job counts."""
+    row = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
+    tables.put(ASSIGNMENTS, replace(row, updated_at=event.at, **changes))
+
+
+def _move(tables: Tables, event: AssignmentEvent, status: str, phase: str, **changes: Any) -> AssignmentRow:
+    before = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
+    after = replace(before, status=status, phase=phase, updated_at=event.at, **changes)
+    tables.put(ASSIGNMENTS, after)
+    count(tables, after.job_id, counted_as(before), counted_as(after))
+    return after
+
+
+_AGAIN: Final[dict[str, Any]] = {
+    "progress_pct": 0,
+    "ad_playing": False,
+    "sent_at": None,
+    "timeout_at": None,
+    "started_at": None,
+    "completed_at": None,
+    "retry_due_at": None,
+}
+"""What is over when it is pending again: whoever takes it next starts from the beginning."""
+
+
+def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:
+    """Pending without a slot. With a time, where that is news of its device."""
+    row = _move(tables, event, PENDING, WAITING, assigned_at=None, **_AGAIN, **changes)
+    free_slot(tables, row.device_id, row.id, at)
+
+
+def _end(tables: Tables, event: AssignmentEvent, status: str, **changes: Any) -> None:
+    row = _move(tables, event, status, status, completed_at=event.at, ad_playing=False, retry_due_at=None, **changes)
+    free_slot(tables, row.device_id, row.id, event.at)
+
+
+def _make(tables: Tables, event: AssignmentEvent, pc_id: str, **fields: Any) -> None:
+    row = AssignmentRow(
+        uuid_of(event.assignment_id),
+        uuid_of(event.job_id),
+        uuid_of(event.device_id),
+        pc_id,
+        event.at,
+        event.at,
+        **fields,
+    )
+    tables.put(ASSIGNMENTS, row)
+    count(tables, row.job_id, None, counted_as(row))
+
+
+def _requested(tables: Tables, event: AssignmentRequested) -> None:
+    _make(tables, event, need(tables, DEVICES, uuid_of(event.device_id)).pc_id, named=True)
+
+
+def _reopened(tables: Tables, event: AssignmentReopened) -> None:
+    failed = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id)).retry_count
+    _wait(tables, event, named=True, attempt=failed + 1)
+
+
+def _parked(tables: Tables, event: AssignmentParked) -> None:
+    _wait(tables, event, reason=event.reason)
+
+
+def _cancelled(tables: Tables, event: AssignmentCancelled) -> None:
+    _end(tables, event, CANCELLED, reason=event.reason)
+
+
+def _created(tables: Tables, event: AttemptCreated) -> None:
+    offer = {"run": event.run, "attempt": event.attempt, "assigned_at": event.at}
+    if tables.get(ASSIGNMENTS, uuid_of(event.assignment_id)) is None:
+        _make(tables, event, event.pc_id, status=PENDING, phase=OFFERED, **offer)
+    else:
+        _move(tables, event, PENDING, OFFERED, pc_id=event.pc_id, reason=None, **_AGAIN, **offer)
+    take_slot(tables, uuid_of(event.device_id), uuid_of(event.assignment_id))
+
+
+def _sent(tables: Tables, event: AttemptSent) -> None:
+    _change(tables, event, phase=SENT, sent_at=event.at, timeout_at=event.timeout_at)  # as pending as before
+
+
+def _started(tables: Tables, event: AttemptStarted) -> None:
+    row = _move(
+        tables,
+        event,
+        RUNNING,
+        RUNNING,
+        started_at=event.at,
+        timeout_at=event.timeout_at,
+        progress_pct=event.progress_pct,
+    )
+    set_running(tables, row.device_id, True, event.at)
+
+
+def _progressed(tables: Tables, event: AttemptProgressed) -> None:
+    _change(tables, event, progress_pct=event.progress_pct, ad_playing=event.ad_playing)
+
+
+def _succeeded(tables: Tables, event: AttemptSucceeded) -> None:
+    _end(
+        tables,
+        event,
+        COMPLETED,
+        progress_pct=100,
+        actual_duration_sec=event.actual_duration_sec,
+        did_like=event.did_like,
+        did_comment=event.did_comment,
+        did_playlist=event.did_playlist,
+        error_code=None,
+        error_message=None,
+        timed_out=False,
+        assigned_at=event.assigned_at,
+        started_at=event.started_at,
+    )
+
+
+def _failed(tables: Tables, event: AttemptFailed) -> None:
+    _note_failure(tables, event, event.code, event.message, timed_out=False)
+
+
+def _timed_out(tables: Tables, event: AttemptTimedOut) -> None:
+    _note_failure(tables, event, TIMEOUT, event.message, timed_out=True)
+
+
+def _note_failure(
+    tables: Tables, event: AttemptFailed | AttemptTimedOut, code: str, message: str | None, *, timed_out: bool
+) -> None:
+    """The event that follows in the same commit says where the assignment goes from here."""
+    row = _move(
+        tables,
+        event,
+        PENDING,
+        RETRYING,
+        retry_count=event.attempt,
+        error_code=code,
+        error_message=message,
+        timed_out=timed_out,
+        progress_pct=0,
+        ad_playing=False,
+    )
+    set_running(tables, row.device_id, False, event.at)
+
+
+def _retry_scheduled(tables: Tables, event: RetryScheduled) -> None:
+    attempt = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id)).retry_count + 1
+    if event.due is None:
+        _wait(tables, event, attempt=attempt)
+    else:
+        _move(tables, event, PENDING, RETRYING, attempt=attempt, **{**_AGAIN, "retry_due_at": event.due})
+
+
+def _failed_final(tables: Tables, event: AttemptFailedFinal) -> None:
+    _end(
+        tables,
+        event,
+        FAILED,
+        attempt=event.attempt,
+        retry_count=event.attempt,
+        error_code=event.code,
+        error_message=event.message,
+    )
+
+
+def _rolled_back(tables: Tables, event: AttemptRolledBack) -> None:
+    _wait(tables, event, event.at, reason=event.reason)
+
+
+def _attempt_cancelled(tables: Tables, event: AttemptCancelled) -> None:
+    _wait(tables, event, reason=event.reason)
+
+
+def _stale_report_refused(tables: Tables, event: StaleReportRefused) -> None:
+    """It changed nothing. The history shows it."""
+
+
+def _entities(event: AssignmentEvent) -> tuple[str, ...]:
+    return (event.assignment_id, event.job_id, event.device_id)
+
+
+_ITSELF: Final = ((ASSIGNMENTS, assignment_of),)
+_NEW: Final = ((DEVICES, device_of), (JOBS, job_of))
+_ALL: Final = (*_ITSELF, *_NEW)
+
+ASSIGNMENT_RULES: Final[Rules] = {
+    AssignmentRequested: Rule(_requested, _entities, _NEW),
+    AssignmentReopened: Rule(_reopened, _entities, _ALL),
+    AssignmentParked: Rule(_parked, _entities, _ALL),
+    AssignmentCancelled: Rule(_cancelled, _entities, _ALL),
+    AttemptCreated: Rule(_created, lambda e: (*_entities(e), e.pc_id), _ALL),
+    AttemptSent: Rule(_sent, _entities, _ITSELF),
+    AttemptStarted: Rule(_started, _entities, _ALL),
+    AttemptProgressed: Rule(_progressed, _entities, _ITSELF),
+    AttemptSucceeded: Rule(_succeeded, _entities, _ALL),
+    AttemptFailed: Rule(_failed, _entities, _ALL),
+    AttemptTimedOut: Rule(_timed_out, _entities, _ALL),
+    AttemptRolledBack: Rule(_rolled_back, _entities, _ALL),
+    AttemptCancelled: Rule(_attempt_cancelled, _entities, _ALL),
+    RetryScheduled: Rule(_retry_scheduled, _entities, _ALL),
+    AttemptFailedFinal: Rule(_failed_final, _entities, _ALL),
+    StaleReportRefused: Rule(_stale_report_refused, _entities, _ITSELF),
+}

@@ -1,0 +1,118 @@
+"""The history of attempts, `tasks_event`: one row for each event of each attempt, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from drover.domain.fleet.events import (
+    AttemptCancelled,
+    AttemptCreated,
+    AttemptEvent,
+    AttemptFailed,
+    AttemptFailedFinal,
+    AttemptRolledBack,
+    AttemptSent,
+    AttemptStarted,
+    AttemptSucceeded,
+    AttemptTimedOut,
+    RetryScheduled,
+    StaleReportRefused,
+)
+from drover.projection.projection import AppendTable, Position, Tables
+from drover.projector.fleet.assignments import TIMEOUT, AssignmentRow
+
+LINES_PER_COMMIT_MAX: Final = 1 << 16
+"""An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
+
+RUN_MAX: Final = 2**31 - 1
+
+INFO: Final = "info"
+WARNING: Final = "warning"
+ERROR: Final = "error"
+
+TASKS_EVENT: Final = AppendTable(
+    name="tasks_event",
+    types={
+        "id": "bigint",
+        "task_id": "uuid",
+        "task_device_id": "uuid",
+        "device_id": "uuid",
+        "pc_id": "text",
+        "attempt": "int",
+        "run": "int",
+        "event_type": "text",
+        "level": "text",
+        "error_code": "text",
+        "message": "text",
+        "due_at": "timestamptz",
+        "screenshot_ref": "text",
+        "activity_stack": "text",
+        "by": "text",
+        "created_at": "timestamptz",
+    },
+    key=("id",),
+)
+
+Told = tuple[str | None, str | None, datetime | None, str | None, str | None]
+"""Error code, message, when the retry is due, reference to a screenshot, activity stack."""
+
+_NOTHING: Final[Told] = (None, None, None, None, None)
+
+
+class History(NamedTuple):
+    """How an event of an attempt looks here."""
+
+    event_type: str
+    level: str
+    told: Callable[[Any], Told] = lambda event: _NOTHING
+
+
+def _reason(event: AttemptRolledBack | AttemptCancelled) -> Told:
+    return (None, event.reason, None, None, None)
+
+
+def _failure(event: AttemptFailed) -> Told:
+    return (event.code, event.message, None, event.screenshot_ref, event.activity_stack)
+
+
+def _stale(event: StaleReportRefused) -> Told:
+    return (None, f"reported {event.status}, but the current run is {event.current_run}", None, None, None)
+
+
+HISTORIES: Final[dict[type, History]] = {
+    AttemptCreated: History("CREATED", INFO),
+    AttemptSent: History("SENT", INFO),
+    AttemptStarted: History("ACKED", INFO),
+    AttemptSucceeded: History("SUCCEEDED", INFO),
+    AttemptFailed: History("FAILED", WARNING, _failure),
+    AttemptTimedOut: History("TIMEOUT", WARNING, lambda e: (TIMEOUT, e.message, None, None, None)),
+    RetryScheduled: History("RETRY_SCHEDULED", INFO, lambda e: (None, None, e.due, None, None)),
+    AttemptFailedFinal: History("FAILED_FINAL", ERROR, lambda e: (e.code, e.message, None, None, None)),
+    AttemptRolledBack: History("ROLLED_BACK", WARNING, _reason),
+    AttemptCancelled: History("CANCELLED", INFO, _reason),
+    StaleReportRefused: History("STALE_REPORT", WARNING, _stale),
+}
+
+
+def append_attempt(
+    tables: Tables, event: AttemptEvent, history: History, assignment: AssignmentRow, position: Position
+) -> None:
+    seq, line = position
+    run = event.run if 0 <= event.run <= RUN_MAX else 0  # of a stale report, it is whatever the agent said
+    row = (
+        seq * LINES_PER_COMMIT_MAX + line,
+        assignment.job_id,
+        assignment.id,
+        assignment.device_id,
+        assignment.pc_id,
+        event.attempt,
+        run,
+        history.event_type,
+        history.level,
+        *history.told(event),
+        event.by,
+        event.at,
+    )
+    tables.append(TASKS_EVENT, row)

@@ -1,0 +1,235 @@
+"""Rows of PCs and devices. What a device has in hand is kept here too; the assignment itself is elsewhere."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.fleet.events import (
+    DeviceCameOnline,
+    DeviceChanged,
+    DeviceHeld,
+    DeviceHoldEnded,
+    DeviceQuarantined,
+    DeviceRegistered,
+    DeviceReleased,
+    DeviceReset,
+    DeviceWentOffline,
+    PcCapacityChanged,
+    PcHeld,
+    PcHoldEnded,
+    PcRegistered,
+)
+from drover.postgres.types import uuid_of
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projector.fleet.rule import Rule, Rules, device_of
+
+
+class PcRow(msgspec.Struct, frozen=True, gc=False):
+    id: str
+    capacity: int
+    created_at: datetime
+    updated_at: datetime
+    held_until: datetime | None = None
+
+
+class DeviceRow(msgspec.Struct, frozen=True, gc=False):
+    """Its status derives: error, else busy while something runs, else online while it is heard, else offline."""
+
+    id: UUID
+    serial_number: str
+    group_id: str
+    pc_id: str
+    capabilities: list[str]
+    alive: bool
+    running: bool
+    assignment_id: UUID | None
+    """What holds its slot: offered, sent, running or about to be retried."""
+    error_rule: str | None
+    error_until: datetime | None
+    error_condition: str | None
+    held_until: datetime | None
+    heard_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+PCS: Final = KeyedTable(
+    name="pc_rows",
+    row=PcRow,
+    types={
+        "id": "text",
+        "capacity": "int",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "held_until": "timestamptz",
+    },
+    key=("id",),
+)
+DEVICES: Final = KeyedTable(
+    name="device_rows",
+    row=DeviceRow,
+    types={
+        "id": "uuid",
+        "serial_number": "text",
+        "group_id": "text",
+        "pc_id": "text",
+        "capabilities": "text[]",
+        "alive": "bool",
+        "running": "bool",
+        "assignment_id": "uuid",
+        "error_rule": "text",
+        "error_until": "timestamptz",
+        "error_condition": "text",
+        "held_until": "timestamptz",
+        "heard_at": "timestamptz",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+    },
+    key=("id",),
+)
+
+
+def _pc_registered(tables: Tables, event: PcRegistered) -> None:
+    tables.put(PCS, PcRow(event.pc_id, event.capacity, event.at, event.at))
+
+
+def _pc_capacity_changed(tables: Tables, event: PcCapacityChanged) -> None:
+    tables.put(PCS, replace(need(tables, PCS, event.pc_id), capacity=event.capacity, updated_at=event.at))
+
+
+def _pc_held(tables: Tables, event: PcHeld) -> None:
+    tables.put(PCS, replace(need(tables, PCS, event.pc_id), held_until=event.until, updated_at=event.at))
+
+
+def _pc_hold_ended(tables: Tables, event: PcHoldEnded) -> None:
+    tables.put(PCS, replace(need(tables, PCS, event.pc_id), held_until=None, updated_at=event.at))
+
+
+def _device_registered(tables: Tables, event: DeviceRegistered) -> None:
+    row = DeviceRow(
+        id=uuid_of(event.device_id),
+        serial_number=event.serial_number,
+        group_id=event.group_id,
+        pc_id=event.pc_id,
+        capabilities=event.capabilities,
+        alive=False,
+        running=False,
+        assignment_id=None,
+        error_rule=None,
+        error_until=None,
+        error_condition=None,
+        held_until=None,
+        heard_at=None,
+        created_at=event.at,
+        updated_at=event.at,
+    )
+    tables.put(DEVICES, row)
+
+
+def _device_changed(tables: Tables, event: DeviceChanged) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    changed = replace(
+        device,
+        group_id=event.group_id,
+        pc_id=event.pc_id,
+        capabilities=event.capabilities,
+        updated_at=event.at,
+    )
+    tables.put(DEVICES, changed)
+
+
+def _device_came_online(tables: Tables, event: DeviceCameOnline) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    tables.put(DEVICES, replace(device, alive=True, heard_at=event.at, updated_at=event.at))
+
+
+def _device_went_offline(tables: Tables, event: DeviceWentOffline) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    heard_at = event.last_seen or device.heard_at
+    tables.put(DEVICES, replace(device, alive=False, heard_at=heard_at, updated_at=event.at))
+
+
+def _device_quarantined(tables: Tables, event: DeviceQuarantined) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    in_error = replace(
+        device,
+        error_rule=event.rule,
+        error_until=event.until,
+        error_condition=event.condition,
+        updated_at=event.at,
+    )
+    tables.put(DEVICES, in_error)
+
+
+def _well(device: DeviceRow, at: datetime) -> DeviceRow:
+    return replace(device, error_rule=None, error_until=None, error_condition=None, updated_at=at)
+
+
+def _device_released(tables: Tables, event: DeviceReleased) -> None:
+    tables.put(DEVICES, _well(need(tables, DEVICES, uuid_of(event.device_id)), event.at))
+
+
+def _device_reset(tables: Tables, event: DeviceReset) -> None:
+    device = _well(need(tables, DEVICES, uuid_of(event.device_id)), event.at)
+    tables.put(DEVICES, replace(device, alive=False))
+
+
+def _device_held(tables: Tables, event: DeviceHeld) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    tables.put(DEVICES, replace(device, held_until=event.until, updated_at=event.at))
+
+
+def _device_hold_ended(tables: Tables, event: DeviceHoldEnded) -> None:
+    device = need(tables, DEVICES, uuid_of(event.device_id))
+    tables.put(DEVICES, replace(device, held_until=None, updated_at=event.at))
+
+
+# What the work of a device does to its row; `assignments.py` says when.
+
+
+def take_slot(tables: Tables, device_id: UUID, assignment_id: UUID) -> None:
+    tables.put(DEVICES, replace(need(tables, DEVICES, device_id), assignment_id=assignment_id))
+
+
+def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) -> None:
+    tables.put(DEVICES, replace(need(tables, DEVICES, device_id), running=running, updated_at=at))
+
+
+def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:
+    """Where this assignment holds it: one that only waited leaves alone what the device has in hand.
+
+    With a time, where that is news of the device: its work has ended or was lost.
+    """
+    device = need(tables, DEVICES, device_id)
+    updated_at = at or device.updated_at
+    if device.assignment_id == assignment_id:
+        tables.put(DEVICES, replace(device, assignment_id=None, running=False, updated_at=updated_at))
+    elif at is not None:
+        tables.put(DEVICES, replace(device, updated_at=updated_at))
+
+
+_PC: Final = ((PCS, lambda e: e.pc_id),)
+_DEVICE: Final = ((DEVICES, device_of),)
+
+DEVICE_RULES: Final[Rules] = {
+    PcRegistered: Rule(_pc_registered, lambda e: (e.pc_id,)),
+    PcCapacityChanged: Rule(_pc_capacity_changed, lambda e: (e.pc_id,), _PC),
+    PcHeld: Rule(_pc_held, lambda e: (e.pc_id,), _PC),
+    PcHoldEnded: Rule(_pc_hold_ended, lambda e: (e.pc_id,), _PC),
+    DeviceRegistered: Rule(_device_registered, lambda e: (e.device_id, e.pc_id)),
+    DeviceChanged: Rule(_device_changed, lambda e: (e.device_id, e.pc_id), _DEVICE),
+    DeviceCameOnline: Rule(_device_came_online, lambda e: (e.device_id,), _DEVICE),
+    DeviceWentOffline: Rule(_device_went_offline, lambda e: (e.device_id,), _DEVICE),
+    DeviceQuarantined: Rule(
+        _device_quarantined, lambda e: (e.device_id,) if e.job_id is None else (e.device_id, e.job_id), _DEVICE
+    ),
+    DeviceReleased: Rule(_device_released, lambda e: (e.device_id,), _DEVICE),
+    DeviceReset: Rule(_device_reset, lambda e: (e.device_id,), _DEVICE),
+    DeviceHeld: Rule(_device_held, lambda e: (e.device_id,), _DEVICE),
+    DeviceHoldEnded: Rule(_device_hold_ended, lambda e: (e.device_id,), _DEVICE),
+}

@@ -1,0 +1,33 @@
+"""What one type of event means to the read model, as data. The rules live with their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from drover.postgres.types import uuid_of
+from drover.projection.projection import Key, KeyedTable, Tables
+
+
+class Rule(NamedTuple):
+    apply: Callable[[Tables, Any], None]
+    entities: Callable[[Any], tuple[str, ...]]
+    """Ids of what it is about."""
+    reads: tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...] = ()
+    """Rows that `apply` may look at."""
+
+
+Rules = Mapping[type, Rule]
+
+
+def device_of(event: Any) -> UUID:
+    return uuid_of(event.device_id)
+
+
+def job_of(event: Any) -> UUID:
+    return uuid_of(event.job_id)
+
+
+def assignment_of(event: Any) -> UUID:
+    return uuid_of(event.assignment_id)

@@ -1,0 +1,1 @@
+"""A big farm for minutes: `make soak`. Not part of `make test`."""
