@@ -17,12 +17,13 @@ from aiohttp import web
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.telemetry import TelemetryOut
-from drover.domain.fleet.events import DeviceRegistered
+from drover.domain.fleet.events import DeviceRegistered, PcRegistered
 from drover.embedded.nats import nats_server
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
+from drover.service.config import load
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
 from drover.web.application import create_application
@@ -51,15 +52,27 @@ async def _bare_application(nats_url: str, stack: AsyncExitStack) -> web.Applica
 async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Application:
     client = await stack.enter_async_context(connected(nats_url, "bench"))
     roster = Roster()
+    roster.apply([PcRegistered("pc", 20, at=datetime.now(UTC))], 1)
     for number in range(DEVICES):
         device_id = f"00000000-0000-7000-8000-{number:012d}"
-        roster.apply(DeviceRegistered(device_id, f"SER{number:08d}", "P1-G1", "pc", [], at=datetime.now(UTC)))
+        device = DeviceRegistered(device_id, f"SER{number:08d}", "P1-G1", "pc", [], at=datetime.now(UTC))
+        roster.apply([device], number + 2)
     telemetry = TelemetryOut(client, "fleet", "bench")
     await stack.enter_async_context(telemetry.running())
     app = create_application(Health(), body_bytes_max=1 << 20)
-    nobody: Any = None  # heartbeats touch neither settings nor Postgres
+    nobody: Any = None  # heartbeats do not touch Postgres
+    settings = load(
+        {
+            "DROVER_NATS_URL": nats_url,
+            "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+            "DROVER_JWT_SECRETS": SECRET,
+            # Each phone here beats as often as thousands do: they are counted, and none is refused.
+            "DROVER_DEVICE_REQUESTS_PER_S": "1000000",
+            "DROVER_DEVICE_REQUESTS_BURST": "1000000",
+        }
+    )
     Gateway(
-        settings=nobody,
+        settings=settings,
         auth=Authenticator([SECRET]),
         bus=CommandBus(client),
         telemetry=telemetry,

@@ -19,6 +19,7 @@ from drover.bus.telemetry import TelemetryBatch, TelemetryOut, listening
 from drover.eventlog.durability import DurabilityUnknown, refuse_unsynced
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
+from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.app import Gateway
 from drover.gateway.feed import RosterFeed
 from drover.gateway.roster import Roster
@@ -67,7 +68,7 @@ class Process:
     def add_gateway(self) -> None:
         roster, positions = Roster(), Positions()
         telemetry = TelemetryOut(self.client, "fleet", self.settings.instance)
-        feed = RosterFeed(JetStreamLog(self.client, Partition("fleet")), roster)
+        feed = RosterFeed(JetStreamLog(self.client, Partition("fleet")), roster, JetStreamSnapshots(self.client))
         self.health.add_ready("roster", feed.why_not_ready)
         bus = CommandBus(self.client)
         gateway = Gateway(self.settings, self.auth, bus, telemetry, roster, self.pool, positions, feed.at)
@@ -85,7 +86,7 @@ class Process:
         presence = PresenceWriter(self.pool)
 
         def note(batch: TelemetryBatch) -> None:
-            presence.note({beat.device_id: (beat.seen_at, beat.reported) for beat in batch.beats})
+            presence.note(batch.beats)
 
         if not self.is_edge:
             # Where agents are served as well, a stopped read model must not take their door away with it.

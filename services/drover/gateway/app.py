@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from aiohttp import web
 
-from drover.gateway.heartbeat import Heartbeats, Telemetry
-from drover.gateway.registration import Bus, NewDevice, NewPc, Registration
+from drover.gateway.assignments import Assignments
+from drover.gateway.commanding import Bus, Commanding
+from drover.gateway.device_changes import DeviceChanges
+from drover.gateway.heartbeat import Heartbeats
+from drover.gateway.jobs import Jobs
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.offers import Offers
+from drover.gateway.pcs import Pcs
+from drover.gateway.polling import Polling
+from drover.gateway.reads import Reads
+from drover.gateway.registration import Registration
 from drover.gateway.relations import RELATIONS
+from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
+from drover.gateway.rpc import Rpc
+from drover.gateway.sockets import AgentSockets
 from drover.service.config import Settings
 from drover.web.application import ANY, add_route, nothing_here
 from drover.web.auth import Authenticator
-from drover.web.errors import ApiError
 from drover.web.freshness import Freshness, Waiter
-from drover.web.permissions import Verb, demand
-from drover.web.postgrest.read import Pool, read, unknown_relation
+from drover.web.permissions import Permissions
+from drover.web.postgrest.read import Pool, unknown_relation
+
+
+class Part(Protocol):
+    def add_routes(self, app: web.Application) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -35,35 +51,33 @@ class Gateway:
     """How far the roster is."""
 
     def add_routes(self, app: web.Application) -> None:
+        for part in self._parts():
+            part.add_routes(app)
+        add_route(app, ANY, "/rest/v1/{relation}", self._unknown)
+
+    def _parts(self) -> list[Part]:
+        settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
+        permissions = Permissions.of(settings)
         freshness = Freshness(self.positions)
-        heartbeats = Heartbeats(self.auth, self.roster, self.telemetry)
-        devices = Registration("devices", NewDevice, NewDevice.command, self.auth, self.bus, freshness, self.roster_at)
-        pcs = Registration("pcs", NewPc, NewPc.command, self.auth, self.bus, freshness, self.roster_at)
+        commanding = Commanding(self.bus, freshness, self.roster_at)
+        limits = DeviceLimits(self.bus, per_s=settings.device_requests_per_s, burst=settings.device_requests_burst)
+        offers = Offers(roster, commanding)
+        reports = Reports(roster, commanding, telemetry, limits)
+        polling = Polling(roster, offers, telemetry, limits, self.roster_at)
+        return [
+            Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, commanding)),
+            Registration(auth, permissions, commanding, roster),
+            Pcs(auth, permissions, commanding, roster),
+            Jobs(auth, permissions, commanding, roster),
+            Assignments(auth, permissions, commanding, roster, reports),
+            Rpc(auth, permissions, commanding, roster, self.roster_at),
+            AgentSockets(auth, permissions, roster, offers, reports, telemetry),
+            Reads(auth, permissions, polling, self.pool, freshness),
+        ]
 
-        async def get(request: web.Request) -> web.Response:
-            name = request.path.rpartition("/")[2]
-            principal = self.auth.authenticate(request.headers)
-            demand(principal, name, Verb.READ)
-            relation = RELATIONS[name]
-            await freshness.wait(request.headers, principal.name, relation.context)
-            return await read(request, relation, self.pool)
-
-        async def unknown(request: web.Request) -> web.StreamResponse:
-            self.auth.authenticate(request.headers)
-            name = request.match_info["relation"]
-            if name in RELATIONS:  # known, but not with this method, which is why no other route took it
-                return await nothing_here(request)
-            raise unknown_relation(name)
-
-        async def unknown_function(request: web.Request) -> web.Response:
-            self.auth.authenticate(request.headers)
-            name = request.match_info["function"][:64]
-            raise ApiError(404, "PGRST202", f"Could not find the function public.{name} in the schema cache")
-
-        add_route(app, "PATCH", "/rest/v1/devices", heartbeats.patch)
-        add_route(app, "POST", "/rest/v1/devices", devices.post)
-        add_route(app, "POST", "/rest/v1/pcs", pcs.post)
-        for name in RELATIONS:
-            add_route(app, "GET", f"/rest/v1/{name}", get)
-        add_route(app, "POST", "/rest/v1/rpc/{function}", unknown_function)
-        add_route(app, ANY, "/rest/v1/{relation}", unknown)
+    async def _unknown(self, request: web.Request) -> web.StreamResponse:
+        self.auth.authenticate(request.headers)
+        name = request.match_info["relation"]
+        if name in RELATIONS:  # known, but not with this method, which is why no other route took it
+            return await nothing_here(request)
+        raise unknown_relation(name)

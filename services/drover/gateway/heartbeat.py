@@ -1,36 +1,36 @@
-"""`PATCH /rest/v1/devices`: the heartbeat. Touches the roster and telemetry; never the writer, never PostgreSQL."""
+"""`PATCH /rest/v1/devices`: the heartbeat. Touches the roster and telemetry; never the writer, never PostgreSQL.
+
+What the back office writes comes by the same path and is shown to `device_changes` first.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
-from uuid import UUID
+from typing import Annotated, Any, Final, Protocol
 
 import msgspec
 from aiohttp import web
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from multidict import CIMultiDictProxy
 
-from drover.domain.errors import Code
-from drover.domain.fleet.state import DeviceStatus
-from drover.gateway.relations import DEVICES
-from drover.gateway.representation import answer_update, check_media, check_select, device_row
-from drover.gateway.roster import Roster, RosterDevice
-from drover.web.auth import Authenticator
+from drover.domain.fleet.state import Device, DeviceStatus
+from drover.gateway.device_lookup import find_devices
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import answer_update, parse_view
+from drover.gateway.roster import Roster
+from drover.gateway.rows import device_row
+from drover.service.api_keys import Role
+from drover.web.application import add_route
+from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
-from drover.web.errors import ApiError, invalid, unavailable
-from drover.web.permissions import Verb, demand
-from drover.web.postgrest.compile import bad_value
-from drover.web.postgrest.grammar import parse_filter, parse_select, split_parameters
-from drover.web.postgrest.prefer import parse_prefer
+from drover.web.errors import ApiError
+from drover.web.permissions import Grant, Permissions, Verb, check_columns
 from drover.web.postgrest.respond import check_profile
 
-DEVICES_PER_PATCH_MAX: Final = 100
-
-# What phones really send, told apart from all else without the parser.
-_PLAIN: Final = re.compile(r"serial_number=eq\.([A-Z0-9]{8,32})", re.ASCII)
+OFFICE_COLUMNS: Final = frozenset({"group_id", "pc_id", "capabilities", "error"})
+"""Who is refused one of these is told that it may not, rather than that there is no such thing."""
 
 
 class Telemetry(Protocol):
@@ -39,91 +39,94 @@ class Telemetry(Protocol):
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
 
+class Office(Protocol):
+    """What is needed of `drover.gateway.device_changes.DeviceChanges`."""
+
+    async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
+        """The answer, or None: it is a heartbeat after all."""
+
+
 class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a phone says of itself: claims, which decide nothing."""
+    """What a phone says of itself: claims. They decide nothing, save that a lock or a flat battery is over."""
 
     last_seen_at: datetime | UnsetType | None = UNSET
     status: DeviceStatus | UnsetType = UNSET
+    screen_locked: bool | UnsetType = UNSET
+    battery_pct: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
+
+    def claims(self) -> dict[str, Any] | None:
+        """As telemetry carries them; None: nothing was claimed."""
+        claims: dict[str, Any] = {}
+        if self.status is not UNSET:
+            claims["status"] = self.status
+        if self.last_seen_at is not UNSET and self.last_seen_at is not None:
+            claims["last_seen_at"] = self.last_seen_at
+        if self.screen_locked is not UNSET:
+            claims["screen_locked"] = self.screen_locked
+        if self.battery_pct is not UNSET:
+            claims["battery_pct"] = self.battery_pct
+        return claims or None
 
 
 class Heartbeats:
     """The handler, and what it needs."""
 
-    def __init__(self, auth: Authenticator, roster: Roster, telemetry: Telemetry) -> None:
+    def __init__(
+        self,
+        auth: Authenticator,
+        permissions: Permissions,
+        roster: Roster,
+        telemetry: Telemetry,
+        limits: DeviceLimits,
+        office: Office,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._auth = auth
+        self._permissions = permissions
         self._roster = roster
         self._telemetry = telemetry
+        self._limits = limits
+        self._office = office
+        self._clock = clock
         self._body = Body(Heartbeat)
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "PATCH", "/rest/v1/devices", self.patch)
 
     async def patch(self, request: web.Request) -> web.Response:
         headers = request.headers
-        demand(self._auth.authenticate(headers), "devices", Verb.UPDATE)
+        principal = self._auth.authenticate(headers)
+        grant = self._permissions.demand(principal, "devices", Verb.UPDATE)
         if "Content-Profile" in headers:
             check_profile(headers, "Content-Profile")
-        beat = self._body.decode(await read_body(request))
+        raw = await read_body(request)
+        if principal.role is Role.SERVICE_ROLE:
+            done = await self._office.patch(request, principal, raw, grant)
+            if done is not None:
+                return done
+        beat = self._decode(raw, grant)
         query = request.rel_url.raw_query_string
-        plain = _PLAIN.fullmatch(query)
-        if plain is not None:
-            device = self._roster.by_serial.get(plain[1])
-            devices: Sequence[RosterDevice] = () if device is None else (device,)
-        else:
-            devices = self._find(query)
-        if not devices:
-            if not self._roster.complete:
-                # A 404 would tell a phone that it is not registered. Not knowing yet is something else.
-                raise unavailable("The gateway has just started and is still reading who is in the fleet")
-            raise ApiError(404, Code.NOT_FOUND, "Device not found")
-        now = datetime.now(UTC)
-        answer = web.Response(status=204) if "Prefer" not in headers else _answer(devices, now, headers, query)
-        reported = _claims(beat)
+        devices = find_devices(self._roster, query, principal, grant)
+        now = self._clock()
+        answer = web.Response(status=204) if "Prefer" not in headers else _shown(devices, now, headers, query)
+        reported = beat.claims()
         for device in devices:
-            self._telemetry.beat(device.id, now, reported)
+            self._limits.check_vital(device.device_id)
+            self._telemetry.beat(device.device_id, now, reported)
         return answer
 
-    def _find(self, query: str) -> Sequence[RosterDevice]:
-        """The devices that the one filter names: `id` or `serial_number`, with `eq` or `in`."""
-        filters = [
-            parse_filter(key, value) for key, value in split_parameters(query) if key not in ("select", "columns")
-        ]
-        if len(filters) != 1 or filters[0].negated or filters[0].operator not in ("eq", "in"):
-            raise invalid("A PATCH of devices takes one filter: id or serial_number, with eq or in", field="filter")
-        column, value = filters[0].column, filters[0].value
-        values = value if isinstance(value, tuple) else (value,)
-        if len(values) > DEVICES_PER_PATCH_MAX:
-            raise invalid(f"At most {DEVICES_PER_PATCH_MAX} devices in one PATCH", field=column, value=len(values))
-        if column == "serial_number":
-            known = self._roster.by_serial
-        elif column == "id":
-            known, values = self._roster.by_id, tuple(map(_canonical_uuid, values))
-        else:
-            raise invalid("A PATCH of devices takes a filter on id or serial_number", field=column, value=values[:1])
-        return [device for one in dict.fromkeys(values) if (device := known.get(one)) is not None]
+    def _decode(self, raw: bytes, grant: Grant) -> Heartbeat:
+        try:
+            return self._body.decode(raw)
+        except ApiError as error:
+            field = error.details.get("field") if isinstance(error.details, dict) else None
+            if field in OFFICE_COLUMNS:
+                check_columns(grant, [field])
+            raise
 
 
-def _answer(devices: Sequence[RosterDevice], now: datetime, headers: CIMultiDictProxy[str], query: str) -> web.Response:
+def _shown(devices: Sequence[Device], now: datetime, headers: CIMultiDictProxy[str], query: str) -> web.Response:
     """What a client that has preferences is answered, or the refusal of what it asked to see."""
-    preferences = parse_prefer(headers.getall("Prefer"))
-    if not preferences.representation:
-        return answer_update(None, preferences, headers)
-    selected = [value for key, value in split_parameters(query) if key == "select"]
-    select = parse_select(selected[-1]) if selected else ()
-    check_select(select, DEVICES)
-    check_media(len(devices), preferences, headers)
-    rows = [device_row(device, last_seen_at=now) for device in devices]
+    preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
+    rows = [device_row(device, now) for device in devices] if preferences.representation else None
     return answer_update(rows, preferences, headers, select=select)
-
-
-def _claims(beat: Heartbeat) -> dict[str, Any] | None:
-    claims: dict[str, Any] = {}
-    if beat.status is not UNSET:
-        claims["status"] = beat.status
-    if beat.last_seen_at is not UNSET and beat.last_seen_at is not None:
-        claims["last_seen_at"] = beat.last_seen_at
-    return claims or None
-
-
-def _canonical_uuid(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise bad_value("uuid", text) from None

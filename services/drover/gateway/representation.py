@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from types import MappingProxyType
 
 from aiohttp import web
+from multidict import CIMultiDictProxy
 
-from drover.gateway.roster import RosterDevice
+from drover.gateway.rows import Row
 from drover.web.errors import ApiError, encode_json
-from drover.web.postgrest.ast import Column, Embed, Item
-from drover.web.postgrest.prefer import Preferences
+from drover.web.postgrest.ast import Column, Count, Embed, Item
+from drover.web.postgrest.grammar import split_parameters
+from drover.web.postgrest.prefer import Preferences, check_affected, parse_prefer
 from drover.web.postgrest.relation import Relation
 from drover.web.postgrest.respond import OBJECT_TYPE, choose_media
-
-Row = dict[str, Any]
+from drover.web.postgrest.select import not_implemented, parse_select
 
 
 def check_select(select: Sequence[Item], relation: Relation) -> None:
@@ -23,8 +23,15 @@ def check_select(select: Sequence[Item], relation: Relation) -> None:
     for item in select:
         if isinstance(item, Embed):
             raise ApiError(400, "PGRST200", f"A write of '{relation.name}' embeds no other relation")
+        if isinstance(item, Count) or (isinstance(item, Column) and not is_bare(item)):
+            raise not_implemented("A write shows columns as they are: without count(), paths and casts.")
         if isinstance(item, Column) and item.name not in relation.columns:
             raise ApiError(400, "42703", f"column {relation.name}.{item.name} does not exist")
+
+
+def is_bare(column: Column) -> bool:
+    """Shown as it is, by its own name or by another."""
+    return column.path is None and column.cast is None
 
 
 def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str]) -> None:
@@ -34,25 +41,31 @@ def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str])
         raise ApiError(406, "PGRST116", "Cannot coerce the result to a single JSON object", details=details)
 
 
-def device_row(device: RosterDevice, *, last_seen_at: datetime | None) -> Row:
-    return {
-        "id": device.id,
-        "serial_number": device.serial_number,
-        "group_id": device.group_id,
-        "pc_id": device.pc_id,
-        "status": device.status,
-        "capabilities": device.capabilities,
-        "last_seen_at": last_seen_at,
-        "created_at": device.created_at,
-        "updated_at": device.updated_at,
-    }
+def parse_view(
+    relation: Relation, headers: CIMultiDictProxy[str], query: str, rows: int
+) -> tuple[Preferences, Sequence[Item]]:
+    """What the caller of a write of this many rows would like to see of them, checked before it is done."""
+    preferences = parse_prefer(headers.getall("Prefer", ()))
+    check_affected(preferences, rows)
+    if not preferences.representation:
+        return preferences, ()
+    selects = [value for key, value in split_parameters(query) if key == "select"]
+    select = parse_select(selects[-1]) if selects else ()
+    check_select(select, relation)
+    check_media(rows, preferences, headers)
+    return preferences, select
 
 
 def answer_update(
-    rows: list[Row] | None, preferences: Preferences, headers: Mapping[str, str], *, select: Sequence[Item] = ()
+    rows: list[Row] | None,
+    preferences: Preferences,
+    headers: Mapping[str, str],
+    *,
+    select: Sequence[Item] = (),
+    extra: Mapping[str, str] | None = None,
 ) -> web.Response:
     """204, or 200 with the rows."""
-    return _answer(204 if rows is None else 200, rows, preferences, headers, select, {})
+    return _answer(204 if rows is None else 200, rows, preferences, headers, select, extra or {})
 
 
 def answer_creation(
@@ -78,7 +91,7 @@ def _answer(
     applied = {"Preference-Applied": preferences.applied} if preferences.applied else {}
     if rows is None:
         return web.Response(status=status, headers={**applied, **extra})
-    shown = [_selected(row, select) for row in rows]
+    shown = [selected(row, select) for row in rows]
     single = choose_media(headers) == "object"
     return web.Response(
         body=encode_json(shown[0] if single else shown),
@@ -89,13 +102,17 @@ def _answer(
     )
 
 
-def _selected(row: Row, select: Sequence[Item]) -> Row:
+def selected(row: Row, select: Sequence[Item], embedded: Mapping[str, Row] = MappingProxyType({})) -> Row:
+    """What was asked for of a row, and of the rows that can be embedded in it, by the names of their relations."""
     if not select:
         return row
     shown: Row = {}
     for item in select:
         if isinstance(item, Column):
             shown[item.alias or item.name] = row.get(item.name)  # null: what the command does not say
+        elif isinstance(item, Embed):
+            if item.query.select:  # of `jobs()` nothing is shown
+                shown[item.key] = selected(embedded[item.relation], item.query.select)
         else:
             shown.update(row)
     return shown

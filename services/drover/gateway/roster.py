@@ -1,83 +1,62 @@
-"""Who is in the fleet, in memory, folded from its events. What feeds it and what asks it live elsewhere."""
+"""The fleet as this gateway knows it: the domain's own fold, in memory. What feeds and what asks it live elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
-import msgspec
+import structlog
 
-from drover.domain.event import Event
-from drover.domain.fleet.events import (
-    DeviceCameOnline,
-    DeviceRegistered,
-    DeviceWentOffline,
-)
-from drover.domain.fleet.state import DeviceStatus
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.events import FleetEvent
+from drover.domain.fleet.state import Device, Fleet
 
+SUBSCRIBERS_MAX: Final = 16
+"""Parts of this process that want to hear of every commit, each once; what they serve is their own business."""
 
-class RosterDevice(msgspec.Struct):
-    """A phone as far as the edge must know it."""
+Handle = Callable[[Sequence[FleetEvent]], None]
 
-    id: str
-    serial_number: str
-    group_id: str
-    pc_id: str
-    status: DeviceStatus
-    capabilities: list[str]
-    created_at: datetime
-    updated_at: datetime
+log = structlog.get_logger("drover.gateway")
 
 
 class Roster:
-    """Devices by serial number and by id. Grows with the fleet, and with nothing that a client can send."""
+    """Devices, jobs and live assignments. Grows with the fleet, and with nothing that a client can send."""
 
     def __init__(self) -> None:
         self.complete = False
-        """Whether it has everybody who was there when it started: until then, not found means nothing."""
-        self.by_id: dict[str, RosterDevice] = {}
-        self.by_serial: dict[str, RosterDevice] = {}
+        """Whether it has all that was there when it started: until then, what it does not know means nothing."""
+        self.fleet: Fleet = FLEET.initial()
+        self.seq = 0
+        """The commit it stands at."""
+        self._subscribers: list[Handle] = []
 
     def __len__(self) -> int:
-        return len(self.by_id)
+        return len(self.fleet.devices)
 
-    def apply(self, event: Event) -> None:
-        """Fold one event. Events that say nothing about who is there or how they are pass by."""
-        fold = _FOLD.get(type(event))
-        if fold is not None:
-            fold(self, event)
+    def restore(self, fleet: Fleet, seq: int) -> None:
+        """Begin with a fold that somebody else has made."""
+        assert self.seq == 0, self.seq
+        self.fleet, self.seq = fleet, seq
 
+    def apply(self, events: Sequence[FleetEvent], seq: int) -> None:
+        """Fold the events of one commit, then tell whoever wants to know."""
+        assert seq > self.seq, (seq, self.seq)
+        evolve, fleet = FLEET.evolve, self.fleet
+        for event in events:
+            fleet = evolve(fleet, event)
+        self.fleet, self.seq = fleet, seq
+        for handle in self._subscribers:
+            try:
+                handle(events)
+            except Exception:  # one part's fault must not keep the others from knowing the fleet
+                log.exception("roster_subscriber_failed", subscriber=repr(handle), seq=seq)
 
-def _registered(roster: Roster, event: DeviceRegistered) -> None:
-    device = RosterDevice(
-        event.device_id,
-        event.serial_number,
-        event.group_id,
-        event.pc_id,
-        DeviceStatus.OFFLINE,
-        event.capabilities,
-        event.at,
-        event.at,
-    )
-    roster.by_id[device.id] = roster.by_serial[device.serial_number] = device
+    def subscribe(self, handle: Handle) -> None:
+        """Call `handle` after each commit, with its events. It must be quick: the next commit waits for it."""
+        assert len(self._subscribers) < SUBSCRIBERS_MAX
+        self._subscribers.append(handle)
 
-
-def _came_online(roster: Roster, event: DeviceCameOnline) -> None:
-    _change(roster, event, DeviceStatus.ONLINE)
-
-
-def _went_offline(roster: Roster, event: DeviceWentOffline) -> None:
-    _change(roster, event, DeviceStatus.OFFLINE)
-
-
-def _change(roster: Roster, event: DeviceCameOnline | DeviceWentOffline, status: DeviceStatus) -> None:
-    device = roster.by_id[event.device_id]
-    device.status, device.updated_at = status, event.at
-
-
-_FOLD: Final[dict[type[Event], Callable[[Roster, Any], None]]] = {
-    DeviceRegistered: _registered,
-    DeviceCameOnline: _came_online,
-    DeviceWentOffline: _went_offline,
-}
+    def device(self, serial_number: str) -> Device | None:
+        """By the name that the phone itself knows."""
+        device_id = self.fleet.device_by_serial.get(serial_number)
+        return None if device_id is None else self.fleet.devices[device_id]

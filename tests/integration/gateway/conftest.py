@@ -18,6 +18,7 @@ from drover.domain.fleet import FLEET
 from drover.embedded.nats import NatsServer
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
+from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.app import Gateway
 from drover.gateway.feed import RosterFeed
 from drover.gateway.roster import Roster
@@ -42,6 +43,7 @@ class Farm:
     anon_key: str
     service_key: str
     roster: Roster
+    bus: CommandBus
 
 
 @pytest.fixture
@@ -70,16 +72,17 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
         )
         pool = await enter(open_pool(settings.postgres_url, "test"))
         roster = Roster()
-        feed = RosterFeed(JetStreamLog(client, Partition("fleet")), roster)
+        feed = RosterFeed(JetStreamLog(client, Partition("fleet")), roster, JetStreamSnapshots(client))
         await enter(feed.running())
         telemetry = TelemetryOut(client, "fleet", settings.instance)
         await enter(telemetry.running())
 
+        bus = CommandBus(client)
         app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
         Gateway(
             settings=settings,
             auth=Authenticator(settings.jwt_secrets),
-            bus=CommandBus(client),
+            bus=bus,
             telemetry=telemetry,
             roster=roster,
             pool=pool,
@@ -92,4 +95,5 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             issue_api_key(SECRET, Role.ANON, now_s=time.time()),
             issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time()),
             roster,
+            bus,
         )

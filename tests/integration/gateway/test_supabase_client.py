@@ -60,8 +60,8 @@ async def test_devices_go_in_by_command_and_come_back_by_the_read_model(farm, of
     )
     assert [device["serial_number"] for device in some.data] == ["SERIAL007", "SERIAL001"]
 
-    (pc,) = (await office.table("pcs").select("id,capacity,devices,offline").execute()).data
-    assert pc == {"id": "pc-1", "capacity": 20, "devices": 25, "offline": 25}
+    (pc,) = (await office.table("pcs").select("id,capacity,device_count,offline").execute()).data
+    assert pc == {"id": "pc-1", "capacity": 20, "device_count": 25, "offline": 25}
 
     events = await office.table("events").select("type,by,data").eq("type", "DeviceRegistered").limit(1).execute()
     assert events.data[0]["by"] == "service_role"
@@ -82,7 +82,7 @@ async def test_a_range_and_a_count_page_through(office):
 @pytest.mark.req("DF-11")
 async def test_a_heartbeat_by_the_client_is_answered_from_memory(farm, office, phone):
     (device,) = (await office.table("devices").insert(row("SERIAL001")).execute()).data
-    await eventually(lambda: "SERIAL001" in farm.roster.by_serial)
+    await eventually(lambda: "SERIAL001" in farm.roster.fleet.device_by_serial)
     beaten = await phone.table("devices").update({"status": "online"}).eq("serial_number", "SERIAL001").execute()
     assert beaten.data[0]["id"] == device["id"]
     with pytest.raises(APIError) as caught:

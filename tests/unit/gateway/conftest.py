@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
+from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
-from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.fleet.decider import FLEET
-from drover.domain.fleet.state import Fleet
+from drover.bus.telemetry import Work
+from drover.domain.fleet.commands import CreateJob, MarkOnline, ReportRunning, SendAttempt
+from drover.domain.fleet.state import Assignment
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.service.api_keys import Role, issue_api_key
@@ -19,47 +20,25 @@ from drover.service.config import load
 from drover.service.health import Health
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
+from tests.unit.gateway.office import Writer
 
 SECRET = "s" * 32
+JOB = "00000000-0000-7000-8000-00000000000a"
+POLL = "select=*,jobs(*)&device_id=eq.{}&status=eq.pending&order=assigned_at.asc&limit=1"
 
 
-class DecidingBus:
-    """Stands in for the bus and the writer: decides, evolves, answers, and feeds the roster."""
+class Signs:
+    """Telemetry that remembers."""
 
-    def __init__(self, roster: Roster) -> None:
-        self.roster = roster
-        self.fleet = Fleet()
-        self.sent: list[dict[str, Any]] = []
-        self.position = 0
-        self.answer: Outcome | Exception | None = None
-        """What to answer instead."""
-
-    async def send(self, context, command, *, by, id=None, trace=None):
-        self.sent.append({"context": context, "command": command, "by": by, "id": id, "trace": trace})
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        if self.answer is not None:
-            return self.answer
-        now = datetime.now(UTC)
-        decision = FLEET.decide(self.fleet, command, now)
-        if decision.rejection is not None:
-            return Rejected(decision.rejection.code, decision.rejection.message, decision.rejection.details)
-        if not decision.events:
-            return Accepted(0)
-        self.position += 1
-        for event in decision.events:
-            event.at = now
-            self.fleet = FLEET.evolve(self.fleet, event)
-            self.roster.apply(event)
-        return Accepted(self.position, FLEET.answer(decision.events))
-
-
-class Beats:
     def __init__(self) -> None:
         self.heard: list[tuple[str, datetime, dict[str, Any] | None]] = []
+        self.work: list[tuple[str, Work]] = []
 
     def beat(self, device_id, seen_at, reported):
         self.heard.append((device_id, seen_at, reported))
+
+    def progress(self, device_id, seen_at, work):
+        self.work.append((device_id, work))
 
 
 class NoPostgres:
@@ -67,9 +46,12 @@ class NoPostgres:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.parameters: tuple[Any, ...] = ()
+        """Of the last statement."""
 
     async def fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
         self.asked += 1
+        self.parameters = args
         raise ConnectionRefusedError
 
 
@@ -93,13 +75,18 @@ class World:
     def __init__(self) -> None:
         self.roster = Roster()
         self.roster.complete = True
-        self.bus = DecidingBus(self.roster)
-        self.telemetry = Beats()
+        self.bus = Writer(self.roster)
+        self.telemetry = Signs()
         self.pool = NoPostgres()
         self.positions = Reached()
+        self.roster_at = Reached()
         self.health = Health()
         self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
         self.service = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
+
+    def bound(self, device_id: str) -> dict[str, str]:
+        """The key of one phone."""
+        return {"apikey": issue_api_key(SECRET, Role.DEVICE, now_s=time.time(), device_id=device_id)}
 
     async def register(self, serial: str = "ABC12345") -> dict[str, Any]:
         row = {"serial_number": serial, "group_id": "P1-G1", "pc_id": "pc-1"}
@@ -107,6 +94,36 @@ class World:
         answer = await self.client.post("/rest/v1/devices", json=row, headers=headers)
         assert answer.status == 201, await answer.text()
         return (await answer.json())[0]
+
+    async def phone(self, serial: str = "ABC12345") -> str:
+        """The id of a phone that is registered and heard."""
+        device_id = (await self.register(serial))["id"]
+        self.bus.do(MarkOnline(device_id))
+        self.bus.sent.clear()
+        return device_id
+
+    def job(self, job_id: str = JOB) -> None:
+        self.bus.do(CreateJob(job_id, "https://youtu.be/abc", title="Watch this"))
+
+    def offered(self, device_id: str) -> Assignment:
+        """What a phone has in hand, by the writer's own state."""
+        fleet = self.bus.fleet.state
+        return fleet.assignments[fleet.devices[device_id].assignment]
+
+    def running(self, device_id: str) -> Assignment:
+        """The same, once it is sent and begun."""
+        assignment = self.offered(device_id)
+        self.bus.do(SendAttempt(assignment.assignment_id, assignment.run))
+        self.bus.do(ReportRunning(assignment.assignment_id, assignment.run, progress_pct=0))
+        return assignment
+
+    async def poll(self, device_id: str, *, key: dict[str, str] | None = None, **headers: str) -> ClientResponse:
+        url = f"/rest/v1/job_assignments?{POLL.format(device_id)}"
+        return await self.client.get(url, headers=(key or self.anon) | headers)
+
+    async def report(self, assignment_id: str, body: Any, *, key: Any = None, **headers: str) -> ClientResponse:
+        url = f"/rest/v1/job_assignments?id=eq.{assignment_id}"
+        return await self.client.patch(url, json=body, headers=(key or self.anon) | headers)
 
 
 @pytest.fixture
@@ -128,7 +145,7 @@ async def world():
         roster=world.roster,
         pool=world.pool,
         positions=world.positions,
-        roster_at=Reached(),
+        roster_at=world.roster_at,
     ).add_routes(app)
     async with TestClient(TestServer(app)) as client:
         world.client = client

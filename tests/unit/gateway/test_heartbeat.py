@@ -104,3 +104,35 @@ async def test_while_the_roster_is_loading_an_unknown_device_is_told_to_come_bac
     answer = await world.client.patch("/rest/v1/devices?serial_number=eq.ABC12345", json={}, headers=world.anon)
     assert answer.status == 503
     assert answer.headers["Retry-After"]
+
+
+@pytest.mark.req("DF-25")
+async def test_what_a_phone_says_of_itself_is_passed_on_as_a_claim(world):
+    await world.register()
+    body = {"status": "busy", "screen_locked": False, "battery_pct": 19}
+    assert (await world.client.patch(URL, json=body, headers=world.anon)).status == 204
+    assert world.telemetry.heard[-1][2] == body
+    for bad in ({"battery_pct": 101}, {"battery_pct": None}, {"screen_locked": "no"}):
+        assert (await world.client.patch(URL, json=bad, headers=world.anon)).status == 400
+    assert len(world.telemetry.heard) == 1
+
+
+async def test_a_key_that_is_bound_to_a_device_beats_for_that_one_only(world):
+    mine, other = await world.register("AAAAAAA1"), await world.register("AAAAAAA2")
+    key = world.bound(mine["id"])
+    for query, status in (
+        ("serial_number=eq.AAAAAAA1", 204),
+        ("serial_number=eq.AAAAAAA2", 403),
+        (f"id=in.({mine['id']},{other['id']})", 403),
+    ):
+        answer = await world.client.patch(f"/rest/v1/devices?{query}", json={}, headers=key)
+        assert answer.status == status
+    assert [heard[0] for heard in world.telemetry.heard] == [mine["id"]]
+
+
+async def test_a_phone_that_beats_like_mad_is_told_to_wait(world):
+    await world.register()
+    answers = [await world.client.patch(URL, json={}, headers=world.anon) for _ in range(150)]
+    slow = [answer for answer in answers if answer.status == 429]
+    assert [answer.status for answer in answers[:80]] == [204] * 80
+    assert slow and {answer.headers["Retry-After"] for answer in slow} == {"1"}, "a moment, and never five minutes"

@@ -40,6 +40,28 @@ async def test_a_read_waits_softly_for_its_callers_own_last_write(world):
     assert len(world.positions.waits) == 1, "somebody else did not write"
 
 
+async def test_phones_that_share_a_key_do_not_wait_for_each_others_writes(world):
+    mine, other = await world.phone("AAAAAAA1"), await world.phone("AAAAAAA2")
+    world.job()
+    (row,) = await (await world.poll(mine)).json()
+    for device_id in (other, mine):
+        if device_id == mine:
+            await world.report(row["id"], {"status": "running", "progress_pct": 0})
+        await world.client.get(f"/rest/v1/job_assignments?device_id=eq.{device_id}", headers=world.anon)
+        assert len(world.positions.waits) == (1 if device_id == mine else 0)
+
+
+async def test_a_key_that_is_bound_to_a_device_sees_its_own_rows_only(world):
+    device_id = await world.phone()
+    for relation in ("devices", "job_assignments", "devices?select=*,job_assignments(*)"):
+        await world.client.get(f"/rest/v1/{relation}", headers=world.bound(device_id))
+        assert device_id in world.pool.parameters, relation
+        await world.client.get(f"/rest/v1/{relation}", headers=world.anon)
+        assert device_id not in world.pool.parameters, relation
+    answer = await world.client.get("/rest/v1/pcs", headers=world.bound(device_id))
+    assert answer.status == 403
+
+
 async def test_health_and_metrics(world):
     assert (await world.client.get("/livez")).status == 200
     answer = await world.client.get("/readyz")

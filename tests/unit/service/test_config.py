@@ -21,6 +21,7 @@ def test_defaults_are_for_one_machine():
     assert settings.allow_unsynced is False
     assert settings.anon_may_create_jobs is False
     assert settings.body_bytes_max == 1024 * 1024
+    assert (settings.device_requests_per_s, settings.device_requests_burst) == (5, 20)
     assert settings.instance
 
 
@@ -80,6 +81,9 @@ def test_every_missing_setting_is_named_at_once():
         ("DROVER_NATS_SYSTEM_URL", "http://127.0.0.1"),
         ("DROVER_POSTGRES_URL", "mysql://x"),
         ("DROVER_BODY_BYTES_MAX", "1"),
+        ("DROVER_DEVICE_REQUESTS_PER_S", "0"),
+        ("DROVER_DEVICE_REQUESTS_PER_S", "nan"),
+        ("DROVER_DEVICE_REQUESTS_BURST", "2.5"),
         ("DROVER_SHUTDOWN_GRACE_S", "0"),
         ("DROVER_INSTANCE", "two words"),
     ],

@@ -7,24 +7,38 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import count
 
 import msgspec
 import pytest
 from aiohttp import web
 
 from drover.embedded.credentials import Credentials
-from drover.simulator.app import CredentialsMissing, read_credentials
+from drover.simulator.app import CredentialsMissing, Options, Simulation, TooManyToStore, read_credentials
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
 from drover.simulator.http import connect
-from drover.simulator.population import populate
+from drover.simulator.ledger import Ledger
+from drover.simulator.population import Wiring, in_files, populate, troubles_of_line
 from drover.simulator.registration import Registrar, wait_until_ready
-from drover.simulator.script import CALM, Fault, Script
+from drover.simulator.script import CALM, ROUGH, Fault, Post, Script, Show
+from drover.simulator.tally import Tally
 from drover.testing.waiting import eventually
 
 from .conftest import ANON_KEY, SERVICE_KEY, Platform
 
 SENDERS = 16
+
+
+async def registered(client, phones):
+    """The phones, known to the platform and to themselves."""
+    registrar = Registrar(client, Clock(speed=100))
+    await registrar.register(identities(phones))
+    ids = await registrar.device_ids([phone.identity.serial_number for phone in phones])
+    for phone in phones:
+        phone.device_id = ids[phone.identity.serial_number]
+    return phones
 
 
 async def live(phones, client, *, speed, until, senders=SENDERS) -> None:
@@ -51,10 +65,9 @@ def identities(phones):
 
 
 async def test_two_thousand_phones_beat_on_time_with_few_connections(platform, client):
-    phones = populate(100, 20, 1, CALM)
+    phones = await registered(client, populate(100, 20, 1, CALM))
     platform.delay = lambda: asyncio.sleep(0.002)
-    await Registrar(client, Clock()).register(identities(phones))
-    await live(phones, client, speed=3, until=20)
+    await live(phones, client, speed=2, until=20)
     assert len(platform.beats) == 2000
     assert set(platform.beats.values()) == {2}
     assert platform.statuses == {"online"}
@@ -94,7 +107,7 @@ async def test_the_farm_survives_a_restart_of_the_platform():
     platform = Platform()
     phones = populate(1, 10, 1, CALM)
     async with platform.serving() as port, connect(platform.url, ANON_KEY, SERVICE_KEY) as client:
-        await Registrar(client, Clock()).register(identities(phones))
+        await registered(client, phones)
     async with connect(platform.url, ANON_KEY, SERVICE_KEY) as client:
         farm = Farm(phones, client, Clock(speed=200))
         async with farm.running():
@@ -109,15 +122,13 @@ async def test_the_farm_survives_a_restart_of_the_platform():
 
 async def test_a_phone_in_trouble_is_missing_and_the_others_go_on(platform, client):
     dark = Fault("no power", every_s=1e-9, lasts_s=(1e9, 1e9), stops_agent=True)
-    phones = populate(1, 5, 1, CALM) + populate(1, 5, 2, Script(phone_faults=(dark,)))
-    await Registrar(client, Clock()).register(identities(phones))
+    phones = await registered(client, populate(1, 5, 1, CALM) + populate(1, 5, 2, Script(phone_faults=(dark,))))
     await live(phones, client, speed=100, until=30)
     assert dict(platform.beats) == {phone.identity.serial_number: 3 for phone in phones[:5]}
 
 
 async def test_one_stalled_request_does_not_hold_the_others_up(platform, client):
-    phones = populate(1, 3, 1, CALM)
-    await Registrar(client, Clock()).register(identities(phones))
+    phones = await registered(client, populate(1, 3, 1, CALM))
     stalled, go_on = iter([True]), asyncio.Event()
     platform.delay = lambda: go_on.wait() if next(stalled, False) else asyncio.sleep(0)
     farm = Farm(phones, client, Clock(speed=100))
@@ -128,8 +139,7 @@ async def test_one_stalled_request_does_not_hold_the_others_up(platform, client)
 
 
 async def test_leaving_waits_for_the_requests_under_way(platform, client):
-    phones = populate(1, 1, 1, CALM)
-    await Registrar(client, Clock()).register(identities(phones))
+    phones = await registered(client, populate(1, 1, 1, CALM))
     arrived, go_on = asyncio.Event(), asyncio.Event()
 
     async def hold() -> None:
@@ -167,3 +177,124 @@ async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_pat
     finally:
         process.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+@pytest.mark.req("DF-12", "DF-24")
+async def test_phones_over_http_fetch_their_work_and_report_it(platform, client):
+    tally = Tally(Ledger(lambda: None))
+    script = Script(show=Show(video_s=(20, 20)))
+    phones = await registered(client, populate(2, 3, 1, script, witness_of=tally.witness))
+    work = [platform.hand_out(phone.identity.serial_number) for phone in phones for _ in range(2)]
+    async with Farm(phones, client, Clock(speed=30), tally=tally).running():
+        await eventually(lambda: tally.total["completed"] == 12, within_s=30)
+    assert platform.ended == dict.fromkeys(work, "completed")
+    assert {report["answer"] for report in platform.reports} == {204}
+    first = [report for report in platform.reports if report["assignment_id"] == work[0]]
+    assert first[0]["status"] == "running" and first[0]["started_at"].endswith("Z") and first[0]["progress_pct"] == 0
+    assert first[-1]["completed_at"] > first[0]["started_at"] and first[-1]["actual_duration_sec"] == 20
+    assert {(run.end, run.receipt) for run in tally.ledger.runs()} == {("completed", "recorded")}
+    assert tally.poll.count >= 12
+    assert platform.statuses == {"online", "busy"}
+
+
+@pytest.mark.req("DF-13")
+async def test_work_that_was_rolled_back_is_refused_dropped_and_started_over(platform, client):
+    tally = Tally(Ledger(lambda: None))
+    script = Script(show=Show(video_s=(60, 60)))
+    (phone,) = phones = await registered(client, populate(1, 1, 1, script, witness_of=tally.witness))
+    work = platform.hand_out(phone.identity.serial_number)
+    async with Farm(phones, client, Clock(speed=30), tally=tally).running():
+        await eventually(lambda: platform.assignments[work]["progress_pct"] >= 20)
+        platform.roll_back(work)
+        await eventually(lambda: work in platform.ended)
+        await eventually(lambda: tally.total["completed"] == 1)
+    assert [(run.run, run.end) for run in tally.ledger.runs()] == [(1, "stale"), (2, "completed")]
+    assert [report["answer"] for report in platform.reports if report["run"] == 1][-1] == "STALE_ATTEMPT"
+    assert next(report for report in platform.reports if report["run"] == 2)["progress_pct"] == 0
+
+
+async def test_repeated_reports_are_refused_and_do_no_harm(platform, client):
+    tally = Tally(Ledger(lambda: None))
+    script = Script(show=Show(video_s=(20, 20)), post=Post(repeated=1.0))
+    phones = await registered(client, populate(1, 2, 1, script, witness_of=tally.witness))
+    for phone in phones:
+        platform.hand_out(phone.identity.serial_number)
+    async with Farm(phones, client, Clock(speed=30), tally=tally).running():
+        await eventually(lambda: tally.total["reports repeated"] == 2)
+    assert [report["answer"] for report in platform.reports if report["status"] == "completed"].count("CONFLICT") == 2
+    assert tally.total["completed"] == 2
+
+
+async def test_a_farm_with_every_trouble_says_of_every_run_what_the_platform_says_of_it(platform, client):
+    """Some minutes of a rough farm, both ways of talking; the ledger and the platform's books must agree."""
+    tally = Tally(Ledger(lambda: None))
+    rough = replace(ROUGH, phone_faults=tuple(replace(fault, every_s=120) for fault in ROUGH.phone_faults))
+    phones = populate(4, 10, 1, rough, wiring=Wiring("mixed"), witness_of=tally.witness)
+    await registered(client, phones)
+    farm = Farm(
+        phones, client, Clock(speed=60), tally=tally, line_troubles=lambda phone: troubles_of_line(phone, 1, rough)
+    )
+    numbers = count()
+
+    async def more_work_until_enough_was_done() -> bool:
+        number = next(numbers)
+        await platform.push(platform.hand_out(phones[number % 40].identity.serial_number, f"https://youtu.be/{number}"))
+        return len(platform.ended) > 100 and tally.total["runs resumed"] > 3
+
+    async with farm.running():
+        await eventually(more_work_until_enough_was_done, within_s=60, every_s=0.02)
+    runs = {(run.assignment_id, run.run): run for run in tally.ledger.runs()}
+    recorded = {
+        (report["assignment_id"], report["run"]): report["status"]
+        for report in platform.reports
+        if report["answer"] == 204 and report["status"] != "running"
+    }
+    assert len(recorded) > 100
+    assert recorded.keys() <= runs.keys()
+    for key, run in runs.items():
+        if run.receipt == "recorded":
+            assert recorded[key] == run.said
+        elif run.end in ("completed", "failed"):
+            assert run.receipt == "conflict" and key in recorded
+
+
+async def test_progress_in_files_survives_the_end_of_the_program(platform, client, tmp_path):
+    script = Script(show=Show(video_s=(400, 400)))
+    work = platform.hand_out(populate(1, 1, 1, CALM)[0].identity.serial_number)
+
+    async def work_until(progress_pct: int) -> None:
+        clock = Clock(speed=50)
+        phones = await registered(client, populate(1, 1, 1, script, store_of=in_files(tmp_path / "store", clock)))
+        async with Farm(phones, client, clock).running():
+            await eventually(lambda: platform.assignments[work]["progress_pct"] >= progress_pct)
+
+    await work_until(20)
+    await work_until(40)
+    progress = [report["progress_pct"] for report in platform.reports]
+    assert progress == sorted(progress)
+    assert sum("started_at" in report for report in platform.reports) == 1
+
+
+async def test_the_program_keeps_its_farm_busy_and_writes_its_ledger_at_the_end(platform, tmp_path):
+    credentials = Credentials(platform.url, ANON_KEY, SERVICE_KEY, "", "", "", "", "")
+    (tmp_path / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+    options = Options(
+        tmp_path, pcs=2, phones_per_pc=3, speed=30, script=CALM, transport="mixed", jobs_waiting=2,
+        store=tmp_path / "store", ledger=tmp_path / "ledger.json",
+    )  # fmt: skip
+    simulation = Simulation(options)
+    async with simulation.running():
+        await eventually(lambda: len(platform.jobs) == 2 and len(platform.beats) == 6)
+        assert [line.hello["pc_id"] for line in platform.lines] == ["PC-01"]
+        for serial in sorted(platform.devices):
+            await platform.push(platform.hand_out(serial))
+        await eventually(lambda: simulation.tally.total["completed"] == 6)
+    ledger = msgspec.json.decode((tmp_path / "ledger.json").read_bytes())
+    assert [run["end"] for run in ledger["runs"]] == ["completed"] * 6
+    assert ledger["totals"]["runs"] == 6 and ledger["seed"] == 1
+    assert list((tmp_path / "store").iterdir()) == []
+
+
+def test_files_are_for_a_few_phones(tmp_path):
+    with pytest.raises(TooManyToStore, match="at most 200 phones, and these are 400"):
+        Simulation(Options(tmp_path, pcs=20, phones_per_pc=20, store=tmp_path))

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from drover.simulator.http import retry_after_s
-from drover.simulator.patience import NO_CONNECTION, RETRY_AFTER_MAX_S, Answer, Patience
+from drover.simulator.patience import RETRY_AFTER_MAX_S, Patience
+from drover.simulator.protocol import NO_ANSWER, NO_CONNECTION, Answer
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -20,7 +21,7 @@ def pauses(patience: Patience, *answers: Answer) -> list[float]:
     return waited
 
 
-@pytest.mark.parametrize("answer", [NO_CONNECTION, Answer(500), Answer(503), Answer(401), Answer(404)])
+@pytest.mark.parametrize("answer", [NO_CONNECTION, NO_ANSWER, Answer(500), Answer(503), Answer(401), Answer(404)])
 @pytest.mark.req("DF-12")
 def test_errors_back_off_to_a_minute(answer):
     assert pauses(Patience(), *[answer] * 7) == [5, 10, 20, 40, 60, 60, 60]

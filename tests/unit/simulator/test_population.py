@@ -7,22 +7,29 @@ from collections import Counter
 from itertools import islice, pairwise
 from random import Random
 
-from drover.domain.fleet.policy import CAPABILITY_PATTERN, GROUP_PATTERN, PC_ID_PATTERN, SERIAL_PATTERN
-from drover.simulator.patience import Answer
+from drover.domain.fleet.policy import (
+    CAPABILITY_PATTERN,
+    DEVICES_PER_PC_MAX,
+    GROUP_PATTERN,
+    PC_ID_PATTERN,
+    SERIAL_PATTERN,
+)
 from drover.simulator.phone import Phone
-from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, populate
+from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, Wiring, populate, troubles_of_line
+from drover.simulator.protocol import Answer, Heartbeat
 from drover.simulator.script import CALM, DEMO, Fault, Script, episodes
 
 DAY_S = 24 * 3600
 
 
 def beats(phone: Phone, until: float) -> list[float]:
-    sent = []
+    sent, now = [], 0.0
     while phone.due_at < until:
-        now = phone.due_at
-        if phone.next_action(now) is not None:
-            sent.append(now)
-            phone.answered(Answer(204), now)
+        now = max(now, phone.due_at)
+        while (errand := phone.next_errand(now)) is not None:
+            if isinstance(errand.action, Heartbeat):
+                sent.append(now)
+            phone.answered(errand, Answer(204), now)
     return sent
 
 
@@ -41,14 +48,15 @@ def test_troubles_do_not_depend_on_what_the_platform_answers():
     for second in range(0, DAY_S, 5):
         for phone, faults, status in ((calm, seen[0], 204), (hindered, seen[1], 503)):
             faults.append(phone.fault_at(second))
-            if phone.due_at <= second and phone.next_action(second) is not None:
-                phone.answered(Answer(status), second)
+            while (errand := phone.next_errand(second)) is not None:
+                phone.answered(errand, Answer(status), second)
     assert seen[0] == seen[1]
     assert len(set(seen[0])) > 2
 
 
 def test_every_identity_is_one_that_the_platform_takes():
     phones = populate(30, 20, SEED_MAX, CALM) + populate(1, PHONES_PER_PC_MAX, 0, CALM)
+    assert PHONES_PER_PC_MAX <= DEVICES_PER_PC_MAX
     serials = Counter(phone.identity.serial_number for phone in phones)
     assert max(serials.values()) == 1
     for serial, group, pc, capabilities in (phone.identity for phone in phones):
@@ -67,6 +75,28 @@ def test_a_pc_without_power_takes_all_its_phones_with_it_and_they_do_not_boot_in
     returns = {phone.due_at for phone in dark if beats(phone, dark_from + 59) is not None}
     assert len(returns) == 20
     assert all(dark_from + 59 < due_at < dark_from + 60 + 30 for due_at in returns)
+
+
+def test_a_socket_shares_the_lot_of_the_machine_that_it_is_on():
+    def lot(phone: Phone) -> list[str]:
+        return [episode.fault.name for episode in islice(troubles_of_line(phone, 1, DEMO), 30)]
+
+    on_pc, alone = (populate(1, 2, 1, DEMO, wiring=Wiring("socket", kind)) for kind in ("pc", "device"))
+    assert set(lot(on_pc[0])) == {"no power"}
+    assert lot(on_pc[0]) == lot(on_pc[1])
+    assert set(lot(alone[0])) == {"no power", "no network", "crashed"}
+    first = next(troubles_of_line(alone[0], 1, DEMO))
+    assert alone[0].fault_at(first.start) is first.fault
+
+
+def test_a_mixed_farm_has_sockets_on_every_other_pc():
+    def speech(wiring: Wiring) -> list[str]:
+        return [phone.speech for phone in populate(3, 1, 1, CALM, wiring=wiring)]
+
+    assert speech(Wiring("mixed")) == ["pc socket", "http", "pc socket"]
+    assert speech(Wiring("mixed", "device")) == ["own socket", "http", "own socket"]
+    assert speech(Wiring("socket")) == ["pc socket"] * 3
+    assert speech(Wiring("http")) == ["http"] * 3
 
 
 def test_faults_come_as_often_and_last_as_long_as_the_script_says():

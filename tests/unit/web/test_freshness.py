@@ -35,17 +35,24 @@ async def test_phones_that_share_a_key_do_not_wait_for_each_other(positions):
     memory = Freshness(positions)
     memory.wrote("anon", "fleet", 7, device="A")
     await memory.wait({}, "anon", "fleet", device="B")
-    await memory.wait({}, "anon", "fleet")
     assert positions.waits == []
     await memory.wait({}, "anon", "fleet", device="A")
     assert positions.waits == [("fleet", 7, SOFT_WAIT_S)]
 
 
+async def test_a_read_that_does_not_say_for_which_phone_waits_for_the_last_of_them(positions):
+    memory = Freshness(positions)
+    memory.wrote("anon", "fleet", 7, device="A")
+    memory.wrote("anon", "fleet", 9, device="B")
+    await memory.wait({}, "anon", "fleet")
+    assert positions.waits == [("fleet", 9, SOFT_WAIT_S)]
+
+
 async def test_the_memory_of_writers_has_a_bound(positions, monkeypatch):
-    monkeypatch.setattr(freshness, "WRITERS_REMEMBERED_MAX", 3)
+    monkeypatch.setattr(freshness, "WRITERS_REMEMBERED_MAX", 3)  # one of them is for reads that name no device
     memory = Freshness(positions)
     for number in range(10):
         memory.wrote("anon", "fleet", number + 1, device=str(number))
     for number in range(10):
         await memory.wait({}, "anon", "fleet", device=str(number))
-    assert [seq for _, seq, _ in positions.waits] == [8, 9, 10]
+    assert [seq for _, seq, _ in positions.waits] == [9, 10]

@@ -140,9 +140,7 @@ def test_a_pc_takes_only_so_many_devices():
 def test_a_change_says_the_whole_device_and_leaves_alone_what_it_does_not_name():
     scenario = given(FLEET, pc(), registered(D1))
     scenario.when(ChangeDevice(D1, group_id=G2)).then(DeviceChanged(D1, G2, "pc1", []))
-    scenario.when(ChangeDevice(D1, capabilities=("age_verified",))).then(
-        DeviceChanged(D1, G2, "pc1", ["age_verified"])
-    )
+    scenario.when(ChangeDevice(D1, capabilities=("age_verified",))).then(DeviceChanged(D1, G2, "pc1", ["age_verified"]))
     scenario.when(ChangeDevice(D1, capabilities=())).then(DeviceChanged(D1, G2, "pc1", []))
 
 

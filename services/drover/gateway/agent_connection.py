@@ -1,0 +1,158 @@
+"""One agent's WebSocket: frames in, frames out in bounded memory, and an orderly end. What frames mean is not here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Final
+
+from aiohttp import WSMsgType, web
+
+from drover.gateway.agent_metrics import CLOSED, FRAMES_IN, FRAMES_OUT
+from drover.gateway.agent_protocol import (
+    BAD_FRAMES_MAX,
+    AgentFrame,
+    BadFrame,
+    Bye,
+    CloseCode,
+    Fault,
+    ServerFrame,
+    decode,
+    encode,
+)
+from drover.service.tasks import end
+
+SILENT_AFTER_S: Final = 45.0
+"""Four heartbeats that did not come: the peer is gone, without a word."""
+UNSENT_FRAMES_MAX: Final = 256
+"""What an agent that does not read may have waiting; then it is cut off."""
+CLOSE_WITHIN_S: Final = 1.5
+"""For the last frames and the closing handshake together; then the connection is cut."""
+
+BAD_FRAME: Final = "BAD_FRAME"
+
+_numbers: Final = count(1)
+
+
+class Connection:
+    """Reads for one caller, writes for all. It ends once, whoever asks for it first."""
+
+    def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
+        self.number = next(_numbers)
+        """Tells which of two is the newer one."""
+        self._socket = socket
+        self._transport = transport
+        self._unsent: asyncio.Queue[ServerFrame] = asyncio.Queue(UNSENT_FRAMES_MAX)
+        self._reading: asyncio.Timeout | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._bad_frames = 0
+        self._ending: asyncio.Task[None] | None = None
+        self.on_end: Callable[[], None] = _nothing
+        """Called at once when the server decides to end it, before the last frames go out."""
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ending is not None or self._socket.closed
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Sends until the block ends, and lets an end that is under way come to its own."""
+        sender = asyncio.create_task(self._send(), name="agent-sender")
+        try:
+            yield
+        finally:
+            try:
+                if self._ending is not None:
+                    await asyncio.wait([self._ending])
+            finally:
+                await end(sender)
+
+    async def receive(self) -> AgentFrame | BadFrame | None:
+        """The next frame; None: there will be no more."""
+        if self.is_ending:
+            return None
+        self._idle.clear()
+        try:
+            async with asyncio.timeout(SILENT_AFTER_S) as self._reading:
+                message = await self._socket.receive()
+        except TimeoutError:  # or made to by `_stop_reading`
+            self.end(CloseCode.SILENT, bye=Bye(f"Nothing was heard for {SILENT_AFTER_S:.0f} s"))
+            return None
+        finally:
+            self._reading = None
+            self._idle.set()
+        if message.type is WSMsgType.TEXT:
+            frame = decode(message.data)
+        elif message.type is WSMsgType.BINARY:
+            frame = BadFrame("A frame must be text")
+        else:
+            if message.type is WSMsgType.ERROR and self._socket.close_code == CloseCode.TOO_BIG:
+                CLOSED.labels(CloseCode.TOO_BIG.value).inc()
+            return None
+        FRAMES_IN[type(frame)].inc()
+        return None if self.is_ending else frame
+
+    def put(self, frame: ServerFrame) -> None:
+        """Have it sent after those before it. Never waits: an agent that does not read must not hold anybody up."""
+        if self.is_ending:
+            return
+        try:
+            self._unsent.put_nowait(frame)
+        except asyncio.QueueFull:
+            self.end(CloseCode.TOO_SLOW)
+
+    def fault(self, code: str, message: str) -> None:
+        self.put(Fault(code, message))
+
+    def not_understood(self, bad: BadFrame) -> None:
+        """Say so; who sends nothing but nonsense is cut off."""
+        self.fault(BAD_FRAME, bad.message)
+        self._bad_frames += 1
+        if self._bad_frames >= BAD_FRAMES_MAX:
+            self.end(CloseCode.BAD_FRAMES)
+
+    def end(self, code: CloseCode, *, bye: Bye | None = None) -> asyncio.Task[None]:
+        """Close with this code, after what is still unsent. In bounded time, whatever the peer does."""
+        if self._ending is None:
+            CLOSED.labels(code.value).inc()
+            self._ending = asyncio.create_task(self._end(code, bye), name="agent-end")
+            self.on_end()
+        return self._ending
+
+    async def _send(self) -> None:
+        while True:
+            frame = await self._unsent.get()
+            try:
+                await self._socket.send_frame(encode(frame), WSMsgType.TEXT)
+            except ConnectionError:  # the reader is about to learn of it
+                return
+            FRAMES_OUT[type(frame)].inc()
+            self._unsent.task_done()
+
+    async def _end(self, code: CloseCode, bye: Bye | None) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN_S):
+                if code is not CloseCode.TOO_SLOW:
+                    await self._unsent.join()
+                    if bye is not None:
+                        await self._socket.send_frame(encode(bye), WSMsgType.TEXT)
+                        FRAMES_OUT[Bye].inc()
+                await self._stop_reading()
+                await self._socket.close(code=code)
+        except (TimeoutError, ConnectionError):
+            # A peer that takes nothing would keep the connection, and what was written to it, for a long time.
+            if self._transport is not None:
+                self._transport.abort()
+
+    async def _stop_reading(self) -> None:
+        """So that `close` reads the peer's own close: with another reader it hangs up at once, and its code is lost."""
+        if self._reading is not None:
+            self._reading.reschedule(asyncio.get_running_loop().time())
+        await self._idle.wait()
+
+
+def _nothing() -> None:
+    pass

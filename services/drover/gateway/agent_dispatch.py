@@ -1,0 +1,63 @@
+"""From the fleet's events to the sockets that they matter to: a look-up each, however many sockets there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from drover.domain.fleet.events import (
+    AssignmentCancelled,
+    AssignmentEvent,
+    AttemptCancelled,
+    AttemptCreated,
+    AttemptEvent,
+    AttemptFailed,
+    AttemptRolledBack,
+    AttemptSucceeded,
+    AttemptTimedOut,
+    FleetEvent,
+)
+from drover.gateway.agent_hand import Desk
+from drover.gateway.agent_protocol import Over
+from drover.gateway.agent_registry import Registry
+from drover.gateway.roster import Roster
+
+_OVER: Final[dict[type, Over | None]] = {
+    AttemptTimedOut: Over.TIMED_OUT,
+    AttemptRolledBack: Over.ROLLED_BACK,
+    AttemptCancelled: Over.CANCELLED,
+    AssignmentCancelled: Over.CANCELLED,
+    AttemptFailed: Over.FAILED,
+    AttemptSucceeded: None,  # only its agent can have said so
+}
+"""How a run ends, and what its agent is told where that was not its own doing."""
+
+
+class Dispatch:
+    """Hears of each commit after the roster has folded it."""
+
+    def __init__(self, roster: Roster, registry: Registry, desk: Desk) -> None:
+        self._roster = roster
+        self._registry = registry
+        self._desk = desk
+
+    def hear(self, events: Sequence[FleetEvent]) -> None:
+        if not self._registry:
+            return
+        for event in events:
+            if type(event) is AttemptCreated:
+                self._created(event)
+            elif type(event) in _OVER:
+                assert isinstance(event, AssignmentEvent)
+                self._over(event, _OVER[type(event)])
+
+    def _created(self, event: AttemptCreated) -> None:
+        device = self._roster.fleet.devices[event.device_id]
+        session = self._registry.session_for(device)
+        if session is not None:
+            session.offer_what_waits(device)
+
+    def _over(self, event: AssignmentEvent, reason: Over | None) -> None:
+        hand = self._desk.holder.get(event.assignment_id)
+        if hand is not None:
+            hand.over(event.assignment_id, event.run if isinstance(event, AttemptEvent) else None, reason)

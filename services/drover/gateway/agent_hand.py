@@ -1,0 +1,162 @@
+"""What one agent has been given, and is being given: offers pushed, runs withdrawn. Who gets what is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import msgspec
+import structlog
+
+from drover.domain.fleet.state import Assignment, Phase
+from drover.gateway.agent_metrics import DELIVERIES, OFFERS_PUSHED
+from drover.gateway.agent_protocol import Offer, Over, Withdrawn
+from drover.gateway.roster import Roster
+from drover.service.tasks import end
+from drover.service.tracing import begin
+from drover.web.auth import Principal
+from drover.web.errors import ApiError
+
+DELIVERIES_MAX: Final = 256
+"""Offers of this process on their way to the log at once; the bus puts many of them into one message."""
+DELIVERY_TRIES_MAX: Final = 8
+DELIVERY_PAUSE_S: Final = 1.0
+DELIVERY_PAUSE_MAX_S: Final = 30.0
+"""With doubling pauses, so many tries outlast the 90 s after which the offer is taken back."""
+
+log = structlog.get_logger("drover.gateway")
+
+
+class Offers(Protocol):
+    """What is needed of `drover.gateway.offers.Offers`."""
+
+    def waiting(self, device_id: str) -> Assignment | None: ...
+
+    async def deliver(self, assignment: Assignment, principal: Principal) -> dict[str, Any] | None: ...
+
+
+class Given(msgspec.Struct):
+    """One run that this agent has, or is about to have."""
+
+    run: int
+    pushed: bool = False
+    """The agent knows of it."""
+    ended_by_agent: bool = False
+    """Its final report is on its way, or recorded: nobody needs to tell it that the run is over."""
+
+
+class Desk:
+    """Where offers are handed out: what all hands of a process share."""
+
+    def __init__(self, roster: Roster, offers: Offers) -> None:
+        self.roster = roster
+        self.offers = offers
+        self.holder: dict[str, Hand] = {}
+        """By assignment: who was given its current run."""
+        self.deliveries = asyncio.Semaphore(DELIVERIES_MAX)
+
+
+class Hand:
+    """The runs of one agent. Each is pushed once; the same one twice only if the agent forgot it in between."""
+
+    def __init__(self, desk: Desk, principal: Principal, put: Callable[[Offer | Withdrawn], None]) -> None:
+        self._desk = desk
+        self._principal = principal
+        self._put = put
+        self._given: dict[str, Given] = {}
+        """At most one for each device of the session, and those that an agent said it holds."""
+        self._deliveries: set[asyncio.Task[None]] = set()
+
+    def holds(self, assignment_id: str, run: int) -> None:
+        """The agent said so, and it is true."""
+        self._take(assignment_id, Given(run, pushed=True))
+
+    def offer(self, assignment: Assignment) -> None:
+        """Have it pushed as soon as it is recorded as sent."""
+        given = self._given.get(assignment.assignment_id)
+        if given is not None and given.run >= assignment.run:
+            return
+        given = self._take(assignment.assignment_id, Given(assignment.run))
+        delivery = asyncio.create_task(self._deliver(assignment.assignment_id, given), name="agent-delivery")
+        self._deliveries.add(delivery)
+        delivery.add_done_callback(self._deliveries.discard)
+
+    def over(self, assignment_id: str, run: int | None, reason: Over | None) -> None:
+        """A run has ended (None: whichever it is). The agent is told the reason, if it does not know."""
+        given = self._given.get(assignment_id)
+        if given is None or (run is not None and run != given.run):
+            return
+        self._forget(assignment_id)
+        if reason is not None and given.pushed and not given.ended_by_agent:
+            self._put(Withdrawn(assignment_id, given.run, reason))
+
+    def reported_end(self, assignment_id: str, run: int | None, *, recorded: bool) -> None:
+        """The agent says how it ended; not `recorded`: that was refused, so it does not know after all."""
+        given = self._given.get(assignment_id)
+        if given is not None and run in (None, given.run):
+            given.ended_by_agent = recorded
+
+    def drop_all(self) -> None:
+        """The agent is gone. What was sent stays sent, and is given again to its next socket."""
+        for assignment_id in [*self._given]:
+            self._forget(assignment_id)
+
+    async def close(self) -> None:
+        """Give up on what is being delivered."""
+        await end(*self._deliveries)
+
+    def _take(self, assignment_id: str, given: Given) -> Given:
+        other = self._desk.holder.get(assignment_id)
+        if other is not None and other is not self:
+            other._forget(assignment_id)
+        self._given[assignment_id] = given
+        self._desk.holder[assignment_id] = self
+        return given
+
+    def _forget(self, assignment_id: str) -> None:
+        self._given.pop(assignment_id, None)
+        if self._desk.holder.get(assignment_id) is self:
+            del self._desk.holder[assignment_id]
+
+    async def _deliver(self, assignment_id: str, given: Given) -> None:
+        begin(None)
+        row: dict[str, Any] | None = None
+        with DELIVERIES.track_inprogress():
+            try:
+                row = await self._recorded(assignment_id, given)
+            except Exception:
+                log.exception("delivery_failed", assignment_id=assignment_id, run=given.run)
+        if self._given.get(assignment_id) is not given:
+            return  # it ended meanwhile, or another socket speaks for the device now
+        if row is None:
+            self._forget(assignment_id)
+            return
+        given.pushed = True
+        self._put(Offer(row))
+        OFFERS_PUSHED.inc()
+
+    async def _recorded(self, assignment_id: str, given: Given) -> dict[str, Any] | None:
+        """Its row once it is recorded as sent; None: it is not to be given any more.
+
+        Tried again while the writer is away: a phone gets no work for a while after an offer that it did not take.
+        """
+        pause_s = DELIVERY_PAUSE_S
+        for attempt in range(DELIVERY_TRIES_MAX):
+            if attempt:
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, DELIVERY_PAUSE_MAX_S)
+            async with self._desk.deliveries:
+                assignment = self._desk.roster.fleet.assignments.get(assignment_id)
+                if assignment is None or assignment.run != given.run or assignment.phase not in _TO_GIVE:
+                    return None
+                try:
+                    return await self._desk.offers.deliver(assignment, self._principal)
+                except ApiError as error:
+                    if error.status < 500:
+                        raise
+                    log.info("delivery_put_off", assignment_id=assignment_id, run=given.run, code=error.code)
+        return None
+
+
+_TO_GIVE: Final = (Phase.OFFERED, Phase.SENT)

@@ -1,0 +1,194 @@
+"""The words on an agent's WebSocket (docs/agents.md), read strictly and written. Who says what when is not here."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from drover.gateway.heartbeat import Heartbeat
+from drover.gateway.reports import ReportBody
+
+FRAME_BYTES_MAX: Final = 64 * 1024
+HELLO_WITHIN_S: Final = 10.0
+HEARTBEAT_EVERY_S: Final = 10
+"""What agents are told. A sign of life is missed after 30 s."""
+BAD_FRAMES_MAX: Final = 10
+HOLDING_MAX: Final = 256
+"""A PC has at most 200 phones, and each of them one thing in hand."""
+REF_MAX: Final = 2**53
+"""The largest number that every JSON parser gives back as it was."""
+_FAULT_CHARS_MAX: Final = 300
+
+
+class CloseCode(IntEnum):
+    REPLACED = 1000
+    """A newer socket of the same device or PC is there: for this one all is said."""
+    SILENT = 1001
+    TOO_BIG = 1009
+    RESTART = 1012
+    TOO_SLOW = 1013
+    BAD_FRAMES = 4400
+    BAD_KEY = 4401
+    NOT_ALLOWED = 4403
+    UNKNOWN = 4404
+
+
+AssignmentId = Annotated[str, msgspec.Meta(max_length=64)]
+
+
+# From the agent
+
+
+class Holding(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What the agent has in hand, by its own memory."""
+
+    assignment_id: AssignmentId
+    run: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    progress_pct: int | None = None
+
+
+class Hello(msgspec.Struct, tag_field="type", tag="hello", forbid_unknown_fields=True, kw_only=True):
+    """The first frame: for whom this socket speaks."""
+
+    serial_number: str | None = None
+    pc_id: str | None = None
+    holding: Annotated[tuple[Holding, ...], msgspec.Meta(max_length=HOLDING_MAX)] = ()
+
+
+class Beat(Heartbeat, tag_field="type", tag="heartbeat", kw_only=True):
+    """A heartbeat as over HTTP; here it says itself whose it is."""
+
+    serial_number: str | None = None
+
+
+class Report(ReportBody, tag_field="type", tag="report", kw_only=True):
+    """A report as over HTTP; here it says itself of what."""
+
+    ref: Annotated[int, msgspec.Meta(ge=0, le=REF_MAX)]
+    assignment_id: AssignmentId
+
+
+AgentFrame = Hello | Beat | Report
+
+
+class BadFrame(msgspec.Struct, tag_field="type", tag="bad", frozen=True):
+    """Not understood. Nobody sends it: it has a tag to be counted by."""
+
+    message: str
+    ref: int | None = None
+    """It was meant as this report, so that it can be answered like one."""
+
+
+# From the server
+
+
+class KnownDevice(msgspec.Struct, frozen=True):
+    id: str
+    serial_number: str
+
+
+class Verdict(StrEnum):
+    CONTINUE = "continue"
+    DROP = "drop"
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What is still so of what the agent has in hand."""
+
+    assignment_id: str
+    run: int
+    verdict: Verdict
+
+    @property
+    def goes_on(self) -> bool:
+        return self.verdict is Verdict.CONTINUE
+
+
+class Welcome(msgspec.Struct, tag_field="type", tag="welcome", frozen=True):
+    devices: list[KnownDevice]
+    holding: list[Judged]
+    heartbeat_every_s: int = HEARTBEAT_EVERY_S
+
+
+class Offer(msgspec.Struct, tag_field="type", tag="offer", frozen=True):
+    assignment: dict[str, Any]
+
+
+class Over(StrEnum):
+    """Why a run is withdrawn."""
+
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    ROLLED_BACK = "rolled_back"
+    FAILED = "failed"
+    """The server found that it had, or a person said so."""
+
+
+class Withdrawn(msgspec.Struct, tag_field="type", tag="withdrawn", frozen=True):
+    assignment_id: str
+    run: int
+    reason: Over
+
+
+class Done(msgspec.Struct, tag_field="type", tag="done", frozen=True):
+    ref: int
+
+
+class Refused(msgspec.Struct, tag_field="type", tag="refused", frozen=True):
+    ref: int
+    status: int
+    code: str
+    message: str
+    details: Any = None
+    retry_after_s: int | UnsetType = UNSET
+    """What HTTP says in the header Retry-After."""
+
+
+class Bye(msgspec.Struct, tag_field="type", tag="bye", frozen=True):
+    reason: str
+    reconnect_after_s: int = 1
+
+
+class Fault(msgspec.Struct, tag_field="type", tag="error", frozen=True):
+    code: str
+    message: str
+
+
+ServerFrame = Welcome | Offer | Withdrawn | Done | Refused | Bye | Fault
+
+_decoder: Final[msgspec.json.Decoder[AgentFrame]] = msgspec.json.Decoder(AgentFrame)
+_encoder: Final = msgspec.json.Encoder()
+
+
+class _Addressed(msgspec.Struct, tag_field="type", tag="report"):
+    ref: Annotated[int, msgspec.Meta(ge=0, le=REF_MAX)]
+
+
+_addressed: Final = msgspec.json.Decoder(_Addressed)
+
+
+def decode(raw: str) -> AgentFrame | BadFrame:
+    """Whatever was sent, this does not raise."""
+    try:
+        frame = _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        return _bad(raw, "nested too deeply" if isinstance(error, RecursionError) else str(error))
+    # PostgreSQL cannot keep the character NUL, so it is refused before it becomes an event.
+    if "\\u0000" in raw and any(isinstance(text, str) and "\0" in text for text in msgspec.structs.astuple(frame)):
+        return _bad(raw, "Text must not contain the character NUL")
+    return frame
+
+
+def _bad(raw: str, reason: str) -> BadFrame:
+    try:
+        ref = _addressed.decode(raw).ref
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        ref = None
+    return BadFrame(reason[:_FAULT_CHARS_MAX], ref)
+
+
+def encode(frame: ServerFrame) -> bytes:
+    return _encoder.encode(frame)

@@ -1,0 +1,117 @@
+"""The reports of one socket on their way: so many at once, answered in order. What a report does is in `reports`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+from msgspec import UNSET
+
+from drover.domain.errors import Code
+from drover.gateway.agent_protocol import Done, Refused, Report
+from drover.service.tasks import end
+from drover.service.tracing import begin, current_id
+from drover.web.errors import ApiError, internal
+
+UNDER_WAY_MAX: Final = 64
+"""With so many reports unanswered, reading stops until there is room again."""
+
+Answer = Done | Refused
+
+log = structlog.get_logger("drover.gateway")
+
+
+class ReportLane:
+    """Takes reports, has them submitted, and answers in the order in which they came.
+
+    Those of different assignments go side by side. Those of one assignment go one after the other: on their way to the
+    writer, two messages may overtake each other when a reply is lost, and `completed` before `running` is a refusal.
+    """
+
+    def __init__(self, submit: Callable[[Report], Awaitable[object]], answer: Callable[[Answer], None]) -> None:
+        self._submit = submit
+        self._give = answer
+        self._under_way: deque[asyncio.Future[Answer]] = deque()
+        self._latest: dict[str, asyncio.Future[Answer]] = {}
+        """By assignment: the last of those under way."""
+        self._moved = asyncio.Event()
+        self._stopped = False
+
+    async def take(self, report: Report) -> None:
+        """Returns when it is under way; that takes as long as there is no room."""
+        if not await self._room():
+            return
+        before = self._latest.get(report.assignment_id)
+        task = asyncio.create_task(self._settle(report, before), name="agent-report")
+        self._latest[report.assignment_id] = task
+        self._under_way.append(task)
+        task.add_done_callback(lambda done: self._settled(report.assignment_id, done))
+
+    async def refuse(self, ref: int, message: str) -> None:
+        """One that could not be read, in its turn."""
+        if not await self._room():
+            return
+        refusal: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        refusal.set_result(Refused(ref, 400, Code.VALIDATION_ERROR, message))
+        self._under_way.append(refusal)
+        self._answer()
+
+    async def finish(self, within_s: float) -> None:
+        """Wait until all are answered, if that does not take too long."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=within_s)
+
+    def stop(self) -> None:
+        """Take no more. The agent sends what was not answered again, on its next socket."""
+        self._stopped = True
+        self._moved.set()
+
+    async def close(self) -> None:
+        """Give up on those that are still under way. Whether they took effect the agent learns when it repeats them."""
+        self.stop()
+        await end(*self._under_way)
+
+    async def _room(self) -> bool:
+        while len(self._under_way) >= UNDER_WAY_MAX and not self._stopped:
+            self._moved.clear()
+            await self._moved.wait()
+        return not self._stopped
+
+    async def _settle(self, report: Report, before: asyncio.Future[Answer] | None) -> Answer:
+        begin(None)
+        if before is not None:
+            await asyncio.wait([before])
+            earlier = before.result()
+            if isinstance(earlier, Refused) and earlier.status >= 500:
+                # Without it, this one would be judged in a state that the agent has left behind.
+                return Refused(report.ref, earlier.status, earlier.code, "An earlier report of it was not recorded")
+        try:
+            await self._submit(report)
+        except ApiError as error:
+            return refusal_of(report.ref, error)
+        except Exception:
+            log.exception("report_failed", assignment_id=report.assignment_id)
+            return refusal_of(report.ref, internal(current_id()))
+        return Done(report.ref)
+
+    def _settled(self, assignment_id: str, done: asyncio.Future[Answer]) -> None:
+        if self._latest.get(assignment_id) is done:
+            del self._latest[assignment_id]
+        self._answer()
+
+    def _answer(self) -> None:
+        while self._under_way and self._under_way[0].done():
+            settled = self._under_way.popleft()
+            if not settled.cancelled():
+                self._give(settled.result())
+        self._moved.set()
+
+
+def refusal_of(ref: int, error: ApiError) -> Refused:
+    """As HTTP would say it."""
+    retry_after = error.headers.get("Retry-After")
+    wait_s = UNSET if retry_after is None else int(retry_after)
+    return Refused(ref, error.status, error.code, error.message, error.details, wait_s)

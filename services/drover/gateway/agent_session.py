@@ -1,0 +1,195 @@
+"""One agent's socket after its hello: it listens, and passes on what is for its devices. How it began is not here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from drover.domain.errors import Code
+from drover.domain.fleet.state import Device
+from drover.gateway.agent_connection import Connection
+from drover.gateway.agent_hand import Desk, Hand
+from drover.gateway.agent_protocol import (
+    AgentFrame,
+    BadFrame,
+    Beat,
+    Bye,
+    CloseCode,
+    Judged,
+    KnownDevice,
+    Report,
+    Welcome,
+)
+from drover.gateway.agent_registry import Registry, Scope
+from drover.gateway.agent_reports import ReportLane
+from drover.gateway.reports import ReportBody
+from drover.gateway.roster import Roster
+from drover.web.auth import Principal
+
+REPORTS_END_WITHIN_S: Final = 2.0
+"""How long a socket that ends waits for the answers to what it was told."""
+REPLACED_RECONNECT_AFTER_S: Final = 30
+"""Two agents that both think they are the same phone must not throw each other out all the time."""
+
+
+class Reports(Protocol):
+    """What is needed of `drover.gateway.reports.Reports`."""
+
+    async def submit(self, principal: Principal, assignment_id: str, body: ReportBody) -> object: ...
+
+
+class Telemetry(Protocol):
+    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+
+    def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the sessions of a process share."""
+
+    roster: Roster
+    registry: Registry
+    desk: Desk
+    reports: Reports
+    telemetry: Telemetry
+    clock: Callable[[], datetime]
+
+
+class Session:
+    """Lives from the welcome to the close of its socket."""
+
+    def __init__(self, connection: Connection, principal: Principal, scope: Scope, around: Surroundings) -> None:
+        self.scope = scope
+        self.number = connection.number
+        self._connection = connection
+        self._principal = principal
+        self._around = around
+        self._hand = Hand(around.desk, principal, connection.put)
+        self._lane = ReportLane(self._submit, connection.put)
+        self._has_left = False
+        self._finish_by: float | None = None
+        connection.on_end = self.leave
+
+    # From its hello to its end
+
+    def start(self, judged: Sequence[Judged]) -> None:
+        """Take the place of an earlier session, welcome, offer what waits. In one go, so that no event is missed."""
+        registry, fleet = self._around.registry, self._around.roster.fleet
+        replaced = registry.enter(self)
+        if replaced is self:
+            self.replace()
+            return
+        for held in judged:
+            device = fleet.devices[fleet.assignments[held.assignment_id].device_id] if held.goes_on else None
+            if device is not None and registry.session_for(device) is self:
+                self._hand.holds(held.assignment_id, held.run)
+        devices = list(self.scope.devices(fleet))
+        known = [KnownDevice(device.device_id, device.serial_number) for device in devices]
+        self._connection.put(Welcome(known, list(judged)))
+        if replaced is not None:
+            replaced.replace()
+        for device in devices:
+            if registry.session_for(device) is self:
+                self.offer_what_waits(device)
+        self._heard()
+
+    async def run(self) -> None:
+        """Listen until the socket is closed, by whichever side."""
+        try:
+            while (frame := await self._connection.receive()) is not None:
+                if self._principal.expires_at <= self._around.clock().timestamp():
+                    self._connection.fault("TOKEN_EXPIRED", "JWT expired")
+                    self._connection.end(CloseCode.BAD_KEY)
+                    break
+                self._heard()
+                await self._take(frame)
+        finally:
+            try:
+                await self.finish()
+            finally:
+                await self._lane.close()
+                await self._hand.close()
+
+    def replace(self) -> None:
+        bye = Bye("A newer socket speaks for the same device or PC", REPLACED_RECONNECT_AFTER_S)
+        self._connection.end(CloseCode.REPLACED, bye=bye)
+
+    async def finish(self) -> None:
+        """Take nothing more, and answer what is under way, if that does not take too long."""
+        self.leave()
+        now = asyncio.get_running_loop().time()
+        if self._finish_by is None:
+            self._finish_by = now + REPORTS_END_WITHIN_S
+        await self._lane.finish(max(self._finish_by - now, 0.0))
+
+    def leave(self) -> None:
+        """From now on nothing is pushed here."""
+        if self._has_left:
+            return
+        self._has_left = True
+        self._around.registry.leave(self)
+        self._hand.drop_all()
+        self._lane.stop()
+        if self.scope.device_id is not None:
+            # Its PC may have a socket too, which speaks for it from now on.
+            device = self._around.roster.fleet.devices[self.scope.device_id]
+            if (other := self._around.registry.session_for(device)) is not None:
+                other.offer_what_waits(device)
+
+    # To the agent
+
+    def offer_what_waits(self, device: Device) -> None:
+        """At most one: a device has one thing in hand."""
+        assignment = self._around.desk.offers.waiting(device.device_id)
+        if assignment is not None:
+            self._hand.offer(assignment)
+
+    # From the agent
+
+    def _heard(self, device_id: str | None = None, reported: dict[str, Any] | None = None) -> None:
+        """A sign of life. On a PC's socket only of the device that it is about."""
+        device_id = device_id or self.scope.device_id
+        if device_id is not None:
+            self._around.telemetry.beat(device_id, self._around.clock(), reported)
+
+    async def _take(self, frame: AgentFrame | BadFrame) -> None:
+        if isinstance(frame, Beat):
+            self._take_heartbeat(frame)
+        elif isinstance(frame, Report):
+            await self._lane.take(frame)
+        elif isinstance(frame, BadFrame):
+            if frame.ref is None:
+                self._connection.not_understood(frame)
+            else:
+                await self._lane.refuse(frame.ref, frame.message)
+        else:
+            self._connection.not_understood(BadFrame("There was a hello already"))
+
+    def _take_heartbeat(self, beat: Beat) -> None:
+        roster = self._around.roster
+        if beat.serial_number is not None:
+            device = roster.device(beat.serial_number)
+        elif self.scope.device_id is not None:
+            device = roster.fleet.devices[self.scope.device_id]
+        else:
+            self._connection.not_understood(BadFrame("On the socket of a PC a heartbeat must say its serial_number"))
+            return
+        if device is None or not self.scope.covers(device):
+            # Not a bad frame: one phone that is not registered must not end the socket of the others.
+            self._connection.fault(Code.NOT_FOUND, f"No device {str(beat.serial_number)[:64]} on this socket")
+            return
+        self._heard(device.device_id, beat.claims())
+
+    async def _submit(self, report: Report) -> None:
+        if report.is_final:
+            self._hand.reported_end(report.assignment_id, report.run, recorded=True)
+        try:
+            await self._around.reports.submit(self._principal, report.assignment_id, report)
+        except BaseException:
+            if report.is_final:
+                self._hand.reported_end(report.assignment_id, report.run, recorded=False)
+            raise

@@ -1,0 +1,140 @@
+"""`POST` and `PATCH /rest/v1/job_assignments`: by-name assignments, cancellations; reports go on to `reports`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET, UnsetType
+from uuid_utils import uuid7
+
+from drover.bus.messages import Accepted
+from drover.domain.fleet.commands import AssignJob, CancelAssignment
+from drover.gateway.commanding import Commanding, position_headers
+from drover.gateway.creation import Creation
+from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.relations import RELATIONS
+from drover.gateway.reports import ReportBody, Reports
+from drover.gateway.representation import answer_update
+from drover.gateway.roster import Roster
+from drover.gateway.rows import Row, assignment_row
+from drover.web.application import add_route
+from drover.web.auth import Authenticator, Principal
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Permissions, Verb
+
+
+class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `job_assignments` as a client writes it: a device is named for a job, and it waits for a slot."""
+
+    job_id: UUID
+    device_id: UUID
+    id: UUID | UnsetType = UNSET
+    status: Literal["pending"] = "pending"
+
+    def command(self) -> AssignJob:
+        return AssignJob(str(uuid7() if self.id is UNSET else self.id), str(self.job_id), str(self.device_id))
+
+
+class Cancellation(msgspec.Struct, forbid_unknown_fields=True):
+    """What a person may say of an assignment. All else is said by its agent."""
+
+    status: Literal["cancelled"]
+
+
+class _Kind(msgspec.Struct):
+    """What tells the two bodies of a PATCH apart. All else about them is checked where they are read."""
+
+    status: str = ""
+
+
+_kind: Final = msgspec.json.Decoder(_Kind)
+
+
+class Assignments:
+    def __init__(
+        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster, reports: Reports
+    ) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._roster = roster
+        self._reports = reports
+        self._report = Body(ReportBody)
+        self._cancellation = Body(Cancellation)
+        self._creation = Creation(
+            "job_assignments", NewAssignment, NewAssignment.command, self._assigned, auth, permissions, commanding
+        )
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/rest/v1/job_assignments", self._creation.post)
+        add_route(app, "PATCH", "/rest/v1/job_assignments", self.patch)
+
+    async def patch(self, request: web.Request) -> web.Response:
+        headers = request.headers
+        principal = self._auth.authenticate(headers)
+        self._permissions.demand(principal, "job_assignments", Verb.UPDATE)
+        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["job_assignments"])
+        raw = await read_body(request)
+        apply = self._cancel if _is_cancellation(raw) else self._take_report
+        done = settle(patch.ids, await apply(patch.ids, principal, headers.get(HEADER), raw))
+        rows = None
+        if patch.preferences.representation:
+            await self._commanding.on_roster(done.position)
+            rows = [self._row(id_, result) for id_, result in done.rows.items()]
+        extra = position_headers(done.position)
+        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+
+    async def _cancel(
+        self, ids: Sequence[str], principal: Principal, key: str | None, raw: bytes
+    ) -> list[Accepted | ApiError | None]:
+        # Whoever may name a device for a job may take that back. To report, which every phone may, is not enough.
+        self._permissions.demand(principal, "job_assignments", Verb.CREATE)
+        self._cancellation.decode(raw)
+        commands = [CancelAssignment(assignment_id) for assignment_id in ids]
+        outcomes = await self._commanding.outcomes(
+            commands, principal=principal, route="PATCH job_assignments", key=key, raw=raw
+        )
+        return [result_of(outcome) for outcome in outcomes]
+
+    async def _take_report(
+        self, ids: Sequence[str], principal: Principal, key: str | None, raw: bytes
+    ) -> list[Accepted | ApiError | None]:
+        body = self._report.decode(raw)
+
+        async def submit(assignment_id: str) -> Accepted | ApiError | None:
+            try:
+                return await self._reports.submit(principal, assignment_id, body, key=key, raw=raw)
+            except ApiError as error:
+                return error
+
+        return await asyncio.gather(*map(submit, ids))
+
+    def _assigned(self, command: AssignJob, done: Accepted) -> Row:
+        """The one that was made, or the one that was there already."""
+        named = {"job_id": command.job_id, "device_id": command.device_id, "status": "pending"}
+        return named | self._row(done.result["id"], None)
+
+    def _row(self, assignment_id: str, done: Accepted | None) -> Row:
+        """As far as live state and the answer to the command know it: of an ended one that is how it ended."""
+        fleet = self._roster.fleet
+        told: Row = done.result if done is not None and isinstance(done.result, dict) else {}
+        if (assignment := fleet.assignments.get(assignment_id)) is not None:
+            return assignment_row(fleet, assignment)
+        if (ended := fleet.ended.get(assignment_id)) is not None:
+            known = {"job_id": ended.job_id, "device_id": ended.device_id, "status": ended.status, "run": ended.run}
+            return {"id": assignment_id, **known, **told}
+        return {"id": assignment_id, **told}
+
+
+def _is_cancellation(raw: bytes) -> bool:
+    try:
+        return _kind.decode(raw).status == "cancelled"
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        return False  # whoever reads it as a report says what is wrong with it

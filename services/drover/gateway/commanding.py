@@ -1,0 +1,118 @@
+"""The one way from a handler to the writer of the fleet. What a command means and who may send it is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Final, Protocol
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.domain.fleet.validation import validate
+from drover.projection.positions import POSITION_HEADER, format_position
+from drover.service.api_keys import Role
+from drover.service.tracing import current, current_id
+from drover.web.auth import Principal
+from drover.web.errors import ApiError, refused
+from drover.web.freshness import Freshness, Waiter
+from drover.web.idempotency import command_id
+
+CONTEXT: Final = "fleet"
+ROSTER_WAIT_S: Final = 1.0
+"""How long an answer is held back until the roster of this process has what was just written."""
+
+
+class Bus(Protocol):
+    """What is needed of `drover.bus.client.CommandBus`."""
+
+    def send(
+        self, context: str, command: Command, *, by: str, id: str | None = None, trace: str | None = None
+    ) -> Awaitable[Outcome]: ...
+
+
+class Commanding:
+    """Sends commands with id, actor and trace, and notes who wrote what, for reads that come after."""
+
+    def __init__(self, bus: Bus, freshness: Freshness, roster_at: Waiter) -> None:
+        self._bus = bus
+        self._freshness = freshness
+        self._roster_at = roster_at
+
+    async def send(
+        self,
+        command: Command,
+        *,
+        principal: Principal,
+        route: str,
+        key: str | None = None,
+        raw: bytes = b"",
+        device: str | None = None,
+    ) -> Accepted:
+        """Done and on disk, or the refusal as what HTTP says. `key` is the client's Idempotency-Key, `raw` its body.
+
+        `device`: for which one the caller speaks. It tells apart those whose key is in every phone.
+        """
+        return accepted(await self.outcome(command, principal=principal, route=route, key=key, raw=raw, device=device))
+
+    async def outcome(
+        self,
+        command: Command,
+        *,
+        principal: Principal,
+        route: str,
+        key: str | None = None,
+        raw: bytes = b"",
+        device: str | None = None,
+    ) -> Outcome:
+        """The same for those who make something of a refusal themselves."""
+        trace = current()
+        outcome = await self._bus.send(
+            CONTEXT,
+            command,
+            by=principal.name,
+            id=command_id(key, principal=principal.name, route=route, body=raw),
+            trace=None if trace is None else str(trace),
+        )
+        if outcome.position:
+            shared = device if principal.role is Role.ANON else None
+            self._freshness.wrote(principal.name, CONTEXT, outcome.position, device=shared)
+        return outcome
+
+    async def outcomes(
+        self, commands: Sequence[Command], *, principal: Principal, route: str, key: str | None = None, raw: bytes = b""
+    ) -> list[Outcome]:
+        """Of several at once (the bus gathers them), each with an id of its own."""
+        return await asyncio.gather(
+            *(
+                self.outcome(command, principal=principal, route=f"{route} {index}", key=key, raw=raw)
+                for index, command in enumerate(commands)
+            )
+        )
+
+    async def on_roster(self, position: int) -> bool:
+        """Wait until this process itself knows what was written: who asks next finds it."""
+        return not position or await self._roster_at.wait(CONTEXT, position, ROSTER_WAIT_S)
+
+
+def check(command: Command) -> None:
+    """400 for what can never be accepted: the writer need not be asked."""
+    rejection = validate(command)
+    if rejection is not None:
+        raise refusal(Rejected(rejection.code, rejection.message, rejection.details))
+
+
+def accepted(outcome: Outcome) -> Accepted:
+    if isinstance(outcome, Rejected):
+        raise refusal(outcome)
+    return outcome
+
+
+def refusal(rejected: Rejected) -> ApiError:
+    error = refused(rejected, current_id())
+    error.headers.update(position_headers(rejected.position))  # a refusal may be on record too
+    return error
+
+
+def position_headers(position: int) -> dict[str, str]:
+    """What tells the client where its write stands; nothing where nothing was written."""
+    return {POSITION_HEADER: format_position({CONTEXT: position})} if position else {}

@@ -1,0 +1,137 @@
+"""`POST` of rows: each becomes one command. Which command, and what the answer shows, each relation says for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.domain.fleet.validation import validate
+from drover.gateway.commanding import Commanding, position_headers, refusal
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import answer_creation, parse_view
+from drover.gateway.rows import Row
+from drover.web.auth import Authenticator
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError, invalid
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Permissions, Verb
+from drover.web.postgrest.grammar import split_parameters
+from drover.web.postgrest.respond import check_profile
+
+ROWS_PER_POST_MAX: Final = 100
+
+_PARAMETERS: Final = frozenset({"select", "columns"})
+
+T = TypeVar("T", bound=msgspec.Struct)
+C = TypeVar("C", bound=Command)
+
+
+class Creation(Generic[T, C]):
+    """The handler of one relation: rows in, one command each, all sent at once (the bus gathers them)."""
+
+    def __init__(
+        self,
+        relation: str,
+        shape: type[T],
+        to_command: Callable[[T], C],
+        show: Callable[[C, Accepted], Row],
+        auth: Authenticator,
+        permissions: Permissions,
+        commanding: Commanding,
+        *,
+        unique: str | None = None,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._relation = relation
+        self._body = Body(shape)
+        self._to_command = to_command
+        self._show = show
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._unique = unique
+        """A field that no two rows of one body may share."""
+        self._names = names
+        """Fields of the command that clients know by another name."""
+
+    async def post(self, request: web.Request) -> web.Response:
+        headers = request.headers
+        principal = self._auth.authenticate(headers)
+        self._permissions.demand(principal, self._relation, Verb.CREATE)
+        check_profile(headers, "Content-Profile")
+        query = request.rel_url.raw_query_string
+        _refuse_filters(query)
+        raw = await read_body(request)
+        rows, many = self._body.decode_many(raw, count_max=ROWS_PER_POST_MAX)
+        preferences, select = parse_view(RELATIONS[self._relation], headers, query, len(rows))
+        commands = [self._to_command(row) for row in rows]
+        self._check(rows, commands, many)
+        outcomes = await self._commanding.outcomes(
+            commands, principal=principal, route=f"POST {self._relation}", key=headers.get(HEADER), raw=raw
+        )
+        position = max((outcome.position for outcome in outcomes), default=0)
+        # So that whoever comes next, as a phone that was registered a moment ago, is known here.
+        await self._commanding.on_roster(position)
+        return answer_creation(
+            [self._show(command, done) for command, done in zip(commands, self._done(outcomes, many), strict=True)],
+            preferences,
+            headers,
+            select=select,
+            extra=position_headers(position),
+        )
+
+    def _check(self, rows: Sequence[T], commands: Sequence[C], many: bool) -> None:
+        """Ask the domain what it thinks of each command on its own, before any of them is sent.
+
+        Each command is atomic, an array of them is not: so all that can be refused beforehand is.
+        """
+        seen: dict[Any, int] = {}
+        for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
+            if (rejection := validate(command)) is not None:
+                refused = Rejected(rejection.code, rejection.message, rejection.details)
+                raise self._in_place(refused, index if many else None)
+            if self._unique is None:
+                continue
+            value = getattr(row, self._unique)
+            if seen.setdefault(value, index) != index:
+                message = f"The same {self._unique} stands twice in the body"
+                raise invalid(message, field=f"[{index}].{self._unique}", value=value)
+
+    def _done(self, outcomes: Sequence[Outcome], many: bool) -> list[Accepted]:
+        """All of them, or the first refusal, which then says which rows were done all the same."""
+        done = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
+        for index, outcome in enumerate(outcomes):
+            if isinstance(outcome, Rejected):
+                error = self._in_place(outcome, index if many else None)
+                if done:
+                    details = error.details if isinstance(error.details, dict) else {}
+                    accepted = [place for place, other in enumerate(outcomes) if isinstance(other, Accepted)]
+                    error.details = {**details, "accepted": accepted}
+                    error.hint = "Rows whose index is in details.accepted were written."
+                    error.headers.update(position_headers(max(one.position for one in done)))
+                raise error
+        return done
+
+    def _in_place(self, rejected: Rejected, index: int | None) -> ApiError:
+        """The refusal of one row, by the names that its client knows; in an array it says which."""
+        error = refusal(rejected)
+        if not isinstance(error.details, dict):
+            return error
+        details = dict(error.details)
+        if (field := details.get("field")) is not None:
+            name = self._names.get(field, field)
+            details["field"] = name if index is None else f"[{index}].{name}"
+        error.details = details if index is None else {**details, "index": index}
+        return error
+
+
+def _refuse_filters(query: str) -> None:
+    for name, value in split_parameters(query):
+        if name not in _PARAMETERS:
+            raise invalid("A POST takes no filters", field=name[:64], value=value[:64])

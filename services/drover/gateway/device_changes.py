@@ -1,0 +1,114 @@
+"""What the back office writes to `devices`: where a phone is, what it can do, and that its error is over.
+
+`PATCH /rest/v1/devices` with the service key. `group_id`, `pc_id` and `capabilities` change the device. One in error is
+reset by `{"error": null}`, or by `{"status": "offline"}`, which is what it is then until it is heard; on any other
+device both do nothing. Whatever else the body says, it is a heartbeat, as agents send it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aiohttp import web
+from msgspec import UNSET, UnsetType
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.fleet.commands import ChangeDevice, ResetDevice
+from drover.domain.fleet.state import Device, DeviceStatus
+from drover.gateway.commanding import Commanding, check, position_headers, refusal
+from drover.gateway.device_lookup import find_devices
+from drover.gateway.heartbeat import Heartbeat
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import answer_update, parse_view
+from drover.gateway.roster import Roster
+from drover.gateway.rows import device_row
+from drover.web.auth import Principal
+from drover.web.bodies import Body
+from drover.web.errors import invalid
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Grant
+
+
+class DeviceChange(Heartbeat):
+    """All that the service key may write: the claims of a heartbeat, or these."""
+
+    group_id: str | UnsetType = UNSET
+    pc_id: str | UnsetType = UNSET
+    capabilities: tuple[str, ...] | UnsetType = UNSET
+    error: UnsetType | None = UNSET
+
+    @property
+    def changes(self) -> bool:
+        return not (self.group_id is UNSET and self.pc_id is UNSET and self.capabilities is UNSET)
+
+    @property
+    def resets(self) -> bool:
+        return self.error is None or (self.status is DeviceStatus.OFFLINE and not self.claims_life)
+
+    @property
+    def claims_life(self) -> bool:
+        """It says what only the phone itself can know."""
+        claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
+        return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
+
+    def command(self, device_id: str) -> ChangeDevice:
+        return ChangeDevice(
+            device_id,
+            None if self.group_id is UNSET else self.group_id,
+            None if self.pc_id is UNSET else self.pc_id,
+            None if self.capabilities is UNSET else self.capabilities,
+        )
+
+
+class DeviceChanges:
+    """Takes the back office's writes out of the heartbeats."""
+
+    def __init__(self, roster: Roster, commanding: Commanding) -> None:
+        self._roster = roster
+        self._commanding = commanding
+        self._body = Body(DeviceChange)
+
+    async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
+        """The answer; None: it is a heartbeat. Who may write has been settled before."""
+        change = self._body.decode(raw)
+        if not (change.changes or change.resets):
+            return None
+        if change.claims_life:
+            raise invalid("One PATCH is a heartbeat or a change of the device, not both", field="status")
+        headers, query = request.headers, request.rel_url.raw_query_string
+        devices = find_devices(self._roster, query, principal, grant)
+        preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
+        commands = _commands(change, devices)
+        outcomes = await self._commanding.outcomes(
+            commands, principal=principal, route="PATCH devices", key=headers.get(HEADER), raw=raw
+        )
+        position = max((outcome.position for outcome in outcomes), default=0)
+        await self._commanding.on_roster(position)
+        _refuse(commands, outcomes)
+        rows = None
+        if preferences.representation:
+            known = self._roster.fleet.devices
+            rows = [device_row(known[device.device_id], None) for device in devices]
+        return answer_update(rows, preferences, headers, select=select, extra=position_headers(position))
+
+
+def _commands(change: DeviceChange, devices: Sequence[Device]) -> list[ChangeDevice | ResetDevice]:
+    commands: list[ChangeDevice | ResetDevice] = []
+    for device in devices:
+        if change.changes:
+            commands.append(change.command(device.device_id))
+            check(commands[-1])
+        if change.resets and device.error is not None:
+            commands.append(ResetDevice(device.device_id))
+    return commands
+
+
+def _refuse(commands: Sequence[ChangeDevice | ResetDevice], outcomes: Sequence[Outcome]) -> None:
+    """The first refusal, with what was done all the same: each device is changed by itself."""
+    for command, outcome in zip(commands, outcomes, strict=True):
+        if isinstance(outcome, Rejected):
+            error = refusal(outcome)
+            done = [one.device_id for one, other in zip(commands, outcomes, strict=True) if isinstance(other, Accepted)]
+            details = error.details if isinstance(error.details, dict) else {}
+            error.details = {**details, "device_id": command.device_id, "accepted": done}
+            raise error

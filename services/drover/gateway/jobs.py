@@ -1,0 +1,121 @@
+"""`POST` and `PATCH /rest/v1/jobs`: jobs are created, paused, resumed, ended. What follows is the decider's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET, UnsetType
+from uuid_utils import uuid7
+
+from drover.bus.messages import Accepted
+from drover.domain.decider import Command
+from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.events import Target
+from drover.gateway.commanding import Commanding, position_headers
+from drover.gateway.creation import Creation
+from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import answer_update
+from drover.gateway.roster import Roster
+from drover.gateway.rows import Row, job_row
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.bodies import Body, read_body
+from drover.web.errors import invalid
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Permissions, Verb
+
+
+class NewJob(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `jobs` as a client writes it. Left out: as 000 has it. Ranges and sums are the domain's to check."""
+
+    target_url: str
+    id: UUID | UnsetType = UNSET
+    title: str | None = None
+    script_type: str = "youtube_watch"
+    duration_min_pct: int = 30
+    duration_max_pct: int = 90
+    prob_like: int = 50
+    prob_comment: int = 30
+    prob_playlist: int = 10
+    is_active: bool = True
+    base_reward: float = 10
+    target: Target | None = None
+
+    def command(self) -> CreateJob:
+        fields = msgspec.structs.asdict(self)
+        id_ = fields.pop("id")
+        return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), **fields)
+
+
+class JobChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change: one word, or the other that dashboards know, or both where they agree."""
+
+    status: Literal["active", "paused", "cancelled"] | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+
+    def command(self) -> Callable[[str], Command]:
+        """What is asked of each job."""
+        if self.status is UNSET:
+            if self.is_active is UNSET:
+                raise invalid("status or is_active is required", field="status")
+            return ResumeJob if self.is_active else DeactivateJob
+        if self.is_active not in (UNSET, self.status == "active"):
+            message = f"status {self.status} and is_active {str(self.is_active).lower()} contradict each other"
+            raise invalid(message, field="is_active", value=self.is_active)
+        return _BY_STATUS[self.status]
+
+
+_BY_STATUS: Final[dict[str, Callable[[str], Command]]] = {
+    "active": ResumeJob,
+    "paused": PauseJob,
+    "cancelled": CancelJob,
+}
+
+
+class Jobs:
+    def __init__(self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._roster = roster
+        self._change = Body(JobChange)
+        self._creation = Creation("jobs", NewJob, NewJob.command, self._created, auth, permissions, commanding)
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/rest/v1/jobs", self._creation.post)
+        add_route(app, "PATCH", "/rest/v1/jobs", self.patch)
+
+    async def patch(self, request: web.Request) -> web.Response:
+        headers = request.headers
+        principal = self._auth.authenticate(headers)
+        self._permissions.demand(principal, "jobs", Verb.UPDATE)
+        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["jobs"])
+        raw = await read_body(request)
+        command = self._change.decode(raw).command()
+        outcomes = await self._commanding.outcomes(
+            [command(job_id) for job_id in patch.ids],
+            principal=principal,
+            route="PATCH jobs",
+            key=headers.get(HEADER),
+            raw=raw,
+        )
+        done = settle(patch.ids, list(map(result_of, outcomes)))
+        await self._commanding.on_roster(done.position)
+        rows = list(map(self._row, done.rows)) if patch.preferences.representation else None
+        extra = position_headers(done.position)
+        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+
+    def _created(self, command: CreateJob, done: Accepted) -> Row:
+        """What the command recorded, and of the other columns what is known by now."""
+        told: Row = done.result
+        return self._row(told["id"]) | told
+
+    def _row(self, job_id: str) -> Row:
+        # A roster that is more than a second late shows the job as it was.
+        job = self._roster.fleet.jobs.get(job_id)
+        return {"id": job_id} if job is None else job_row(job)

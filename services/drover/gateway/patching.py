@@ -1,0 +1,96 @@
+"""`PATCH` of rows by their id: which ones, and what became of each. What is changed is each relation's own business."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from multidict import CIMultiDictProxy
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.errors import Code
+from drover.gateway.commanding import position_headers, refusal
+from drover.gateway.representation import parse_view
+from drover.web.errors import ApiError, invalid
+from drover.web.postgrest.ast import Item
+from drover.web.postgrest.grammar import parse_filter, split_parameters
+from drover.web.postgrest.prefer import Preferences
+from drover.web.postgrest.relation import PgType, Relation
+from drover.web.postgrest.respond import check_profile
+from drover.web.postgrest.values import bad_value
+
+IDS_PER_PATCH_MAX: Final = 100
+
+_PARAMETERS: Final = frozenset({"select", "columns"})
+
+
+class Patch(msgspec.Struct, frozen=True):
+    """What a PATCH is for, and what its caller would like to see of it. The body is read apart."""
+
+    ids: tuple[str, ...]
+    select: Sequence[Item]
+    preferences: Preferences
+
+
+def parse_patch(query: str, headers: CIMultiDictProxy[str], relation: Relation) -> Patch:
+    """The rows that the one filter names: `id`, with `eq` or `in`. What could not be answered is refused here."""
+    check_profile(headers, "Content-Profile")
+    filters = [parse_filter(key, value) for key, value in split_parameters(query) if key not in _PARAMETERS]
+    if len(filters) != 1 or filters[0].column != "id" or filters[0].negated or filters[0].operator not in ("eq", "in"):
+        raise invalid(f"A PATCH of {relation.name} takes one filter: id, with eq or in", field="filter")
+    texts = filters[0].value if isinstance(filters[0].value, tuple) else (filters[0].value,)
+    if len(texts) > IDS_PER_PATCH_MAX:
+        raise invalid(f"At most {IDS_PER_PATCH_MAX} rows in one PATCH", field="id", value=len(texts))
+    if relation.columns["id"] is PgType.UUID:
+        texts = tuple(map(canonical_uuid, texts))
+    ids = tuple(dict.fromkeys(texts))
+    if not ids:
+        raise ApiError(404, Code.NOT_FOUND, f"No row of {relation.name} has an id of none")
+    preferences, select = parse_view(relation, headers, query, len(ids))
+    return Patch(ids, select, preferences)
+
+
+def canonical_uuid(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise bad_value("uuid", text) from None
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What became of the rows of a PATCH."""
+
+    rows: dict[str, Accepted | None]
+    """By id; None: there was nothing to write down. Those that nobody knows are not in it, as with any filter."""
+    position: int
+
+
+def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None]) -> Done:
+    """All that could be done, or the refusal of one, which then says what was done all the same.
+
+    That nobody knows a row is no refusal, unless it is so of all of them.
+    """
+    rows: dict[str, Accepted | None] = {}
+    refused: dict[str, ApiError] = {}
+    for id_, result in zip(ids, results, strict=True):
+        if isinstance(result, ApiError):
+            refused[id_] = result
+        else:
+            rows[id_] = result
+    position = max((result.position for result in rows.values() if result is not None), default=0)
+    for id_, error in sorted(refused.items(), key=lambda item: item[1].code == Code.NOT_FOUND):
+        if error.code == Code.NOT_FOUND and rows:
+            break
+        if len(ids) > 1:
+            details = error.details if isinstance(error.details, dict) else {}
+            error.details = {**details, "id": id_, "accepted": list(rows)}
+            error.hint = "Rows whose id is in details.accepted were changed."
+            error.headers.update(position_headers(position))
+        raise error
+    return Done(rows, position)
+
+
+def result_of(outcome: Outcome) -> Accepted | ApiError:
+    return refusal(outcome) if isinstance(outcome, Rejected) else outcome

@@ -1,0 +1,115 @@
+"""`POST` and `PATCH /rest/v1/pcs`: PCs become known, and change how much they hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted
+from drover.domain.errors import Code
+from drover.domain.fleet.commands import RegisterPc
+from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
+from drover.domain.fleet.state import DeviceStatus, Fleet
+from drover.gateway.commanding import Commanding, check, position_headers
+from drover.gateway.creation import Creation
+from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.relations import PCS
+from drover.gateway.representation import answer_update
+from drover.gateway.roster import Roster
+from drover.gateway.rows import Row
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError, unavailable
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Permissions, Verb
+
+
+class NewPc(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `pcs` as a client writes it. One that is there already takes on this capacity."""
+
+    id: str
+    capacity: int = PC_CAPACITY_DEFAULT
+
+    def command(self) -> RegisterPc:
+        return RegisterPc(self.id, self.capacity)
+
+
+class PcChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change."""
+
+    capacity: int
+
+
+class Pcs:
+    def __init__(self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._roster = roster
+        self._change = Body(PcChange)
+        self._creation = Creation(
+            "pcs",
+            NewPc,
+            NewPc.command,
+            self._shown,
+            auth,
+            permissions,
+            commanding,
+            unique="id",
+            names={"pc_id": "id"},
+        )
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/rest/v1/pcs", self._creation.post)
+        add_route(app, "PATCH", "/rest/v1/pcs", self.patch)
+
+    async def patch(self, request: web.Request) -> web.Response:
+        headers = request.headers
+        principal = self._auth.authenticate(headers)
+        self._permissions.demand(principal, "pcs", Verb.UPDATE)
+        patch = parse_patch(request.rel_url.raw_query_string, headers, PCS)
+        raw = await read_body(request)
+        change = self._change.decode(raw)
+        commands = [RegisterPc(pc_id, change.capacity) for pc_id in self._known(patch.ids)]
+        for command in commands:
+            check(command)
+        outcomes = await self._commanding.outcomes(
+            commands, principal=principal, route="PATCH pcs", key=headers.get(HEADER), raw=raw
+        )
+        done = settle([command.pc_id for command in commands], list(map(result_of, outcomes)))
+        await self._commanding.on_roster(done.position)
+        rows = [pc_row(self._roster.fleet, pc_id) for pc_id in done.rows] if patch.preferences.representation else None
+        extra = position_headers(done.position)
+        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+
+    def _known(self, ids: tuple[str, ...]) -> list[str]:
+        """Those that are there: the same command would make the others, which is not what a PATCH is for."""
+        known = [pc_id for pc_id in ids if pc_id in self._roster.fleet.pcs]
+        if known:
+            return known
+        if not self._roster.complete:
+            raise unavailable("The gateway has just started and is still reading who is in the fleet")
+        raise ApiError(404, Code.NOT_FOUND, "PC not found")
+
+    def _shown(self, command: RegisterPc, done: Accepted) -> Row:
+        # A roster that is late knows at least what was asked for.
+        known = pc_row(self._roster.fleet, command.pc_id) if command.pc_id in self._roster.fleet.pcs else {}
+        return known | {"id": command.pc_id, "capacity": command.capacity}
+
+
+def pc_row(fleet: Fleet, pc_id: str) -> Row:
+    """The columns of `pcs`, from live state."""
+    pc = fleet.pcs[pc_id]
+    count = Counter(fleet.devices[device_id].status for device_id in pc.devices)
+    return {
+        "id": pc.pc_id,
+        "capacity": pc.capacity,
+        "created_at": pc.created_at,
+        "updated_at": pc.updated_at,
+        "held_until": pc.held_until,
+        "device_count": len(pc.devices),
+        **{status.value: count[status] for status in DeviceStatus},
+    }

@@ -1,0 +1,115 @@
+"""Answers an agent's poll for work from memory; PostgreSQL is never asked. Which read is a poll: `poll_plan`.
+
+An empty poll does not ask the writer either. Only a first delivery waits: until it is recorded as SENT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from aiohttp import web
+from multidict import CIMultiDictProxy
+
+from drover.gateway.commanding import CONTEXT
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.offers import Offers
+from drover.gateway.poll_plan import EMBEDDED, Plan, Plans
+from drover.gateway.reports import Telemetry
+from drover.gateway.representation import selected
+from drover.gateway.roster import Roster
+from drover.gateway.rows import Row
+from drover.projection.positions import MIN_POSITION_HEADER
+from drover.service.api_keys import Role
+from drover.web.auth import Principal
+from drover.web.errors import encode_json, unavailable
+from drover.web.freshness import Freshness, Waiter
+from drover.web.postgrest.ast import Query
+from drover.web.postgrest.prefer import Preferences, parse_prefer
+from drover.web.postgrest.respond import Media, Page, apply_range, check_profile, choose_media, respond
+
+POLL_AFTER_HEADER: Final = "Drover-Poll-After"
+POLL_AFTER: Final = ((10, "30"), (3, "10"), (0, "5"))
+"""After so many empty answers in a row: seconds until another poll makes sense (000 §4.2)."""
+
+AGENTS: Final = frozenset({Role.ANON, Role.DEVICE})
+"""Who polls. To the back office the same query is a read."""
+
+_NO_PREFERENCES: Final = Preferences()
+_EMPTY: Final = {"Content-Type": "application/json; charset=utf-8", "Content-Range": "*/*"}
+
+
+class Polling:
+    """Takes polls out of the reads of `job_assignments`."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        offers: Offers,
+        telemetry: Telemetry,
+        limits: DeviceLimits,
+        roster_at: Waiter,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._roster = roster
+        self._offers = offers
+        self._telemetry = telemetry
+        self._limits = limits
+        self._freshness = Freshness(roster_at)
+        self._clock = clock
+        self._plans = Plans()
+        self._empty: dict[str, int] = {}
+        """Empty answers in a row, by device: at most one entry for each that the fleet has."""
+
+    async def answer(self, request: web.Request, principal: Principal) -> web.Response | None:
+        """The answer to a poll; None: any other read. Who may read at all has been settled before."""
+        if principal.role not in AGENTS or request.method != "GET":  # looking is not fetching
+            return None
+        poll = self._plans.read(request.rel_url.raw_query_string)
+        headers = request.headers
+        if poll is None or ("Range" in headers and apply_range(Query(), headers).offset):
+            return None
+        if not self._roster.complete:
+            # What an old roster has on offer was handed out, or taken back, long ago.
+            raise unavailable("The gateway has just started and is still reading what is on offer")
+        device_id, plan = poll
+        view = _view(headers)  # first: what could not be shown must not be recorded as sent
+        is_known = device_id in self._roster.fleet.devices and principal.device_id in (None, device_id)
+        if not is_known:
+            return _respond(None, plan, view, POLL_AFTER[-1][1])
+        self._telemetry.beat(device_id, self._clock(), None)  # also when it polls too often
+        self._limits.check(device_id)
+        if MIN_POSITION_HEADER in headers:
+            await self._freshness.wait(headers, principal.name, CONTEXT)
+        waiting = self._offers.waiting(device_id)
+        row = None if waiting is None else await self._offers.deliver(waiting, principal)
+        return _respond(row, plan, view, self._poll_after(device_id, row))
+
+    def _poll_after(self, device_id: str, row: Row | None) -> str:
+        if row is not None:
+            self._empty.pop(device_id, None)
+            return POLL_AFTER[-1][1]
+        empty = self._empty[device_id] = self._empty.get(device_id, 0) + 1
+        return next(seconds for count, seconds in POLL_AFTER if empty >= count)
+
+
+def _view(headers: CIMultiDictProxy[str]) -> tuple[Media, Preferences]:
+    check_profile(headers, "Accept-Profile")
+    return choose_media(headers), parse_prefer(headers.getall("Prefer")) if "Prefer" in headers else _NO_PREFERENCES
+
+
+def _respond(row: Row | None, plan: Plan, view: tuple[Media, Preferences], poll_after: str) -> web.Response:
+    media, preferences = view
+    if row is None and media == "array" and preferences is _NO_PREFERENCES:
+        return web.Response(body=b"[]", headers={**_EMPTY, POLL_AFTER_HEADER: poll_after})
+    rows = [] if row is None else [_shown(row, plan)]
+    total = len(rows) if preferences.count else None
+    answer = respond(Page(encode_json(rows).decode(), len(rows), 0, total), media, preferences)
+    answer.headers[POLL_AFTER_HEADER] = poll_after
+    return answer
+
+
+def _shown(row: Row, plan: Plan) -> Row:
+    job = row.pop(EMBEDDED)
+    return selected(row, plan.select, {EMBEDDED: job})

@@ -1,0 +1,46 @@
+"""`GET /rest/v1/…`: reads of the read models in PostgreSQL. An agent's poll is taken out first: it needs none of it."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from drover.gateway.poll_plan import device_in
+from drover.gateway.polling import Polling
+from drover.gateway.relations import RELATIONS
+from drover.service.api_keys import Role
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
+from drover.web.permissions import Permissions, Verb
+from drover.web.postgrest.read import Pool, read
+
+
+class Reads:
+    """Whatever can be read, by whoever may."""
+
+    def __init__(
+        self, auth: Authenticator, permissions: Permissions, polling: Polling, pool: Pool, freshness: Freshness
+    ) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        self._polling = polling
+        self._pool = pool
+        self._freshness = freshness
+
+    def add_routes(self, app: web.Application) -> None:
+        for name in RELATIONS:
+            add_route(app, "GET", f"/rest/v1/{name}", self.get)
+
+    async def get(self, request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        principal = self._auth.authenticate(request.headers)
+        self._permissions.demand(principal, name, Verb.READ)
+        if name == "job_assignments":
+            answer = await self._polling.answer(request, principal)
+            if answer is not None:
+                return answer
+        relation = RELATIONS[name]
+        # One key is in every phone: of its many writers only the device that is asked about is waited for.
+        device = device_in(request.rel_url.raw_query_string) if principal.role is Role.ANON else None
+        await self._freshness.wait(request.headers, principal.name, relation.context, device=device)
+        return await read(request, relation, self._pool, sight=self._permissions.sight(principal, RELATIONS))

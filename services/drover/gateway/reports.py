@@ -1,0 +1,211 @@
+"""What agents report of their work, from HTTP or a socket, as commands; or as telemetry where nothing new is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from drover.bus.messages import Accepted
+from drover.bus.telemetry import Work
+from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportRunning
+from drover.domain.fleet.policy import TEXT_CHARS_MAX
+from drover.domain.fleet.reports import PROGRESS_STEP
+from drover.domain.fleet.state import Assignment, Phase
+from drover.gateway.commanding import Commanding, check
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.roster import Roster
+from drover.web.auth import Principal
+from drover.web.errors import invalid
+
+_CLAIMED_YEARS: Final = range(1970, 9999)
+"""What every part behind us can hold and turn into UTC. A phone's clock may be wrong, but not so wrong."""
+
+# Bounds that every integer of ours keeps; what a value means is the decider's to judge.
+Integer = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
+Percentage = Annotated[int, Meta(ge=0, le=100)]
+Claimed = Annotated[datetime, Meta(tz=True)]
+
+
+class Telemetry(Protocol):
+    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+
+    def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
+
+    def progress(self, device_id: str, seen_at: datetime, work: Work) -> None: ...
+
+
+class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A report as an agent writes it. A field that its status has no use for is read and left aside."""
+
+    status: Literal["running", "completed", "failed"]
+    run: Integer | None = None
+    """Which delivery it is about. Agents that know nothing of runs leave it out."""
+    progress_pct: Percentage | None = None
+    started_at: Claimed | None = None
+    completed_at: Claimed | None = None
+    actual_duration_sec: Integer | None = None
+    did_like: bool = False
+    did_comment: bool = False
+    did_playlist: bool = False
+    error_code: str | None = None
+    error_message: str | None = None
+    retry_count: Integer | None = None
+    ad_playing: bool = False
+    """An advertisement holds the progress."""
+    popup_closed: bool = False
+    """The agent has just cleared what held it up."""
+    screenshot_ref: str | None = None
+    activity_stack: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.status != "running"
+
+
+class Reports:
+    """Takes reports, whichever way they come. Who may report at all has been settled before."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        commanding: Commanding,
+        telemetry: Telemetry,
+        limits: DeviceLimits,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._roster = roster
+        self._commanding = commanding
+        self._telemetry = telemetry
+        self._limits = limits
+        self._clock = clock
+
+    async def submit(
+        self,
+        principal: Principal,
+        assignment_id: str,
+        body: ReportBody,
+        *,
+        key: str | None = None,
+        raw: bytes = b"",
+    ) -> Accepted | None:
+        """What the writer said; None: there was nothing to write down. Refusals are raised as what HTTP says.
+
+        `key` is the client's Idempotency-Key, if it sent one, and `raw` what it was sent with.
+        """
+        assignment = self._roster.fleet.assignments.get(assignment_id)
+        device_id = self._speaker(principal, assignment_id)
+        if device_id is not None:
+            # Also of one that is refused below: throttling kills no work.
+            self._note_life(device_id, assignment, body)
+            if body.is_final:
+                self._limits.check_vital(device_id)
+            else:
+                self._limits.check(device_id)
+        if assignment is not None and _says_nothing_new(assignment, body, principal):
+            return None
+        command = _command(assignment_id, body, principal)
+        check(command)
+        accepted = await self._commanding.send(
+            command, principal=principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id
+        )
+        if body.is_final:
+            # Its slot was filled again in the same commit: an agent that polls next finds what is there for it.
+            await self._commanding.on_roster(accepted.position)
+        return accepted
+
+    def _speaker(self, principal: Principal, assignment_id: str) -> str | None:
+        """The device that this report comes from, as far as can be told."""
+        if principal.device_id is not None:
+            return principal.device_id
+        fleet = self._roster.fleet
+        known = fleet.assignments.get(assignment_id) or fleet.ended.get(assignment_id)
+        return None if known is None else known.device_id
+
+    def _note_life(self, device_id: str, assignment: Assignment | None, body: ReportBody) -> None:
+        now = self._clock()
+        if (
+            assignment is not None
+            and not body.is_final
+            and assignment.device_id == device_id
+            and body.run in (None, assignment.run)
+        ):
+            progress = assignment.progress_pct if body.progress_pct is None else body.progress_pct
+            work = Work(assignment.assignment_id, assignment.run, progress, body.ad_playing, body.popup_closed)
+            self._telemetry.progress(device_id, now, work)
+        elif device_id in self._roster.fleet.devices:
+            self._telemetry.beat(device_id, now, None)
+
+
+def _says_nothing_new(assignment: Assignment, body: ReportBody, principal: Principal) -> bool:
+    """A `running` of the current run that does not reach the next step of progress: the decider would do nothing."""
+    return (
+        body.status == "running"
+        and body.error_code is None
+        and assignment.phase is Phase.RUNNING
+        and body.run in (None, assignment.run)
+        and principal.device_id in (None, assignment.device_id)
+        and body.ad_playing == assignment.ad_playing
+        and (body.progress_pct is None or _step(body.progress_pct) <= _step(assignment.progress_pct))
+    )
+
+
+def _step(progress_pct: int) -> int:
+    return progress_pct // PROGRESS_STEP
+
+
+def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Report:
+    run, device_id = body.run, principal.device_id
+    started_at = _claimed("started_at", body.started_at)
+    if body.status == "running":
+        if body.error_code is not None:
+            raise invalid(
+                "error_code goes with failed, not with running", field="error_code", value=body.error_code[:64]
+            )
+        return ReportRunning(
+            assignment_id,
+            run,
+            device_id,
+            progress_pct=body.progress_pct,
+            ad_playing=body.ad_playing,
+            started_at=started_at,
+        )
+    if body.status == "completed":
+        return ReportCompleted(
+            assignment_id,
+            run,
+            device_id,
+            progress_pct=body.progress_pct,
+            actual_duration_sec=body.actual_duration_sec,
+            did_like=body.did_like,
+            did_comment=body.did_comment,
+            did_playlist=body.did_playlist,
+            started_at=started_at,
+            completed_at=_claimed("completed_at", body.completed_at),
+            error_code=_cut(body.error_code),
+        )
+    return ReportFailed(
+        assignment_id,
+        run,
+        device_id,
+        error_code=_cut(body.error_code),
+        error_message=_cut(body.error_message),
+        retry_count=body.retry_count,
+        screenshot_ref=_cut(body.screenshot_ref),
+        activity_stack=_cut(body.activity_stack),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:TEXT_CHARS_MAX]
+
+
+def _claimed(field: str, moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    if moment.year not in _CLAIMED_YEARS:
+        raise invalid(f"{field} is out of range", field=field, value=moment.isoformat())
+    return moment.astimezone(UTC)

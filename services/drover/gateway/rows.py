@@ -1,0 +1,110 @@
+"""Rows as clients see them, made from live state: the columns of `relations`, by the same names. No SQL, no HTTP.
+
+What a live fleet does not know, or could only count, is null here; the read model has it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, TIMEOUT_MESSAGE
+from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Phase
+
+Row = dict[str, Any]
+
+
+_ENDED_BY: Final = {JobStatus.COMPLETED: "done", JobStatus.EXPIRED: "time", JobStatus.CANCELLED: "admin"}
+
+
+def device_row(device: Device, last_seen_at: datetime | None) -> Row:
+    error = device.error
+    return {
+        "id": device.device_id,
+        "serial_number": device.serial_number,
+        "group_id": device.group_id,
+        "pc_id": device.pc_id,
+        "status": device.status,
+        "capabilities": device.capabilities,
+        "last_seen_at": last_seen_at,
+        "error_code": None if error is None else error.rule,
+        "error_until": None if error is None else error.until,
+        "error_condition": None if error is None else error.condition,
+        "held_until": device.held_until,
+        "created_at": device.created_at,
+        "updated_at": device.updated_at,
+    }
+
+
+def job_row(job: Job) -> Row:
+    spec = job.spec
+    return {
+        "id": job.job_id,
+        "title": spec.title,
+        "target_url": spec.target_url,
+        "script_type": spec.script_type,
+        "duration_min_pct": spec.duration_min_pct,
+        "duration_max_pct": spec.duration_max_pct,
+        "prob_like": spec.prob_like,
+        "prob_comment": spec.prob_comment,
+        "prob_playlist": spec.prob_playlist,
+        "is_active": job.wanted and job.status in (JobStatus.CREATED, JobStatus.ACTIVE),
+        "base_reward": spec.base_reward,
+        "target": spec.target,
+        "created_at": job.created_at,
+        "status": job.status,
+        "needs": job.needs,
+        "activated_at": job.activated_at,
+        "ended_at": job.ended_at,
+        "paused_for": (job.paused_for or "admin") if job.status is JobStatus.PAUSED else None,
+        "end_reason": _ENDED_BY.get(job.status),
+        "updated_at": job.updated_at,
+        "pending": None,  # telling those apart that are to be retried would take a look at each
+        "running": job.in_flight - len(job.offered),
+        "retrying": None,
+        "completed": job.completed,
+        "failed": job.failed,
+        "cancelled": None,
+        "skipped": None,
+    }
+
+
+def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
+    """A live one."""
+    is_sent = assignment.phase in (Phase.SENT, Phase.RUNNING)  # else these moments are of an attempt that is over
+    sent_at = assignment.sent_at if is_sent else None
+    started_at = assignment.started_at if is_sent else None
+    moments = (assignment.created_at, assignment.assigned_at, sent_at, started_at)
+    return {
+        "id": assignment.assignment_id,
+        "job_id": assignment.job_id,
+        "device_id": assignment.device_id,
+        "pc_id": fleet.devices[assignment.device_id].pc_id,
+        "status": assignment.status,
+        "progress_pct": assignment.progress_pct,
+        "actual_duration_sec": None,
+        "did_like": False,
+        "did_comment": False,
+        "did_playlist": False,
+        "error_code": assignment.error_code,
+        "error_message": assignment.error_message,
+        "retry_count": assignment.failed,
+        "assigned_at": assignment.assigned_at,
+        "started_at": started_at,
+        "completed_at": None,
+        "run": assignment.run,
+        "attempt": assignment.attempt,
+        "sent_at": sent_at,
+        "timeout_at": None if sent_at is None else sent_at + ATTEMPT_TIMEOUT,
+        "timed_out": assignment.error_code == "TIMEOUT" and assignment.error_message == TIMEOUT_MESSAGE,
+        "retry_due_at": assignment.retry_due,
+        "ad_playing": assignment.ad_playing,
+        "reason": None,
+        "created_at": assignment.created_at,
+        "updated_at": max(moment for moment in moments if moment is not None),
+    }
+
+
+def offer_row(fleet: Fleet, assignment: Assignment) -> Row:
+    """With its job in it, as agents are given their work."""
+    return assignment_row(fleet, assignment) | {"jobs": job_row(fleet.jobs[assignment.job_id])}

@@ -1,0 +1,210 @@
+"""`/rest/v1/rpc/<function>`: what the operations queue (002) calls, and `why`. The rules are the decider's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
+from drover.domain.fleet.policy import TEXT_CHARS_MAX
+from drover.domain.fleet.state import Fleet, Phase
+from drover.domain.fleet.why import why
+from drover.gateway.commanding import CONTEXT, Commanding, check, position_headers
+from drover.gateway.roster import Roster
+from drover.gateway.task_rows import claimed_row, failed_row
+from drover.web.application import add_route
+from drover.web.auth import Authenticator, Principal
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError, encode_json, invalid, unavailable
+from drover.web.freshness import Freshness, Waiter
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Grant, Permissions, Verb, check_own
+from drover.web.postgrest.grammar import split_parameters
+from drover.web.postgrest.respond import check_profile, choose_media
+
+TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
+"""The error code of a failure that a runner tells without one."""
+
+
+class Claim(msgspec.Struct, forbid_unknown_fields=True):
+    runner_pc_id: str
+    max_to_claim: int
+
+
+class Failure(msgspec.Struct, forbid_unknown_fields=True):
+    task_device_id: UUID
+    error: str | None = None
+    run: int | None = None
+    """Of which claim; left out: of the one that there is now."""
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """A function without arguments."""
+
+
+class Subject(msgspec.Struct, forbid_unknown_fields=True):
+    """What `why` is asked about: exactly one."""
+
+    assignment_id: UUID | None = None
+    job_id: UUID | None = None
+    device_id: UUID | None = None
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One request for a function."""
+
+    function: str
+    request: web.Request
+    principal: Principal
+    grant: Grant
+    raw: bytes
+
+
+class Answer(msgspec.Struct, frozen=True):
+    result: Any
+    position: int = 0
+
+
+class Function(msgspec.Struct, frozen=True):
+    body: Body[Any]
+    call: Callable[[Call, Any], Awaitable[Answer]]
+    only_reads: bool = False
+
+
+class Rpc:
+    def __init__(
+        self,
+        auth: Authenticator,
+        permissions: Permissions,
+        commanding: Commanding,
+        roster: Roster,
+        roster_at: Waiter,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._roster = roster
+        self._freshness = Freshness(roster_at)
+        self._clock = clock
+        self._functions: Final = {
+            "claim_task_devices_for_pc": Function(Body(Claim), self._claim),
+            "fail_or_retry_task_device": Function(Body(Failure), self._fail),
+            "fn_timeout_tasks_and_task_devices": Function(Body(Nothing), self._fire),
+            "why": Function(Body(Subject), self._why, only_reads=True),
+        }
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/rest/v1/rpc/{function}", self.post)
+        add_route(app, "GET", "/rest/v1/rpc/{function}", self.get)
+
+    async def post(self, request: web.Request) -> web.Response:
+        name, function, principal, grant = self._find(request)
+        check_profile(request.headers, "Content-Profile")
+        raw = await read_body(request) or b"{}"
+        return await self._answer(function, Call(name, request, principal, grant, raw))
+
+    async def get(self, request: web.Request) -> web.Response:
+        """Arguments in the query. Only for what changes nothing: clients repeat a GET, and others follow links."""
+        name, function, principal, grant = self._find(request)
+        if not function.only_reads:
+            raise ApiError(
+                405,
+                "METHOD_NOT_ALLOWED",
+                f"{name} changes something: call it with POST",
+                headers={"Allow": "POST"},
+            )
+        check_profile(request.headers, "Accept-Profile")
+        arguments: dict[str, str] = {}
+        for argument, value in split_parameters(request.rel_url.raw_query_string):
+            if argument in arguments:
+                raise invalid(f"{argument[:64]} stands twice in the query", field=argument[:64], value=value[:64])
+            arguments[argument] = value
+        return await self._answer(function, Call(name, request, principal, grant, msgspec.json.encode(arguments)))
+
+    def _find(self, request: web.Request) -> tuple[str, Function, Principal, Grant]:
+        principal = self._auth.authenticate(request.headers)
+        name = request.match_info["function"]
+        function = self._functions.get(name)
+        if function is None:
+            message = f"Could not find the function public.{name[:64]} in the schema cache"
+            raise ApiError(404, "PGRST202", message)
+        return name, function, principal, self._permissions.demand(principal, f"rpc/{name}", Verb.CALL)
+
+    async def _answer(self, function: Function, call: Call) -> web.Response:
+        choose_media(call.request.headers)  # what cannot be shown must not be done
+        answer = await function.call(call, function.body.decode(call.raw))
+        return web.Response(
+            body=encode_json(answer.result),
+            headers=position_headers(answer.position),
+            content_type="application/json",
+            charset="utf-8",
+        )
+
+    async def _send(self, call: Call, command: Command) -> Accepted:
+        check(command)
+        done = await self._commanding.send(
+            command,
+            principal=call.principal,
+            route=f"rpc {call.function}",
+            key=call.request.headers.get(HEADER),
+            raw=call.raw,
+        )
+        await self._commanding.on_roster(done.position)
+        return done
+
+    async def _claim(self, call: Call, claim: Claim) -> Answer:
+        done = await self._send(call, ClaimForPc(claim.runner_pc_id, claim.max_to_claim))
+        fleet = self._roster.fleet
+        return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in done.result], done.position)
+
+    async def _fail(self, call: Call, failure: Failure) -> Answer:
+        assignment_id = str(failure.task_device_id)
+        run = failure.run
+        assignment = self._roster.fleet.assignments.get(assignment_id)
+        if run is None and assignment is not None and assignment.phase in (Phase.OFFERED, Phase.SENT):
+            # It may fail before it began, which a report without a run cannot say.
+            run = assignment.run
+        message = None if failure.error is None else failure.error[:TEXT_CHARS_MAX]
+        as_device = call.principal.device_id
+        command = ReportFailed(assignment_id, run, as_device, error_code=TASK_DEVICE_FAILED, error_message=message)
+        done = await self._send(call, command)
+        return Answer(failed_row(self._roster.fleet, done.result), done.position)
+
+    async def _fire(self, call: Call, _: Nothing) -> Answer:
+        done = await self._send(call, FireOverdue())
+        fired = done.result if isinstance(done.result, dict) else {}
+        return Answer({"timed_out": fired.get("timed_out", 0)}, done.position)
+
+    async def _why(self, call: Call, subject: Subject) -> Answer:
+        named = {name: str(value) for name, value in msgspec.structs.asdict(subject).items() if value is not None}
+        if len(named) != 1:
+            raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
+        await self._freshness.wait(call.request.headers, call.principal.name, CONTEXT)
+        fleet = self._roster.fleet
+        if call.grant.own:
+            check_own(call.grant, call.principal, _device_of(fleet, named))
+        explanation = why(fleet, self._clock(), **named)
+        if explanation is not None:
+            return Answer(explanation)
+        if not self._roster.complete:
+            raise unavailable("The gateway has just started and is still reading what is in the fleet")
+        ((name, value),) = named.items()
+        subject_name = name.removesuffix("_id").capitalize()
+        raise ApiError(404, Code.NOT_FOUND, f"{subject_name} not found", details={name: value})
+
+
+def _device_of(fleet: Fleet, named: dict[str, str]) -> str:
+    """Whose business it is; nobody's, where it is not one device's."""
+    if (assignment_id := named.get("assignment_id")) is not None:
+        known = fleet.assignments.get(assignment_id) or fleet.ended.get(assignment_id)
+        return "" if known is None else known.device_id
+    return named.get("device_id", "")

@@ -1,0 +1,108 @@
+"""`/agent/v1/connect`: the agents' sockets of this process. What is said on them is in the modules `agent_…`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from aiohttp import web
+
+from drover.domain.fleet.events import FleetEvent
+from drover.gateway.agent_connection import Connection
+from drover.gateway.agent_dispatch import Dispatch
+from drover.gateway.agent_greeting import RosterMoves, TurnedAway, greet
+from drover.gateway.agent_hand import Desk, Offers
+from drover.gateway.agent_protocol import FRAME_BYTES_MAX, Bye, CloseCode
+from drover.gateway.agent_registry import Registry
+from drover.gateway.agent_session import Reports, Session, Surroundings, Telemetry
+from drover.gateway.roster import Roster
+from drover.web.application import SOCKETS, add_socket
+from drover.web.auth import Authenticator
+from drover.web.errors import ApiError
+from drover.web.permissions import Permissions, Verb
+
+PATH: Final = "/agent/v1/connect"
+FAREWELL_S: Final = 4.0
+"""When the server stops: for the answers that are under way, the goodbye and the close of all sockets together."""
+
+
+class AgentSockets:
+    """One for each process. Takes sockets, and is told of every commit by the roster."""
+
+    def __init__(
+        self,
+        auth: Authenticator,
+        permissions: Permissions,
+        roster: Roster,
+        offers: Offers,
+        reports: Reports,
+        telemetry: Telemetry,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._auth = auth
+        self._permissions = permissions
+        registry, desk = Registry(), Desk(roster, offers)
+        self._around = Surroundings(roster, registry, desk, reports, telemetry, clock)
+        self._dispatch = Dispatch(roster, registry, desk)
+        self._moves = RosterMoves()
+        roster.subscribe(self._hear)
+
+    def add_routes(self, app: web.Application) -> None:
+        app[SOCKETS].close_s = FAREWELL_S
+        add_socket(app, PATH, self._accept, frame_bytes_max=FRAME_BYTES_MAX + 1)  # aiohttp refuses this size itself
+
+    async def _accept(self, request: web.Request) -> AgentSocket:
+        return AgentSocket(self, request.headers, request.transport)
+
+    def _hear(self, events: Sequence[FleetEvent]) -> None:
+        self._moves.commit()
+        self._dispatch.hear(events)
+
+    async def greet(self, connection: Connection, headers: Mapping[str, str]) -> Session | None:
+        """A session that has begun. Else the socket is closed, with the code that says why.
+
+        A bad key too: of an upgrade that is refused many clients see nothing, least of all the reason.
+        """
+        try:
+            principal = self._auth.authenticate(headers)
+            grant = self._permissions.demand(principal, "agent", Verb.CONNECT)
+            return await greet(connection, principal, grant, self._around, self._moves)
+        except ApiError as error:
+            connection.fault(error.code, error.message)
+            connection.end(CloseCode.BAD_KEY if error.status == 401 else CloseCode.NOT_ALLOWED)
+        except TurnedAway as error:
+            connection.fault(error.code, error.message)
+            connection.end(error.close)
+        return None
+
+    def stop_offering(self) -> None:
+        """The process stops: what is not sent yet is sent by the next one."""
+        self._around.registry.close()
+
+
+class AgentSocket:
+    """One socket from its upgrade to its close, as `web.sockets` wants it."""
+
+    def __init__(self, sockets: AgentSockets, headers: Mapping[str, str], transport: asyncio.Transport | None) -> None:
+        self._sockets = sockets
+        self._headers = headers
+        self._transport = transport
+        self._connection: Connection | None = None
+        self._session: Session | None = None
+
+    async def run(self, socket: web.WebSocketResponse) -> None:
+        self._connection = connection = Connection(socket, self._transport)
+        async with connection.running():
+            self._session = await self._sockets.greet(connection, self._headers)
+            if self._session is not None:
+                await self._session.run()
+
+    async def leave(self) -> None:
+        """The server stops: answer what is under way, then say that it comes back."""
+        self._sockets.stop_offering()
+        if self._session is not None:
+            await self._session.finish()
+        if self._connection is not None:
+            await self._connection.end(CloseCode.RESTART, bye=Bye("The server restarts"))

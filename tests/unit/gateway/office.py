@@ -1,0 +1,164 @@
+"""The back office's part of the gateway on a real port: the decider answers, and what agents report is noted only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from aiohttp import ClientResponse
+from aiohttp.test_utils import TestClient, TestServer
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
+from drover.gateway.assignments import Assignments
+from drover.gateway.commanding import Commanding
+from drover.gateway.jobs import Jobs
+from drover.gateway.pcs import Pcs
+from drover.gateway.registration import Registration
+from drover.gateway.roster import Roster
+from drover.gateway.rpc import Rpc
+from drover.service.api_keys import Role, issue_api_key
+from drover.service.health import Health
+from drover.testing.scenario import Scenario
+from drover.web.application import create_application
+from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
+from drover.web.permissions import Permissions
+
+SECRET = "s" * 32
+URL = "https://youtu.be/abc"
+BODY_BYTES_MAX = 1024 * 1024
+
+
+def device_id(number: int) -> str:
+    return f"00000000-0000-7000-9000-{number:012}"
+
+
+class Writer:
+    """Stands in for bus and writer: commands and answers go through their wire form, and the roster hears of all."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.fleet = Scenario(FLEET)
+        self.sent: list[dict[str, Any]] = []
+        self.answer: Outcome | Exception | None = None
+        """What to answer instead."""
+        self.roster_hears = True
+        self._roster = roster
+        self._seq = 0
+
+    async def send(self, context, command, *, by, id=None, trace=None):
+        self.sent.append({"context": context, "command": command, "by": by, "id": id, "trace": trace})
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.do(command) if self.answer is None else self.answer
+
+    def do(self, command: Command) -> Outcome:
+        decision = self.fleet.when(_on_the_wire(command, FLEET.commands)).decision
+        if decision.events:
+            self._seq += 1
+            if self.roster_hears:
+                self._roster.apply(decision.events, self._seq)
+        position = self._seq if decision.events else 0
+        if decision.rejection is not None:
+            rejection = decision.rejection
+            return _on_the_wire(Rejected(rejection.code, rejection.message, rejection.details, position), Outcome)
+        result = FLEET.answer(decision.events) if decision.events else decision.result
+        return _on_the_wire(Accepted(position, result), Outcome)
+
+    @property
+    def commands(self) -> list[Command]:
+        return [sent["command"] for sent in self.sent]
+
+
+def _on_the_wire(value: Any, type_: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
+
+
+class Notes:
+    """Stands in for `Reports`."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, Any, dict[str, Any]]] = []
+        self.answers: dict[str, Accepted | Exception] = {}
+        """By assignment; nothing to write down otherwise."""
+
+    async def submit(self, principal, assignment_id, body, **rest):
+        self.taken.append((assignment_id, body, rest))
+        answer = self.answers.get(assignment_id)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Here:
+    """Positions that are always reached."""
+
+    def __init__(self) -> None:
+        self.waits: list[tuple[str, int, float]] = []
+
+    async def wait(self, context, seq, timeout_s):
+        self.waits.append((context, seq, timeout_s))
+        return True
+
+
+class Office:
+    client: TestClient
+
+    def __init__(self) -> None:
+        self.roster = Roster()
+        self.roster.complete = True
+        self.bus = Writer(self.roster)
+        self.reports = Notes()
+        self.roster_at = Here()
+        self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
+        self.service = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
+
+    async def ask(self, method: str, path: str, body: Any = None, *, key: Any = None, **headers: str) -> ClientResponse:
+        """A request with the service key; `key`: with another."""
+        raw = b"" if body is None else msgspec.json.encode(body)
+        headers = (self.service if key is None else key) | {"Content-Type": "application/json"} | headers
+        return await self.client.request(method, f"/rest/v1/{path}", data=raw, headers=headers)
+
+    def phones(self, *numbers: int, pc: str = "PC-01", group: str = "P1-G1") -> None:
+        for number in numbers:
+            self.bus.do(RegisterDevice(device_id(number), f"SERIAL{number:04}", group, pc))
+            self.bus.do(MarkOnline(device_id(number)))
+
+    async def job(self, **fields: Any) -> str:
+        answer = await self.ask("POST", "jobs", {"target_url": URL} | fields, Prefer="return=representation")
+        assert answer.status == 201, await answer.text()
+        return (await answer.json())[0]["id"]
+
+    def on(self, number: int) -> str:
+        """The assignment that a phone has in hand."""
+        assignment_id = self.roster.fleet.devices[device_id(number)].assignment
+        assert assignment_id is not None
+        return assignment_id
+
+    def start(self, number: int) -> str:
+        assignment_id = self.on(number)
+        self.bus.do(SendAttempt(assignment_id, 1))
+        self.bus.do(ReportRunning(assignment_id))
+        return assignment_id
+
+
+@asynccontextmanager
+async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Office]:
+    office = Office()
+    auth = Authenticator([SECRET])
+    permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
+    commanding = Commanding(office.bus, Freshness(Here()), office.roster_at)
+    app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
+    Registration(auth, permissions, commanding, office.roster).add_routes(app)
+    Pcs(auth, permissions, commanding, office.roster).add_routes(app)
+    Jobs(auth, permissions, commanding, office.roster).add_routes(app)
+    Assignments(auth, permissions, commanding, office.roster, office.reports).add_routes(app)
+    Rpc(auth, permissions, commanding, office.roster, office.roster_at, lambda: office.bus.fleet.now).add_routes(app)
+    async with TestClient(TestServer(app)) as client:
+        office.client = client
+        yield office

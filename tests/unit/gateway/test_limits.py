@@ -1,0 +1,96 @@
+"""Too many requests: polls and progress are throttled and then stopped; signs of life and final reports are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from drover.bus.messages import Rejected
+from drover.domain.errors import Code
+from drover.domain.fleet.commands import ReportThrottled
+from drover.gateway.limits import DeviceLimits
+from drover.testing.waiting import eventually
+from drover.web.errors import ApiError
+
+DONE = {"status": "completed", "progress_pct": 100, "actual_duration_sec": 156}
+
+
+class Bus:
+    def __init__(self) -> None:
+        self.sent = []
+        self.answer = Rejected(Code.UNAVAILABLE, "nobody answered")
+
+    async def send(self, context, command, *, by, id=None, trace=None):
+        self.sent.append((context, command, by))
+        return self.answer
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def refused(check, device_id: str) -> int | None:
+    """Seconds to wait; None: it was let in."""
+    try:
+        check(device_id)
+    except ApiError as error:
+        return int(error.headers["Retry-After"])
+    return None
+
+
+@pytest.mark.req("DF-19")
+async def test_three_refusals_in_a_row_stop_the_device_for_five_minutes_and_are_reported_once():
+    bus, time = Bus(), Time()
+    limits = DeviceLimits(bus, per_s=1, burst=2, clock=time)
+    assert [refused(limits.check, "d1") for _ in range(7)] == [None, None, 1, 1, 300, 300, 300]
+    assert refused(limits.check, "d2") is None, "the others are not its business"
+    await eventually(lambda: bus.sent)
+    assert bus.sent == [("fleet", ReportThrottled("d1"), "gateway")]
+    time.now = 299.5
+    assert refused(limits.check, "d1") == 1
+    time.now = 300
+    assert refused(limits.check, "d1") is None
+
+
+@pytest.mark.req("DF-19")
+async def test_heartbeats_and_final_reports_have_a_larger_bucket_of_their_own_and_are_never_stopped():
+    bus, time = Bus(), Time()
+    limits = DeviceLimits(bus, per_s=1, burst=2, clock=time)
+    for _ in range(5):
+        refused(limits.check, "d1")
+    assert [refused(limits.check_vital, "d1") for _ in range(8)] == [None] * 8
+    assert [refused(limits.check_vital, "d1") for _ in range(9)] == [1] * 9
+    time.now = 0.25
+    assert refused(limits.check_vital, "d1") is None
+    assert len(bus.sent) <= 1
+
+
+@pytest.mark.req("DF-19")
+async def test_a_device_that_polls_too_often_gets_429_and_the_dashboard_an_alert(world):
+    device_id = await world.phone()
+    world.job()
+    assignment_id = world.running(device_id).assignment_id
+    answers = []
+    while len(answers) < 200 and answers[-1:] != ["300"]:
+        answers.append((await world.poll(device_id)).headers.get("Retry-After"))
+    assert answers[:20] == [None] * 20
+    assert answers[-1] == "300"
+    answer = await world.poll(device_id)
+    assert (answer.status, (await answer.json())["code"]) == (429, "RATE_LIMITED")
+    await eventually(lambda: f"rate_limited:{device_id}" in world.bus.fleet.state.alerts)
+    assert len(world.telemetry.heard) == len(answers) + 1, "each of them was a sign of life"
+
+    answer = await world.report(assignment_id, {"status": "running", "progress_pct": 50})
+    assert answer.status == 429
+    assert world.telemetry.work[-1][1].progress_pct == 50, "so that nobody takes it for stalled"
+    beat = await world.client.patch(f"/rest/v1/devices?id=eq.{device_id}", json={}, headers=world.anon)
+    assert beat.status == 204
+    assert (await world.report(assignment_id, DONE)).status == 204
+
+
+async def test_phones_that_nobody_knows_take_no_room(world):
+    for _ in range(30):
+        assert (await world.poll("00000000-0000-7000-8000-000000000000")).status == 200

@@ -1,0 +1,71 @@
+"""What an agent keeps outlives it: one set of sentences for each store."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from drover.simulator.clock import Clock
+from drover.simulator.protocol import Report
+from drover.simulator.store import FileStore, Kept, MemoryStore
+
+from .world import offer
+
+KEPT = Kept(offer(run=3), begun=True, started_at=5.0, played_s=12.5, progress_pct=40)
+FINAL = Report("A", 3, "completed", progress_pct=100, completed_at=50.0)
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    return MemoryStore() if request.param == "memory" else FileStore(tmp_path / "phone.json", Clock())
+
+
+@pytest.mark.req("DF-27")
+def test_what_was_kept_last_is_recalled_until_it_is_forgotten(store):
+    assert store.recall() is None
+    store.keep(KEPT)
+    later = Kept(KEPT.offer, True, 5.0, 30.0, 90)
+    store.keep(later)
+    recalled = store.recall()
+    assert recalled.started_at == pytest.approx(5.0, abs=1e-3)
+    assert (recalled.offer, recalled.progress_pct, recalled.played_s) == (KEPT.offer, 90, 30.0)
+    store.forget()
+    store.forget()
+    assert store.recall() is None
+
+
+@pytest.mark.req("DF-27")
+def test_a_file_means_the_same_to_the_next_process(tmp_path):
+    path = tmp_path / "phone.json"
+    first, second = Clock(), Clock()
+    second._began_at = first._began_at + 1000  # it started a good quarter of an hour later
+    FileStore(path, first).keep(Kept(KEPT.offer, True, 5.0, 30.0, 90, FINAL))
+    recalled = FileStore(path, second).recall()
+    assert recalled.started_at == pytest.approx(5 - 1000, abs=1e-3)
+    assert second.wall(recalled.final.completed_at) == first.wall(50.0)
+    assert recalled.final.status == "completed"
+
+
+def test_a_file_is_replaced_whole_and_private(tmp_path):
+    store = FileStore(tmp_path / "phone.json", Clock())
+    store.keep(KEPT)
+    store.keep(KEPT)
+    assert [path.name for path in tmp_path.iterdir()] == ["phone.json"]
+    assert (tmp_path / "phone.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"kept": 1}', b"\xff" * 100])
+def test_a_file_that_cannot_be_read_is_no_memory(tmp_path, content):
+    (tmp_path / "phone.json").write_bytes(content)
+    assert FileStore(tmp_path / "phone.json", Clock()).recall() is None
+
+
+def test_the_clock_knows_which_moment_each_second_was():
+    clock = Clock(speed=10)
+    wall = clock.wall(clock.now())
+    assert abs((wall - datetime.now(UTC)).total_seconds()) < 1
+    assert clock.at(wall) == pytest.approx(clock.now(), abs=1)
+    assert (clock.wall(100) - clock.wall(0)).total_seconds() == pytest.approx(10)
+    assert abs(clock.at(datetime.fromtimestamp(time.time() - 60, UTC)) + 600) < 10
