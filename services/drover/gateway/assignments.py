@@ -99,7 +99,7 @@ class Assignments:
         self._cancellation.decode(raw)
         commands = [CancelAssignment(assignment_id) for assignment_id in ids]
         outcomes = await self._commanding.outcomes(
-            commands, principal=principal, route="PATCH job_assignments", key=key, raw=raw
+            commands, principal=principal, route="PATCH job_assignments", key=key, raw=raw, targets=ids
         )
         return [result_of(outcome) for outcome in outcomes]
 

@@ -63,14 +63,15 @@ class Commanding:
         key: str | None = None,
         raw: bytes = b"",
         device: str | None = None,
+        target: str = "",
     ) -> Outcome:
-        """The same for those who make something of a refusal themselves."""
+        """The same for those who make something of a refusal themselves. `target`: which row it is aimed at."""
         trace = current()
         outcome = await self._bus.send(
             CONTEXT,
             command,
             by=principal.name,
-            id=command_id(key, principal=principal.name, route=route, body=raw),
+            id=command_id(key, principal=principal.name, route=route, body=raw, target=target),
             trace=None if trace is None else str(trace),
         )
         if outcome.position:
@@ -79,13 +80,24 @@ class Commanding:
         return outcome
 
     async def outcomes(
-        self, commands: Sequence[Command], *, principal: Principal, route: str, key: str | None = None, raw: bytes = b""
+        self,
+        commands: Sequence[Command],
+        *,
+        principal: Principal,
+        route: str,
+        key: str | None = None,
+        raw: bytes = b"",
+        targets: Sequence[str] | None = None,
     ) -> list[Outcome]:
-        """Of several at once (the bus gathers them), each with an id of its own."""
+        """Of several at once (the bus gathers them), each with an id of its own.
+
+        `targets`: the row that each is aimed at, for writes whose body does not say it. Without them a second PATCH with
+        the same key and body, but another filter, would pass for a repeat of the first.
+        """
         return await asyncio.gather(
             *(
-                self.outcome(command, principal=principal, route=f"{route} {index}", key=key, raw=raw)
-                for index, command in enumerate(commands)
+                self.outcome(command, principal=principal, route=route, key=key, raw=raw, target=target)
+                for command, target in zip(commands, targets or map(str, range(len(commands))), strict=True)
             )
         )
 

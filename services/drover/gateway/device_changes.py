@@ -80,7 +80,12 @@ class DeviceChanges:
         preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
         commands = _commands(change, devices)
         outcomes = await self._commanding.outcomes(
-            commands, principal=principal, route="PATCH devices", key=headers.get(HEADER), raw=raw
+            commands,
+            principal=principal,
+            route="PATCH devices",
+            key=headers.get(HEADER),
+            raw=raw,
+            targets=[f"{type(command).__name__} {command.device_id}" for command in commands],
         )
         position = max((outcome.position for outcome in outcomes), default=0)
         await self._commanding.on_roster(position)

@@ -103,6 +103,7 @@ class Jobs:
             route="PATCH jobs",
             key=headers.get(HEADER),
             raw=raw,
+            targets=patch.ids,
         )
         done = settle(patch.ids, list(map(result_of, outcomes)))
         await self._commanding.on_roster(done.position)

@@ -77,7 +77,12 @@ class Pcs:
         for command in commands:
             check(command)
         outcomes = await self._commanding.outcomes(
-            commands, principal=principal, route="PATCH pcs", key=headers.get(HEADER), raw=raw
+            commands,
+            principal=principal,
+            route="PATCH pcs",
+            key=headers.get(HEADER),
+            raw=raw,
+            targets=[command.pc_id for command in commands],
         )
         done = settle([command.pc_id for command in commands], list(map(result_of, outcomes)))
         await self._commanding.on_roster(done.position)

@@ -165,6 +165,14 @@ async def test_a_repeat_with_the_same_key_is_the_same_command(office):
     assert first == second
 
 
+async def test_the_same_key_and_body_for_another_job_is_another_command(office):
+    """Otherwise the second would pass for a repeat of the first, and never happen."""
+    for job_id in (await office.job(), await office.job()):
+        await office.ask("PATCH", f"jobs?id=eq.{job_id}", {"status": "paused"}, **{"Idempotency-Key": "k1"})
+    first, second = (sent["id"] for sent in office.bus.sent[-2:])
+    assert first != second
+
+
 @pytest.mark.req("DF-06")
 @pytest.mark.parametrize(
     ("body", "command", "status", "is_active"),
