@@ -38,9 +38,12 @@ def countable(fleet: Fleet, job: Job, device) -> bool:
     )
 
 
-def target_of(fleet: Fleet, job: Job, pc: Pc) -> int:
-    eligible = sum(countable(fleet, job, d) for d in fleet.devices.values() if d.pc_id == pc.pc_id)
-    return min(PC_CAPACITY_MAX, pc.capacity, eligible)
+def check_target(fleet: Fleet, job: Job, pc: Pc) -> None:
+    """Just after a slot was taken: all within the PC's capacity, those of eligible devices within the target."""
+    eligible = [d for d in fleet.devices.values() if d.pc_id == pc.pc_id and countable(fleet, job, d)]
+    at_work = [d for d in eligible if d.assignment is not None]
+    assert in_use(fleet, pc) <= min(PC_CAPACITY_MAX, pc.capacity), "more than the PC's slots"
+    assert len(at_work) <= min(PC_CAPACITY_MAX, pc.capacity, len(eligible)), "more than the target on a PC"
 
 
 def in_use(fleet: Fleet, pc: Pc) -> int:
@@ -118,17 +121,17 @@ def _check_supply(fleet: Fleet) -> None:
     seen = [pc for pc in fleet.pcs.values() if pc.seen_in == supply.look]
     for pc in seen:
         devices = [fleet.devices[d] for d in pc.devices]
-        could = [d for d in devices if countable(fleet, job, d) and available(fleet, d)]
+        comes = [d for d in devices if countable(fleet, job, d) and d.device_id not in job.ran]
+        could = [d for d in comes if available(fleet, d)]
         assert pc.countable == sum(countable(fleet, job, d) for d in devices)
         assert set(pc.back) == {d.device_id for d in could if d.device_id in job.live}
-        assert set(pc.free) == {
-            d.device_id for d in could if d.device_id not in job.live and d.device_id not in job.ran
-        }
-        has_slot = pc.in_use < target_of(fleet, job, pc)
+        assert set(pc.free) == {d.device_id for d in could if d.device_id not in job.live}
+        has_slot = pc.in_use < min(PC_CAPACITY_MAX, pc.capacity)
         assert (pc.pc_id in fleet.hungry) is (has_slot and bool(pc.free))
         assert (pc.pc_id in fleet.resuming) is (has_slot and bool(pc.back))
     assert supply.free == sum(len(pc.free) for pc in seen)
     assert supply.back == sum(len(pc.back) for pc in seen)
+    assert supply.expected == sum(fleet.devices[d].expected for pc in seen for d in pc.devices)
 
 
 def _check_timers(fleet: Fleet) -> None:
@@ -160,8 +163,7 @@ def _check_nothing_is_short(fleet: Fleet) -> None:
             assert quota == 0 or not could, "a job waits while a device could take it"
         return
     for pc in fleet.pcs.values():
-        missing = target_of(fleet, job, pc) - in_use(fleet, pc)
-        if missing <= 0:
+        if in_use(fleet, pc) >= min(PC_CAPACITY_MAX, pc.capacity):
             continue
         could = [
             d

@@ -70,9 +70,7 @@ class Farm(RuleBasedStateMachine):
         FLEET.evolve(self.fleet, event)
         self.history.see(event)
         if takes_slot:
-            pc = self.fleet.pcs[event.pc_id]
-            target = fleet_invariants.target_of(self.fleet, self.fleet.active, pc)
-            assert fleet_invariants.in_use(self.fleet, pc) <= target, "more than the target on a PC"
+            fleet_invariants.check_target(self.fleet, self.fleet.active, self.fleet.pcs[event.pc_id])
 
     def settle(self) -> None:
         """Let the clock do what is due, as the writer does."""

@@ -93,7 +93,7 @@ class Connection:
                 CLOSED.labels(CloseCode.TOO_BIG.value).inc()
             return None
         FRAMES_IN[type(frame)].inc()
-        return None if self.is_ending else frame
+        return frame
 
     def put(self, frame: ServerFrame) -> None:
         """Have it sent after those before it. Never waits: an agent that does not read must not hold anybody up."""
@@ -133,6 +133,8 @@ class Connection:
             self._unsent.task_done()
 
     async def _end(self, code: CloseCode, bye: Bye | None) -> None:
+        if self._socket.closed:
+            return
         try:
             async with asyncio.timeout(CLOSE_WITHIN_S):
                 if code is not CloseCode.TOO_SLOW:

@@ -81,8 +81,6 @@ async def greet(
     if scope is None or (grant.own and scope != Scope(device_id=principal.device_id)):
         raise TurnedAway(CloseCode.NOT_ALLOWED, "42501", "This key is bound to another device")
     await moves.until(lambda: None not in [verdict(roster.fleet, scope, held) for held in hello.holding], BEHIND_WAIT_S)
-    if connection.is_ending:
-        return None
     # From here on without a pause: no event comes between what is found out and what is begun.
     session = Session(connection, principal, scope, around)
     session.start([_judged(roster.fleet, scope, held) for held in hello.holding])

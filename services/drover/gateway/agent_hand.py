@@ -155,7 +155,7 @@ class Hand:
                 except ApiError as error:
                     if error.status < 500:
                         raise
-                    log.info("delivery_put_off", assignment_id=assignment_id, run=given.run, code=error.code)
+                    log.debug("delivery_put_off", assignment_id=assignment_id, run=given.run, code=error.code)
         return None
 
 

@@ -43,11 +43,6 @@ class Registry:
     def __len__(self) -> int:
         return len(self._by_device) + len(self._by_pc)
 
-    def close(self) -> None:
-        """The process stops: nobody is offered anything any more."""
-        self._by_device.clear()
-        self._by_pc.clear()
-
     def enter(self, session: Session) -> Session | None:
         """The one that must go, if there are two now: the earlier one, or this one if its hello took too long."""
         place, key = self._place(session.scope)

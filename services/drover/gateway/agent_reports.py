@@ -28,7 +28,7 @@ class ReportLane:
     """Takes reports, has them submitted, and answers in the order in which they came.
 
     Those of different assignments go side by side. Those of one assignment go one after the other: on their way to the
-    writer, two messages may overtake each other when a reply is lost, and `completed` before `running` is a refusal.
+    writer one may overtake another when a reply is lost, and each is meant for the state that the one before leads to.
     """
 
     def __init__(self, submit: Callable[[Report], Awaitable[object]], answer: Callable[[Answer], None]) -> None:
@@ -86,7 +86,7 @@ class ReportLane:
             await asyncio.wait([before])
             earlier = before.result()
             if isinstance(earlier, Refused) and earlier.status >= 500:
-                # Without it, this one would be judged in a state that the agent has left behind.
+                # Without that one, this one would be judged in a state that it is not meant for.
                 return Refused(report.ref, earlier.status, earlier.code, "An earlier report of it was not recorded")
         try:
             await self._submit(report)

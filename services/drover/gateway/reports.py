@@ -12,7 +12,7 @@ from msgspec import Meta
 from drover.bus.messages import Accepted
 from drover.bus.telemetry import Work
 from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportRunning
-from drover.domain.fleet.policy import TEXT_CHARS_MAX
+from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.reports import PROGRESS_STEP
 from drover.domain.fleet.state import Assignment, Phase
 from drover.gateway.commanding import Commanding, check
@@ -200,7 +200,7 @@ def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Repo
 
 
 def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:TEXT_CHARS_MAX]
+    return None if text is None else text[:MESSAGE_BYTES_MAX]
 
 
 def _claimed(field: str, moment: datetime | None) -> datetime | None:

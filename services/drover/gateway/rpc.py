@@ -14,7 +14,7 @@ from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
-from drover.domain.fleet.policy import TEXT_CHARS_MAX
+from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.state import Fleet, Phase
 from drover.domain.fleet.why import why
 from drover.gateway.commanding import CONTEXT, Commanding, check, position_headers
@@ -164,7 +164,7 @@ class Rpc:
     async def _claim(self, call: Call, claim: Claim) -> Answer:
         done = await self._send(call, ClaimForPc(claim.runner_pc_id, claim.max_to_claim))
         fleet = self._roster.fleet
-        return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in done.result], done.position)
+        return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in done.result or ()], done.position)
 
     async def _fail(self, call: Call, failure: Failure) -> Answer:
         assignment_id = str(failure.task_device_id)
@@ -173,7 +173,7 @@ class Rpc:
         if run is None and assignment is not None and assignment.phase in (Phase.OFFERED, Phase.SENT):
             # It may fail before it began, which a report without a run cannot say.
             run = assignment.run
-        message = None if failure.error is None else failure.error[:TEXT_CHARS_MAX]
+        message = None if failure.error is None else failure.error[:MESSAGE_BYTES_MAX]
         as_device = call.principal.device_id
         command = ReportFailed(assignment_id, run, as_device, error_code=TASK_DEVICE_FAILED, error_message=message)
         done = await self._send(call, command)

@@ -77,10 +77,6 @@ class AgentSockets:
             connection.end(error.close)
         return None
 
-    def stop_offering(self) -> None:
-        """The process stops: what is not sent yet is sent by the next one."""
-        self._around.registry.close()
-
 
 class AgentSocket:
     """One socket from its upgrade to its close, as `web.sockets` wants it."""
@@ -101,7 +97,6 @@ class AgentSocket:
 
     async def leave(self) -> None:
         """The server stops: answer what is under way, then say that it comes back."""
-        self._sockets.stop_offering()
         if self._session is not None:
             await self._session.finish()
         if self._connection is not None:

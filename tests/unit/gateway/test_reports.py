@@ -59,13 +59,13 @@ async def test_a_failure_with_all_that_an_agent_can_say(world):
     assignment_id = world.running(device_id).assignment_id
     said = {
         "error_code": "PLAYBACK_STALLED",
-        "error_message": "m" * 3000,
+        "error_message": "m" * 5000,
         "retry_count": 1,
         "screenshot_ref": "shots/1.png",
         "activity_stack": "WatchActivity",
     }
     assert (await world.report(assignment_id, {"status": "failed", "run": 1, **said})).status == 204
-    said["error_message"] = "m" * 2000
+    said["error_message"] = "m" * 4000
     assert world.bus.commands == [ReportFailed(assignment_id, 1, **said)]
     assert world.offered(device_id).phase is Phase.RETRYING
 

@@ -120,7 +120,7 @@ async def test_a_long_error_is_cut(office):
     await office.job()
     office.start(1)
     await office.ask("POST", FAIL, {"task_device_id": office.on(1), "error": "x" * 5000})
-    assert len(office.bus.commands[-1].error_message) == 2000
+    assert len(office.bus.commands[-1].error_message) == 4000
 
 
 async def test_what_has_ended_or_is_unknown_cannot_fail(office):

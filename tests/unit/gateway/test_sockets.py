@@ -304,3 +304,14 @@ async def test_a_phone_that_hangs_up_is_forgotten_and_sent_nothing_more(farm):
     assert around.desk.offers.waiting(farm.device_id(serial)) is not None
     await farm.connect()
     assert farm.writer.asked == []
+
+
+async def test_a_delivery_is_given_up_with_its_socket(farm):
+    (serial,) = farm.phones()
+    agent = await farm.agent(serial)
+    farm.writer.is_held = lambda command: True
+    farm.job()
+    await eventually(lambda: farm.writer.asked)
+    await agent.socket.close()
+    await eventually(lambda: not [task for task in asyncio.all_tasks() if task.get_name() == "agent-delivery"])
+    await farm.writer.release()

@@ -33,10 +33,12 @@ def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, A
     }
 
 
-def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any] | None:
     for other in events:  # a device that brought its PC along is the one asked for
         if isinstance(other, e.DeviceRegistered):
             return _device(other, events)
+        if isinstance(other, e.DeviceChanged):
+            return None
     return {"id": event.pc_id, "capacity": event.capacity}
 
 
@@ -84,15 +86,15 @@ def _succeeded(event: e.AttemptSucceeded, _: Sequence[e.FleetEvent]) -> dict[str
 
 
 def _failed(event: e.AttemptFailed, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    final = any(isinstance(other, e.AttemptFailedFinal) for other in events)
+    final = next((other for other in events if isinstance(other, e.AttemptFailedFinal)), None)
     return {
         **_attempt(event),
-        "status": AssignmentStatus.FAILED if final else AssignmentStatus.PENDING,
+        "status": AssignmentStatus.PENDING if final is None else AssignmentStatus.FAILED,
         "retry_count": event.attempt,
         "progress_pct": 0,
-        "completed_at": event.at if final else None,
+        "completed_at": None if final is None else event.at,
         "error_code": event.code,
-        "error_message": event.message,
+        "error_message": event.message if final is None else final.message,
     }
 
 

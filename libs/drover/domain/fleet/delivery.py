@@ -44,7 +44,9 @@ def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
     pc = fleet.pcs.get(command.pc_id)
     if pc is None:
         return reject(Code.NOT_FOUND, "PC not found", pc_id=command.pc_id)
-    offered = (fleet.assignments[assignment_id] for assignment_id in pc.offered)
-    wanted = (a for a in offered if wants(fleet.jobs[a.job_id], fleet.devices[a.device_id]))
+    offered = [fleet.assignments[assignment_id] for assignment_id in pc.offered]
+    misplaced = [a for a in offered if not wants(fleet.jobs[a.job_id], fleet.devices[a.device_id])]
+    wanted = (a for a in offered if a not in misplaced)
     sent = [_sent(assignment, now) for assignment in islice(wanted, command.max_to_claim)]
-    return accept(*sent) if sent else answer([])
+    events = [event for a in misplaced for event in take_back(fleet.jobs[a.job_id], a, "needs")]
+    return accept(*sent, *events, then=follow_up()) if sent or events else answer([])

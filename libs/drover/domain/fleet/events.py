@@ -72,7 +72,7 @@ class DeviceQuarantined(Event):
 
 
 class DeviceReleased(Event):
-    """The error is over: it is online if it is heard, else offline."""
+    """The error is over, or never came to be; its failures are forgotten. Online if it is heard, else offline."""
 
     device_id: str
     reason: str

@@ -129,7 +129,7 @@ def _device_changed(fleet: Fleet, event: e.DeviceChanged) -> None:
 def _move_in(fleet: Fleet, device: Device) -> None:
     fleet.pcs[device.pc_id].devices[device.device_id] = None
     fleet.groups.setdefault(device.group_id, {})[device.device_id] = None
-    device.countable = device.free = device.back = False
+    device.countable = device.free = device.back = device.expected = False
     add_to_route(fleet, device)
     refresh(fleet, device)
 
@@ -315,14 +315,14 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
     fleet.open_jobs -= 1
     for device_id in job.named:
         del fleet.devices[device_id].named_in[job_id]
-    job.named, job.ran, job.final_failures, job.present = {}, {}, {}, 0
+    job.named, job.final_failures, job.present = {}, {}, 0
     fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
     refresh_withdrawal(fleet, job)
 
 
 def _job_archived(fleet: Fleet, event: e.JobArchived) -> None:
     job = fleet.jobs.pop(event.job_id)
-    for assignment_id in job.ended:
+    for assignment_id in (*job.ran.values(), *job.taken_back):
         fleet.ended.pop(assignment_id, None)
     fleet.timers.clear(job_timer(event.job_id))
 
@@ -372,8 +372,8 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     job.counted -= not ended.replaced
     job.failed -= 1
     assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
-    job.ran.pop(device.device_id, None)
-    del job.ended[event.assignment_id]
+    job.replaced -= ended.replaced
+    del job.ran[device.device_id]
     _name(fleet, job, device)
     add_to_route(fleet, device)
     refresh(fleet, device)
@@ -424,7 +424,9 @@ def _attempt_sent(fleet: Fleet, event: e.AttemptSent) -> None:
 
 def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
-    fleet.jobs[event.job_id].offered.pop(event.assignment_id)
+    job = fleet.jobs[event.job_id]
+    job.offered.pop(event.assignment_id)
+    refresh_withdrawal(fleet, job)  # what runs may end, also while the rest is being taken back
     assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
     assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
     device.running, device.untaken, device.updated_at = True, 0, event.at
@@ -440,7 +442,10 @@ def _attempt_succeeded(fleet: Fleet, event: e.AttemptSucceeded) -> None:
     device = fleet.devices[event.device_id]
     device.failures = device.crashes = 0
     fleet.pcs[device.pc_id].failing.pop(device.device_id, None)
-    fleet.jobs[event.job_id].completed += 1
+    job = fleet.jobs[event.job_id]
+    job.completed += 1
+    if device.pc_id not in job.proven_on and len(job.proven_on) < 2:
+        job.proven_on.append(device.pc_id)
     _end_assignment(fleet, event, AssignmentStatus.COMPLETED)
 
 
@@ -507,6 +512,7 @@ def _attempt_failed_final(fleet: Fleet, event: e.AttemptFailedFinal) -> None:
     job = fleet.jobs[event.job_id]
     job.failed += 1
     job.counted -= event.replaced
+    job.replaced += event.replaced
     if job.is_open:
         job.final_failures.setdefault(event.rule, []).append(event.device_id)
     _end_assignment(fleet, event, AssignmentStatus.FAILED, replaced=event.replaced)
@@ -533,13 +539,14 @@ def _end_assignment(
     del fleet.assignments[event.assignment_id]
     job.waiting.pop(event.assignment_id)
     del job.live[device.device_id]
-    if job.is_open and not comes_back:
-        job.ran[device.device_id] = None
+    if comes_back:
+        job.taken_back[assignment.assignment_id] = None
+    else:
+        job.ran[device.device_id] = assignment.assignment_id
     # The ids of job and device are the ones already held: thousands of these are kept for a day.
     fleet.ended[assignment.assignment_id] = Ended(
         job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced
     )
-    job.ended[assignment.assignment_id] = None
     device.updated_at = event.at
     refresh_withdrawal(fleet, job)
     refresh(fleet, device)
@@ -547,7 +554,7 @@ def _end_assignment(
 
 def _stale_report_refused(fleet: Fleet, event: e.StaleReportRefused) -> None:
     if (assignment := fleet.assignments.get(event.assignment_id)) is not None:
-        assignment.stale_noted = max(assignment.stale_noted, event.run)
+        assignment.stale_noted.append(event.run)
     else:
         fleet.ended[event.assignment_id].late_noted = True
 

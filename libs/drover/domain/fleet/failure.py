@@ -29,8 +29,9 @@ from drover.domain.fleet.policy import (
     HOST_DEVICES_MIN,
     HOST_FAILING_WITHIN,
     HOST_HOLD,
+    MESSAGE_BYTES_MAX,
     POISON_DEVICES,
-    TEXT_CHARS_MAX,
+    REFERENCE_BYTES_MAX,
     TIMEOUT_MESSAGE,
     DeviceEffect,
     JobEffect,
@@ -72,11 +73,11 @@ def fail(
         events.append(RetryScheduled(*attempt_of(assignment), now + rule.delay(failed) if stays else None))
     else:
         events.append(_failed_final(assignment, failure, rule, device))
-        if job.is_open and rule.poisons and _is_poisoned_by(job, rule, device):
+        if job.is_open and rule.poisons and _is_poisoned_by(fleet, job, rule, device):
             return events + _pause_poisoned(fleet, job, rule, device, now)
         events += _job_effect(job, rule)
     if quarantine is not None:
-        events += _host_effect(fleet, device, now) or [quarantine]
+        events += (quarantine.condition is None and _host_effect(fleet, device, now)) or [quarantine]
     return events
 
 
@@ -89,13 +90,17 @@ def _failed(assignment: Assignment, failure: Failure, rule: Rule, blamed: bool) 
         rule.name,
         _cut(failure.message),
         blamed,
-        _cut(failure.screenshot_ref),
+        _cut(failure.screenshot_ref, REFERENCE_BYTES_MAX),
         _cut(failure.activity_stack),
     )
 
 
-def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:TEXT_CHARS_MAX]
+def _cut(text: str | None, bytes_max: int = MESSAGE_BYTES_MAX) -> str | None:
+    if text is None:
+        return None
+    # A control character takes six bytes on the wire, and nobody reads it.
+    plain = "".join(character if character >= " " or character in "\n\t" else " " for character in text[:bytes_max])
+    return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
 def _failed_final(assignment: Assignment, failure: Failure, rule: Rule, device: Device) -> Event:
@@ -132,9 +137,13 @@ def _quarantine(
     return None
 
 
-def _is_poisoned_by(job: Job, rule: Rule, device: Device) -> bool:
-    others = set(job.final_failures.get(rule.name, ())) - {device.device_id}
-    return len(others) + 1 >= POISON_DEVICES and rule.name not in job.poison_rules
+def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
+    failed = {*job.final_failures.get(rule.name, ()), device.device_id}
+    if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
+        return False
+    # All on one PC, and it works on another: then it is not the job.
+    pcs = {fleet.devices[device_id].pc_id for device_id in failed}
+    return len(pcs) > 1 or not set(job.proven_on) - pcs
 
 
 def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:
@@ -143,7 +152,7 @@ def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: dat
     events: list[Event] = [] if job.status is JobStatus.PAUSED else [JobPaused(job.job_id, "poison", rule.name)]
     for other in devices:
         error = fleet.devices[other].error
-        if error is not None and error.job_id == job.job_id and error.rule == rule.name:
+        if other == device.device_id or (error and error.job_id == job.job_id and error.rule == rule.name):
             events.append(DeviceReleased(other, "poison_job"))
     message = f"Job {job.spec.title or job.job_id} failed with {rule.name} on {len(devices)} devices and was paused"
     return events + raise_alert(fleet, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
@@ -163,7 +172,7 @@ def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
     events += [
         DeviceReleased(other, "host")
         for other in sorted(recent)
-        if (error := fleet.devices[other].error) is not None and error.condition is None
+        if other == device.device_id or ((error := fleet.devices[other].error) and error.condition is None)
     ]
     message = (
         f"All {len(recent)} devices of {pc.pc_id} failed within 10 minutes; it gets no work until {until:%H:%M} UTC"

@@ -3,14 +3,15 @@
 * available: heard, not in error, nothing in flight, neither it nor its PC held back;
 * countable: heard, not in error, and wanted by the ACTIVE job: it counts for its PC's target;
 * free: countable and available, and the ACTIVE job has not been there;
-* back: likewise, but an assignment of that job waits for it.
+* back: likewise, but an assignment of that job waits for it;
+* expected: countable, not available, and the ACTIVE job may still come to it, so that it is not over yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drover.domain.fleet.policy import PC_CAPACITY_MAX
+from drover.domain.fleet.policy import PC_CAPACITY_MAX, UNTAKEN_ALERT_AT
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Supply
 
 
@@ -32,9 +33,18 @@ def wants(job: Job, device: Device) -> bool:
     return not job.needs or all(need in device.capabilities for need in job.needs)
 
 
+def slots(pc: Pc) -> int:
+    """How many may be at work on the PC at once, for whichever job."""
+    return min(PC_CAPACITY_MAX, pc.capacity)
+
+
 def slots_target(pc: Pc) -> int:
-    """How many the PC should have at work for the ACTIVE job."""
-    return min(PC_CAPACITY_MAX, pc.capacity, pc.countable)
+    """How many the PC should have at work for the ACTIVE job.
+
+    Supply does not ask: a device that is free is countable and at work for nobody, so filling slots with free devices
+    never goes beyond it.
+    """
+    return min(slots(pc), pc.countable)
 
 
 def settle(fleet: Fleet) -> None:
@@ -83,14 +93,14 @@ def refresh(fleet: Fleet, device: Device) -> None:
         device.available = available
     supply = fleet.supply
     if supply is not None and pc.seen_in == supply.look:
-        _place(supply, fleet.jobs[supply.job_id], pc, device)
+        _place(fleet, supply, pc, device)
         refresh_pc(fleet, pc)
 
 
 def refresh_pc(fleet: Fleet, pc: Pc) -> None:
     """Whether it is hungry. Exactly: being in the set means that a step of supply makes headway."""
     supply = fleet.supply
-    has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots_target(pc)
+    has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots(pc)
     _put(fleet.hungry, pc.pc_id, has_slot and bool(pc.free))
     _put(fleet.resuming, pc.pc_id, has_slot and bool(pc.back))
 
@@ -121,19 +131,32 @@ def forget(fleet: Fleet, device: Device) -> None:
         device.available = False
     supply = fleet.supply
     if supply is not None and pc.seen_in == supply.look:
-        _set_flags(supply, pc, device, countable=False, free=False, back=False)
+        _set_flags(supply, pc, device, countable=False, free=False, back=False, expected=False)
         refresh_pc(fleet, pc)
 
 
-def _place(supply: Supply, job: Job, pc: Pc, device: Device) -> None:
+def _place(fleet: Fleet, supply: Supply, pc: Pc, device: Device) -> None:
+    job = fleet.jobs[supply.job_id]
     countable = device.alive and device.error is None and wants(job, device)
-    could = countable and device.available
-    back = could and device.device_id in job.live
-    free = could and not back and device.device_id not in job.ran
-    _set_flags(supply, pc, device, countable=countable, free=free, back=back)
+    comes = countable and device.device_id not in job.ran
+    back = comes and device.available and device.device_id in job.live
+    free = comes and device.available and not back
+    expected = comes and not device.available and not _is_at_work_for(fleet, job, device) and not _gave_up(device)
+    _set_flags(supply, pc, device, countable=countable, free=free, back=back, expected=expected)
 
 
-def _set_flags(supply: Supply, pc: Pc, device: Device, *, countable: bool, free: bool, back: bool) -> None:
+def _is_at_work_for(fleet: Fleet, job: Job, device: Device) -> bool:
+    return device.assignment is not None and fleet.assignments[device.assignment].job_id == job.job_id
+
+
+def _gave_up(device: Device) -> bool:
+    """It is heard, but has not taken anything for so long that nobody waits for it any more."""
+    return device.held_until is not None and device.untaken >= UNTAKEN_ALERT_AT
+
+
+def _set_flags(
+    supply: Supply, pc: Pc, device: Device, *, countable: bool, free: bool, back: bool, expected: bool
+) -> None:
     if countable is not device.countable:
         pc.countable += 1 if countable else -1
         device.countable = countable
@@ -145,6 +168,9 @@ def _set_flags(supply: Supply, pc: Pc, device: Device, *, countable: bool, free:
         supply.back += 1 if back else -1
         _put(pc.back, device.device_id, back)
         device.back = back
+    if expected is not device.expected:
+        supply.expected += 1 if expected else -1
+        device.expected = expected
 
 
 def look_for_devices(fleet: Fleet, job: Job) -> None:
@@ -193,16 +219,14 @@ def see(fleet: Fleet, pc: Pc) -> None:
     """The look has come to this PC."""
     supply = fleet.supply
     assert supply is not None
-    job = fleet.jobs[supply.job_id]
-    if pc.seen_in == supply.look:
-        supply.free -= len(pc.free)
-        supply.back -= len(pc.back)
-    pc.seen_in, pc.countable = supply.look, 0
-    pc.free, pc.back = {}, {}
+    again = pc.seen_in == supply.look
+    if not again:
+        pc.seen_in, pc.countable, pc.free, pc.back = supply.look, 0, {}, {}
     for device_id in pc.devices:
         device = fleet.devices[device_id]
-        device.countable = device.free = device.back = False
-        _place(supply, job, pc, device)
+        if not again:
+            device.countable = device.free = device.back = device.expected = False
+        _place(fleet, supply, pc, device)
     refresh_pc(fleet, pc)
 
 

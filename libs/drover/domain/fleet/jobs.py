@@ -113,12 +113,12 @@ def assign_job(fleet: Fleet, command: AssignJob, now: datetime) -> Decision:
         return _no_reference("job_id", command.job_id, "Job not found")
     if device is None:
         return _no_reference("device_id", command.device_id, "Device not found")
-    if job.has_ended:
-        return _not_open(job, command.job_id)
     if (live := job.live.get(command.device_id)) is not None:
         return answer({"id": live})
-    if command.device_id in job.ran:
-        return _assign_again(fleet, job, command)
+    if (before := job.ran.get(command.device_id)) is not None:
+        return _assign_again(fleet, job, command, before)
+    if job.has_ended:
+        return _not_open(job, command.job_id)
     if command.assignment_id in fleet.assignments or command.assignment_id in fleet.ended:
         return reject(
             Code.UNIQUE_VIOLATION, "An assignment with this id exists", field="id", value=command.assignment_id
@@ -126,15 +126,10 @@ def assign_job(fleet: Fleet, command: AssignJob, now: datetime) -> Decision:
     return accept(AssignmentRequested(command.assignment_id, job.job_id, command.device_id), then=follow_up())
 
 
-def _assign_again(fleet: Fleet, job: Job, command: AssignJob) -> Decision:
+def _assign_again(fleet: Fleet, job: Job, command: AssignJob, before: str) -> Decision:
     """The job has been there: only a failure with attempts left can be taken up again."""
-    before = next(
-        assignment_id
-        for assignment_id in reversed(job.ended)
-        if fleet.ended[assignment_id].device_id == command.device_id
-    )
     ended = fleet.ended[before]
-    if ended.status is AssignmentStatus.FAILED and ended.failed < ATTEMPTS_MAX:
+    if job.is_open and ended.status is AssignmentStatus.FAILED and ended.failed < ATTEMPTS_MAX:
         return accept(AssignmentReopened(before, job.job_id, command.device_id), then=follow_up())
     return reject(
         Code.UNIQUE_VIOLATION,

@@ -19,8 +19,10 @@ ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 CAPABILITIES_MAX: Final = 32
 TITLE_CHARS_MAX: Final = 200
 TARGET_URL_CHARS_MAX: Final = 2048
-TEXT_CHARS_MAX: Final = 2000
-"""Error messages, activity stacks, references to screenshots: longer ones are cut."""
+MESSAGE_BYTES_MAX: Final = 4000
+"""Error messages and activity stacks, in UTF-8: longer ones are cut, so that a decision keeps within its bound."""
+REFERENCE_BYTES_MAX: Final = 1000
+"""References to screenshots."""
 
 PC_CAPACITY_DEFAULT: Final = 20
 PC_CAPACITY_MAX: Final = 20
@@ -72,8 +74,9 @@ THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 JOB_LIVES: Final = timedelta(hours=24)
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 
-FOLLOW_UP_EVENTS_MAX: Final = 240
-"""Events by which one command carries on what is due: with some 450 bytes each they stay within a decision's bound."""
+FOLLOW_UP_EVENTS_MAX: Final = 180
+"""Events by which one command carries on what is due. With some 480 bytes each, and beside the longest that a command
+can bring itself (a list of 1,000 devices, the texts of a failure), they stay within a decision's bound."""
 SWEEP_PCS_MAX: Final = 16
 WITHDRAWALS_MAX: Final = 40
 

@@ -16,7 +16,7 @@ from drover.domain.fleet.events import (
     StaleReportRefused,
 )
 from drover.domain.fleet.failure import Failure, fail
-from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, THROTTLE_ALERT_LASTS
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, ATTEMPTS_MAX, THROTTLE_ALERT_LASTS
 from drover.domain.fleet.registration import unknown_device
 from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
 from drover.domain.fleet.supply import follow_up
@@ -103,7 +103,7 @@ def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assign
         return assignment
     if command.run == assignment.run and assignment.phase is Phase.OFFERED:
         return _not_running(fleet, assignment)
-    return _stale(command, command.run, status, assignment, noted=command.run <= assignment.stale_noted)
+    return _stale(command, command.run, status, assignment, noted=command.run in assignment.stale_noted)
 
 
 def _not_running(fleet: Fleet, assignment: Assignment) -> Decision:
@@ -122,7 +122,13 @@ def _after_the_end(command: Report, ended: Ended, status: AssignmentStatus) -> D
 
 def _stale(command: Report, run: int, status: AssignmentStatus, owner: Assignment | Ended, *, noted: bool) -> Decision:
     refused = StaleReportRefused(
-        command.assignment_id, owner.job_id, owner.device_id, run, owner.failed + 1, status.value, owner.run
+        command.assignment_id,
+        owner.job_id,
+        owner.device_id,
+        run,
+        min(owner.failed + 1, ATTEMPTS_MAX),
+        status.value,
+        owner.run,
     )
     rejection = stale_rejection(refused)
     return Decision(rejection=rejection) if noted else refuse_recording(rejection, refused)

@@ -109,6 +109,7 @@ class Device(msgspec.Struct):
     countable: bool = False
     free: bool = False
     back: bool = False
+    expected: bool = False
 
     @property
     def status(self) -> DeviceStatus:
@@ -141,8 +142,8 @@ class Assignment(msgspec.Struct):
     ad_playing: bool = False
     error_code: str | None = None
     error_message: str | None = None
-    stale_noted: int = 0
-    """The latest past run of which a late report is on record."""
+    stale_noted: list[int] = []
+    """Past runs of which a late report is on record."""
 
     @property
     def attempt(self) -> int:
@@ -212,10 +213,12 @@ class Job(msgspec.Struct):
     """Live assignments without a slot."""
     returned_at: int | None = None
     """`Fleet.arrivals` when the look for its devices found none: until there are others it is not tried again."""
-    ran: dict[str, None] = {}
-    """Devices where it has ended, well or not."""
-    ended: dict[str, None] = {}
-    """Assignments that left an `Ended`."""
+    ran: dict[str, str] = {}
+    """Devices that have had it, with the assignment: it ended there, well or not, and does not come back by itself."""
+    taken_back: dict[str, None] = {}
+    """Ended assignments of devices that have not had it."""
+    proven_on: list[str] = []
+    """The first two PCs on which it was completed: where it works elsewhere, a PC that fails speaks against itself."""
     made: int = 0
     """Assignments ever, from which their ids derive."""
     in_flight: int = 0
@@ -223,6 +226,8 @@ class Job(msgspec.Struct):
     """Devices that count for a target of a number."""
     completed: int = 0
     failed: int = 0
+    replaced: int = 0
+    """Of those, devices whose place another may take."""
     final_failures: dict[str, list[str]] = {}
     """By rule: devices where it failed finally."""
     poison_rules: list[str] = []
@@ -258,6 +263,8 @@ class Supply(msgspec.Struct):
     free: int = 0
     """Free devices on the PCs seen so far."""
     back: int = 0
+    expected: int = 0
+    """Devices that the job may still come to, only not now: they are at work for another, or held back for a while."""
 
 
 class Fleet(msgspec.Struct):

@@ -20,7 +20,7 @@ from drover.domain.fleet.events import (
     SupplyAdvanced,
 )
 from drover.domain.fleet.ids import derived_uuid
-from drover.domain.fleet.index import is_look_over, pcs_to_see, slots_target
+from drover.domain.fleet.index import is_look_over, pcs_to_see, slots
 from drover.domain.fleet.policy import FOLLOW_UP_EVENTS_MAX, SWEEP_PCS_MAX, WITHDRAWALS_MAX
 from drover.domain.fleet.state import Fleet, Job, Pc
 from drover.domain.fleet.withdrawal import take_back
@@ -82,7 +82,7 @@ def _may_go_further(fleet: Fleet) -> bool:
 
 
 def _missing(pc: Pc) -> int:
-    return slots_target(pc) - pc.in_use
+    return slots(pc) - pc.in_use
 
 
 def _resume(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
@@ -113,27 +113,41 @@ def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
     if (left := job.quota_left) is not None:
         wanted = min(wanted, left)
     return [
-        AttemptCreated(
-            derived_uuid(job.job_id, job.made + place), job.job_id, device_id, run=1, attempt=1, pc_id=pc.pc_id
-        )
+        AttemptCreated(_new_id(fleet, job, job.made + place), job.job_id, device_id, run=1, attempt=1, pc_id=pc.pc_id)
         for place, device_id in enumerate(islice(pc.free, wanted))
     ]
 
 
+def _new_id(fleet: Fleet, job: Job, number: int) -> str:
+    """One that nobody has: clients may name their own, and these can be foretold."""
+    salt = 0
+    while (found := derived_uuid(job.job_id, number, *([salt] if salt else []))) in fleet.assignments or (
+        found in fleet.ended
+    ):
+        salt += 1
+    return found
+
+
 def _is_done(fleet: Fleet) -> bool:
-    """Nothing is in flight, and no device that is there is left to go to."""
+    """Nothing is in flight, and no device that is there is left to go to.
+
+    Where it has not run anywhere yet it does not wait for those that are only busy or held back: others may go first.
+    """
     supply, job = fleet.supply, fleet.active
     assert supply is not None
     assert job is not None
-    return job.in_flight == 0 and supply.back == 0 and (supply.free == 0 or job.quota_left == 0)
+    if job.in_flight or supply.back:
+        return False
+    return job.quota_left == 0 or (supply.free == 0 and (supply.expected == 0 or not job.ran))
 
 
 def _finish(fleet: Fleet) -> list[Event]:
     job = fleet.active
     assert job is not None
-    if not (job.completed or job.failed or job.ran):
+    if not job.ran:
         return [JobReturned(job.job_id)]
-    return [JobCompleted(job.job_id, job.completed, job.failed, max(0, _targets(fleet, job) - len(job.ran)))]
+    skipped = _targets(fleet, job) - len(job.ran)
+    return [JobCompleted(job.job_id, job.completed, job.failed, max(0, skipped))]
 
 
 def _targets(fleet: Fleet, job: Job) -> int:
@@ -142,9 +156,11 @@ def _targets(fleet: Fleet, job: Job) -> int:
     if target is None:
         return len(fleet.devices)
     if target.count is not None:
-        return target.count
+        return target.count + job.replaced
     if target.device_ids is not None:
         return len(job.named)
     if target.pc_id is not None:
-        return len(fleet.pcs[target.pc_id].devices) if target.pc_id in fleet.pcs else 0
-    return len(fleet.groups.get(target.group_id or "", ()))
+        members = fleet.pcs[target.pc_id].devices if target.pc_id in fleet.pcs else {}
+    else:
+        members = fleet.groups.get(target.group_id or "", {})
+    return len(members) + sum(device_id not in members for device_id in job.named)

@@ -119,7 +119,6 @@ def test_what_people_do_with_jobs_needs_no_answer(command):
     assert answer_to(running(ONE.offered()), command) is None
 
 
-@pytest.mark.xfail(strict=True, reason="a device that brings a new PC along is answered with that PC")
 def test_a_change_is_told_the_same_whether_its_pc_is_new_or_not():
     known = answer_to(given(FLEET, pc(), pc("pc2"), registered(D1)), ChangeDevice(D1, pc_id="pc2"))
     scenario = given(FLEET, pc(), registered(D1))

@@ -176,7 +176,6 @@ def test_an_assignment_id_is_unique():
     scenario.when(AssignJob(posted_id(1), J2, D2)).then_rejected(Code.UNIQUE_VIOLATION, field="id")
 
 
-@pytest.mark.xfail(strict=True, reason="supply derives the next id from the job and a number, and takes it unseen")
 def test_an_id_that_a_client_chose_is_never_given_out_again_by_supply():
     """Ids of supplied assignments can be foretold. One that a client used stays that client's assignment."""
     foretold = derived_uuid(J1, 1)
@@ -193,7 +192,6 @@ def test_an_ended_job_takes_no_further_device():
 
 
 @pytest.mark.req("DF-20")
-@pytest.mark.xfail(strict=True, reason="an ended job answers CONFLICT before anybody looks for the assignment")
 def test_a_second_assignment_is_told_the_same_after_its_job_has_ended():
     work = Work()
     scenario = given(FLEET, *farm(1)).when(create(J1)).when(work.fetch()).when(work.completes())

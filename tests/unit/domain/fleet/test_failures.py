@@ -122,7 +122,6 @@ def test_the_third_crash_puts_the_device_into_error_for_half_an_hour(code):
 
 
 @pytest.mark.req("DF-14")
-@pytest.mark.xfail(strict=True, reason="the caller is told the agent's own text, the read model has the other one")
 def test_the_answer_to_the_third_crash_has_its_text_too():
     running(3, after="E3001").when(ONE.fails("E3001", 3, error_message="it crashed")).then_answers(
         status="failed", error_message="YouTube app crashed 3 times consecutively"
@@ -135,6 +134,12 @@ def test_a_crash_is_retried_after_five_seconds_from_the_beginning():
     scenario.then(ONE.failed("APP_CRASH"), ONE.retry(due=at(seconds=5)))
     scenario.after(seconds=5).ticked()
     assert in_hand(scenario, D1).progress_pct == 0
+
+
+@pytest.mark.req("DF-14", "DF-18")
+def test_an_advertisement_ends_with_the_attempt():
+    scenario = running().when(ONE.runs(progress_pct=40, ad_playing=True)).when(ONE.fails("APP_CRASH"))
+    assert in_hand(scenario, D1).ad_playing is False
 
 
 @pytest.mark.req("DF-04", "DF-14")

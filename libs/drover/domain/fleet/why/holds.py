@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from drover.domain.fleet.index import is_look_over, slots_target
-from drover.domain.fleet.policy import JOB_LIVES, PC_CAPACITY_MAX, POISON_DEVICES
+from drover.domain.fleet.index import is_look_over, slots
+from drover.domain.fleet.policy import JOB_LIVES, POISON_DEVICES
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.why.words import Reason, count, due, moment, reason
 
@@ -125,8 +125,8 @@ def slot_holds(fleet: Fleet, job: Job, device: Device) -> list[Reason]:
     pc = fleet.pcs[device.pc_id]
     if fleet.supply is not None and pc.seen_in != fleet.supply.look:
         reasons += look_under_way(fleet, job)
-    elif pc.in_use >= slots(fleet, job, pc):
-        reasons.append(pc_full(fleet, job, pc))
+    elif pc.in_use >= slots(pc):
+        reasons.append(pc_full(pc))
     return reasons
 
 
@@ -170,17 +170,10 @@ def look_under_way(fleet: Fleet, job: Job) -> list[Reason]:
     return [reason("look_under_way", sentence, job_id=job.job_id, seen=supply.cursor, total=total)]
 
 
-def pc_full(fleet: Fleet, job: Job, pc: Pc) -> Reason:
-    target = slots(fleet, job, pc)
+def pc_full(pc: Pc) -> Reason:
+    target = slots(pc)
     sentence = f"PC {pc.pc_id} is full: {pc.in_use} of {target} slots are taken."
     return reason("pc_full", sentence, pc_id=pc.pc_id, in_use=pc.in_use, target=target)
-
-
-def slots(fleet: Fleet, job: Job, pc: Pc) -> int:
-    """How many a PC may have in use: no more than it has devices that can take the ACTIVE job."""
-    if has_turn(fleet, job) and fleet.supply is not None and pc.seen_in == fleet.supply.look:
-        return slots_target(pc)
-    return min(PC_CAPACITY_MAX, pc.capacity)
 
 
 def quota_used(job: Job) -> list[Reason]:

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from drover.domain.fleet.index import slots
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus
-from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under_way, pc_full, quota_used, slots
+from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under_way, pc_full, quota_used
 from drover.domain.fleet.why.targets import candidates, of_target, target_data, target_words
 from drover.domain.fleet.why.words import Reason, moment, reason
 
@@ -110,9 +111,9 @@ def _nobody(job: Job, hindered: Counter[str], about: dict[str, Any]) -> Reason:
 def _all_full(fleet: Fleet, job: Job, ready: Sequence[Device]) -> list[Reason]:
     """Devices are there. If the PC of every one is full, this is why."""
     pcs = {device.pc_id: fleet.pcs[device.pc_id] for device in ready}
-    if any(pc.in_use < slots(fleet, job, pc) for pc in pcs.values()):
+    if any(pc.in_use < slots(pc) for pc in pcs.values()):
         return []
     if len(pcs) == 1:
-        return [pc_full(fleet, job, *pcs.values())]
+        return [pc_full(*pcs.values())]
     sentence = f"All {len(pcs)} PCs with a device for job {job.job_id} are full."
     return [reason("pcs_full", sentence, job_id=job.job_id, pcs=len(pcs), pc_ids=list(pcs)[:PCS_NAMED_MAX])]
