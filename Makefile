@@ -4,6 +4,7 @@ SHELL := /bin/bash
 PORT ?= 8080
 DATA_DIR ?= .drover
 ONLY ?=
+OPTIONS ?=
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,6 +52,10 @@ format: setup ## Format the code
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json
 	@$(BIN)/python -m tests.bench $(ONLY)
+
+.PHONY: soak
+soak: setup ## 500 PCs and 10,000 simulated phones for 10 minutes, leaders killed, then an audit; OPTIONS="--pcs 50 --minutes 2"
+	@$(BIN)/python -m tests.soak $(OPTIONS)
 
 .PHONY: lock
 lock: setup ## Pin the dependencies anew, with hashes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.projection.memory import MemoryTables
 from drover.projector.app import PROJECTIONS
+from drover.simulator.population import Wiring
 from drover.testing.waiting import eventually
 from tests.simulation import fleet_invariants
-from tests.simulation.fleet_history import History
+from tests.simulation.fleet_history import ENDS, History
 
 CATCH_UP_S = 300.0
 SHOWN = 5
+WIRING = Wiring("mixed")
 RETRY_LATE_MAX = timedelta(seconds=30)
 
 
@@ -33,6 +35,8 @@ class Audit(msgspec.Struct):
     commands: int = 0
     types: Counter[str] = msgspec.field(default_factory=Counter)
     wrong: list[str] = []
+    freed_to_offer_s: list[float] = []
+    """From the decision that freed a slot and filled it again to the offer in the hands of an agent with a socket."""
 
     def complain(self, what: str, found: list[Any]) -> None:
         if found:
@@ -46,6 +50,8 @@ async def audit(nats_url: str, dsn: str, ledger_path: Path) -> Audit:
     codec = Codec.of(FLEET)
     sent: Counter[tuple[str, int]] = Counter()
     causes: set[str] = set()
+    refilled: dict[tuple[str, int], datetime] = {}
+    freeing = ""
     async with connected(nats_url, "audit") as client:
         log = JetStreamLog(client, Partition("fleet"))
         last = await log.last()
@@ -63,6 +69,10 @@ async def audit(nats_url: str, dsn: str, ledger_path: Path) -> Audit:
                         causes.add(event.cause)
                         history.see(event)  # attempts begin and end once
                         FLEET.evolve(fleet, event)
+                        if isinstance(event, ENDS):
+                            freeing = event.cause
+                        if isinstance(event, e.AttemptCreated) and event.cause == freeing:
+                            refilled[event.assignment_id, event.run] = event.at
                         if isinstance(event, e.AttemptSent):
                             sent[event.assignment_id, event.run] += 1
                     done = commit.seq >= last.seq
@@ -70,6 +80,7 @@ async def audit(nats_url: str, dsn: str, ledger_path: Path) -> Audit:
     fleet_invariants_of(fleet, result)
     result.complain("sent more than once", [key for key, count in sent.items() if count > 1])
     _compare_with_agents(result, sent, history, ledger_path)
+    _time_offers(result, refilled, fleet, ledger_path)
     await _compare_with_tables(result, dsn, projection, tables, last.seq)
     return result
 
@@ -91,6 +102,18 @@ def _compare_with_agents(result: Audit, sent: Counter[Any], history: History, pa
     result.complain("begun, but never sent", [key for key in began if key not in sent])
     recorded = {(run["assignment_id"], run["run"]) for run in runs if run.get("receipt") == "recorded"}
     result.complain("acknowledged to the agent, but not in the log", [k for k in recorded if k not in history.ended])
+
+
+def _time_offers(result: Audit, refilled: dict[tuple[str, int], datetime], fleet: Any, path: Path) -> None:
+    for run in msgspec.json.decode(path.read_bytes())["runs"]:
+        filled_at = refilled.get((run["assignment_id"], run["run"]))
+        if filled_at is not None and WIRING.speech_of(fleet.devices[run["device_id"]].pc_id) != "http":
+            began_at = datetime.fromisoformat(run["began_at"])
+            result.freed_to_offer_s.append((began_at - filled_at).total_seconds())
+
+
+def quantile(values: list[float], share: float) -> float | None:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else None
 
 
 def _plain(value: Any) -> Any:

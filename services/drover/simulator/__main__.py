@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 from pathlib import Path
 from typing import Final
@@ -9,13 +10,17 @@ from typing import Final
 import click
 import uvloop
 
+from drover.domain.errors import DroverError
 from drover.service import logging
 from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.simulator.app import Options, Simulation
-from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX
+from drover.simulator.jobs import JOBS_WAITING_MAX
+from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, SocketFor, Transport
+from drover.simulator.script import SCRIPTS
 
-GRACE_S: Final = 4.0
+GRACE_S: Final = 4.5
+"""Below the time that `drover up` gives this process before it kills it."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -24,14 +29,88 @@ GRACE_S: Final = 4.0
 @click.option("--pcs", type=click.IntRange(1, PCS_MAX), default=6, help="Number of PCs.")
 @click.option("--phones", type=click.IntRange(1, PHONES_PER_PC_MAX), default=20, help="Phones on each PC.")
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=1, help="The same seed, the same farm and troubles.")
-@click.option("--speed", type=click.FloatRange(0.01, 1000), default=1.0, help="Seconds the farm lives in a real one.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.01, 1000),
+    default=1.0,
+    help="Seconds the farm lives in a real one: all that it waits for is shorter, also what the platform asks for. "
+    "The platform's own clocks do not follow.",
+)
+@click.option("--script", type=click.Choice(list(SCRIPTS)), default="demo", help="How much goes wrong.")
+@click.option(
+    "--transport",
+    type=click.Choice(["http", "socket", "mixed"]),
+    default="mixed",
+    help="How phones talk to the platform; mixed: every other PC has a socket.",
+)
+@click.option(
+    "--socket-for", type=click.Choice(["pc", "device"]), default="pc", help="One socket for a PC, or for each phone."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(0, JOBS_WAITING_MAX),
+    default=3,
+    help="Keep so many jobs waiting or running, by creating new ones; 0: create none.",
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory where phones keep their progress at each step, so that it survives even a killed program. For a "
+    "few phones.  [default: in memory, and in a file of the data directory at the end]",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    help="File for all runs and how they ended, written at the end.",
+)
 @click.option("--log-format", type=click.Choice(["console", "json"]), default="console", help="How logs look.")
-def main(url: str | None, data_dir: Path, pcs: int, phones: int, seed: int, speed: float, log_format: str) -> None:
-    """Simulate a farm: PCs with phones that heartbeat, lose their network, crash, and lose power."""
+def main(
+    url: str | None,
+    data_dir: Path,
+    pcs: int,
+    phones: int,
+    seed: int,
+    speed: float,
+    script: str,
+    transport: Transport,
+    socket_for: SocketFor,
+    jobs: int,
+    store: Path | None,
+    ledger: Path | None,
+    log_format: str,
+) -> None:
+    """Simulate a farm: PCs with phones that heartbeat and work, lose their network, crash, and lose power.
+
+    The work is simulated, too: nothing is opened and no account is used.
+    """
     logging.configure(log_format, "info")
-    simulation = Simulation(Options(data_dir, url, pcs, phones, seed, speed))
+    options = Options(
+        data_dir,
+        url,
+        pcs,
+        phones,
+        seed,
+        speed,
+        SCRIPTS[script],
+        transport=transport,
+        socket_for=socket_for,
+        jobs_waiting=jobs,
+        store=store,
+        ledger=ledger,
+    )
+    try:
+        simulation = Simulation(options)
+    except DroverError as error:
+        raise click.UsageError(str(error)) from error
+    _allow_sockets()
     farm = Component("simulated farm", Phase.EDGE, simulation.running(), failure=simulation.wait_failed)
     sys.exit(uvloop.run(run([farm], Health(), grace_s=GRACE_S)))
+
+
+def _allow_sockets() -> None:
+    """As many open files as this process may have: each socket is one, and the usual limit is a thousand."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Puts the simulated farm together: keys, client, registration, phones."""
+"""Puts the simulated farm together: keys, client, registration, phones, their work, and the books on it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,13 +17,28 @@ from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
-from drover.simulator.http import connect
-from drover.simulator.population import populate
+from drover.simulator.http import Client, connect
+from drover.simulator.jobs import Foreman, jobs
+from drover.simulator.ledger import Ledger
+from drover.simulator.population import (
+    SocketFor,
+    Transport,
+    Wiring,
+    in_files,
+    populate,
+    roll,
+    troubles_of_line,
+)
 from drover.simulator.registration import Registrar, wait_until_ready
 from drover.simulator.script import DEMO, Script
+from drover.simulator.store import Shelf
+from drover.simulator.tally import Tally
 
 CREDENTIALS_WAIT_S: Final = 60.0
 CREDENTIALS_LOOK_EVERY_S: Final = 0.5
+SHELF_NAME: Final = "simulator-progress.json"
+STORED_PHONES_MAX: Final = 200
+"""Each file is brought to disk while the others wait."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -34,6 +50,17 @@ class CredentialsMissing(DroverError):
         super().__init__(f"{path} {reason}. Start `drover up` with the same --data-dir; it writes that file.")
         self.path = path
         self.reason = reason
+
+
+class TooManyToStore(DroverError):
+    """More phones than can keep their progress in files."""
+
+    def __init__(self, phones: int) -> None:
+        super().__init__(
+            f"--store is for at most {STORED_PHONES_MAX} phones, and these are {phones}. "
+            "Take fewer, or leave --store away: then progress is written when the program ends in order."
+        )
+        self.phones = phones
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +75,39 @@ class Options:
     seed: int = 1
     speed: float = 1.0
     script: Script = DEMO
+    transport: Transport = "mixed"
+    socket_for: SocketFor = "pc"
+    jobs_waiting: int = 3
+    """How many jobs are kept waiting or running; 0: none are created."""
+    store: Path | None = None
+    """Directory in which phones keep their progress at each step. None: in memory, and in one file at the end."""
+    ledger: Path | None = None
+    """File for the ledger, written at the end."""
 
 
 class Simulation:
     """The farm from the first look for keys to the last heartbeat."""
 
     def __init__(self, options: Options) -> None:
+        if options.store is not None and options.pcs * options.phones_per_pc > STORED_PHONES_MAX:
+            raise TooManyToStore(options.pcs * options.phones_per_pc)
         self._options = options
+        self._wiring = Wiring(options.transport, options.socket_for)
         self._life: asyncio.Task[None] | None = None
+        self.tally = Tally(None if options.ledger is None else Ledger(lambda: datetime.now(UTC)))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
+        began_at = datetime.now(UTC)
         self._life = asyncio.create_task(self._live(), name="simulated farm")
         try:
             yield
         finally:
             self._life.cancel()
-            await asyncio.wait([self._life])
+            try:
+                await asyncio.wait([self._life])
+            finally:
+                self._close_books(began_at)  # also when the drain takes too long: a soak test lives by its ledger
 
     async def wait_failed(self) -> None:
         """Waits for as long as the farm lives; raises what ended it."""
@@ -76,14 +119,79 @@ class Simulation:
         credentials = await read_credentials(options.data_dir / "credentials.json")
         url = options.url or credentials.url
         async with connect(url, credentials.anon_key, credentials.service_key) as client:
-            clock = Clock(options.speed)
-            await wait_until_ready(client, clock)
-            phones = populate(options.pcs, options.phones_per_pc, options.seed, options.script)
-            await Registrar(client, clock).register([phone.identity for phone in phones])
-            log.info("farm_registered", url=url, pcs=options.pcs, phones=len(phones), seed=options.seed)
-            farm = Farm(phones, client, Clock(options.speed))  # a clock of its own: its phones are born now
-            async with farm.running():
+            await wait_until_ready(client, Clock(options.speed))
+            ids = await self._registered(client)
+            log.info("farm_registered", url=url, phones=options.pcs * options.phones_per_pc, seed=options.seed)
+            clock = Clock(options.speed)  # a clock of its own: its phones are born now
+            shelf = Shelf(options.data_dir / SHELF_NAME, clock)
+            farm = self._populated(client, clock, ids, shelf)
+            async with AsyncExitStack() as stack:
+                stack.callback(_save, shelf)
+                await stack.enter_async_context(farm.running())
+                if options.jobs_waiting:
+                    await stack.enter_async_context(self._giving_work(client, clock))
                 await farm.wait_ended()
+
+    async def _registered(self, client: Client) -> dict[str, str]:
+        """What the platform calls the phones that will poll."""
+        options, registrar = self._options, Registrar(client, Clock(self._options.speed))
+        identities = roll(options.pcs, options.phones_per_pc, options.seed)
+        await registrar.register(identities)
+        polling = [one.serial_number for one in identities if self._wiring.speech_of(one.pc_id) == "http"]
+        return await registrar.device_ids(polling)
+
+    def _populated(self, client: Client, clock: Clock, ids: dict[str, str], shelf: Shelf) -> Farm:
+        options = self._options
+        phones = populate(
+            options.pcs,
+            options.phones_per_pc,
+            options.seed,
+            options.script,
+            wiring=self._wiring,
+            store_of=shelf.store_of if options.store is None else in_files(options.store, clock),
+            witness_of=self.tally.witness,
+        )
+        for phone in phones:
+            phone.device_id = ids.get(phone.identity.serial_number)
+        return Farm(
+            phones,
+            client,
+            clock,
+            tally=self.tally,
+            line_troubles=lambda phone: troubles_of_line(phone, options.seed, options.script),
+        )
+
+    @asynccontextmanager
+    async def _giving_work(self, client: Client, clock: Clock) -> AsyncIterator[None]:
+        options = self._options
+        orders = jobs(options.pcs, options.phones_per_pc, options.seed)
+        foreman = asyncio.create_task(Foreman(client, clock, orders, waiting=options.jobs_waiting).run())
+        try:
+            yield
+        finally:
+            foreman.cancel()
+            with suppress(asyncio.CancelledError):
+                await foreman
+
+    def _close_books(self, began_at: datetime) -> None:
+        log.info("farm_ended", work=dict(self.tally.total.most_common()), latencies=self.tally.latencies())
+        if self._options.ledger is not None and self.tally.ledger is not None:
+            self.tally.ledger.write(
+                self._options.ledger,
+                began_at=began_at,
+                ended_at=datetime.now(UTC),
+                seed=self._options.seed,
+                totals=dict(self.tally.total),
+                latencies=self.tally.latencies(),
+            )
+
+
+def _save(shelf: Shelf) -> None:
+    """After the last answer was heard. What cannot be written is lost, as it would be with a phone's memory card."""
+    try:
+        shelf.save()
+    except OSError as error:
+        log.warning("progress_not_saved", error=str(error))
 
 
 async def read_credentials(path: Path, within_s: float = CREDENTIALS_WAIT_S) -> Credentials:

@@ -1,73 +1,130 @@
-"""Thousands of phones in one process: a heap of who is due when, and a few senders. What a phone does is its own."""
+"""Thousands of phones in one process: who is due when, a few HTTP senders, sockets. What a phone does is its own."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from heapq import heapify, heappop, heappush
+from time import monotonic
 from typing import Final
 
 import structlog
 
+from drover.simulator.agent import Holding
 from drover.simulator.clock import Clock
 from drover.simulator.http import CONNECTIONS_MAX, Client
-from drover.simulator.phone import Action, Identity, Phone
+from drover.simulator.phone import Errand, Phone
+from drover.simulator.protocol import Answer, Heartbeat, Offer, Poll
 from drover.simulator.registration import Registrar
+from drover.simulator.schedule import Schedule
+from drover.simulator.script import Episode
+from drover.simulator.socket import SocketLine
 from drover.simulator.tally import Tally
 
 SUMMARY_EVERY_S: Final = 30.0
 DRAIN_S: Final = 3.0
+DIALLING_MAX: Final = 32
+"""Sockets that are being opened at once."""
+REQUESTS_PER_PHONE_MAX: Final = 3
+"""A heartbeat, a poll or report, and the copy of a report. So many can wait for a sender, times the phones."""
+DISPATCHED_IN_A_ROW_MAX: Final = 500
+"""Then others get their turn, for answers must be heard even when every phone is due."""
+
 NOT_FOUND: Final = 404
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class Farm:
-    """Asks each phone at its time what it does, and does it: at most `senders` requests at once, as many waiting."""
+    """Asks each phone at its time what it says, and carries it: over HTTP, `senders` at once, or over its socket."""
 
     def __init__(
-        self, phones: Sequence[Phone], client: Client, clock: Clock, *, senders: int = CONNECTIONS_MAX
+        self,
+        phones: Sequence[Phone],
+        client: Client,
+        clock: Clock,
+        *,
+        senders: int = CONNECTIONS_MAX,
+        tally: Tally | None = None,
+        line_troubles: Callable[[Phone], Iterator[Episode]] = lambda phone: iter(()),
     ) -> None:
+        """`line_troubles`: what happens to the socket that speaks for this phone."""
         self._phones = phones
         self._client = client
         self._clock = clock
         self._senders = senders
-        # Each phone stands in the heap once, or has a request outstanding. The numbers save comparing phones.
-        self._due = [(phone.due_at, number, phone) for number, phone in enumerate(phones)]
-        heapify(self._due)
+        self.tally = Tally() if tally is None else tally
+        self._schedule = Schedule(len(phones))
+        for number, phone in enumerate(phones):
+            self._schedule.set(number, phone.due_at)
         self._look_again = asyncio.Event()
         self._outstanding = 0
-        self._actions: asyncio.Queue[tuple[int, Phone, Action]] = asyncio.Queue(maxsize=senders)
+        self._idle = asyncio.Event()
+        """Nothing is outstanding."""
+        self._idle.set()
+        self._requests: asyncio.Queue[tuple[int, Errand, float]] = asyncio.Queue(REQUESTS_PER_PHONE_MAX * len(phones))
         self._registrar = Registrar(client, clock)
-        self._unknown: dict[str, Identity] = {}
+        self._unknown: dict[int, Phone] = {}
         self._met_unknown = asyncio.Event()
-        self._tally = Tally()
+        self._lines: dict[int, SocketLine] = {}
+        self._line_troubles = line_troubles
         self._tasks: list[asyncio.Task[None]] = []
+        self._lay_lines()
+
+    def _lay_lines(self) -> None:
+        dialling = asyncio.Semaphore(DIALLING_MAX)
+        subjects: dict[tuple[str, str], dict[str, int]] = {}
+        for number, phone in enumerate(self._phones):
+            serial_number, pc_id = phone.identity.serial_number, phone.identity.pc_id
+            if phone.speech == "pc socket":
+                subjects.setdefault(("pc_id", pc_id), {})[serial_number] = number
+            elif phone.speech == "own socket":
+                subjects[("serial_number", serial_number)] = {serial_number: number}
+        for (kind, name), numbers in subjects.items():
+            troubles = self._line_troubles(self._phones[next(iter(numbers.values()))])
+            line = SocketLine(
+                {kind: name},
+                numbers,
+                self,
+                self._client,
+                self._clock,
+                self.tally,
+                troubles=troubles,
+                dialling=dialling,
+            )
+            self._lines.update(dict.fromkeys(numbers.values(), line))
+
+    @property
+    def lines(self) -> list[SocketLine]:
+        return list(dict.fromkeys(self._lines.values()))
 
     @asynccontextmanager
     async def running(self, *, until: float = math.inf) -> AsyncIterator[None]:
         """The farm lives while the block lasts; what is due at `until` or later (on its clock) does not happen.
 
-        On leaving, requests under way get `DRAIN_S` to end.
+        On leaving, what is under way gets `DRAIN_S` to be answered.
         """
         senders = [asyncio.create_task(self._send(), name=f"sender {number}") for number in range(self._senders)]
+        lines = [asyncio.create_task(line.run(), name="socket line") for line in self.lines]
         dispatcher = asyncio.create_task(self._dispatch(until), name="dispatcher")
         others = [asyncio.create_task(self._register_unknown()), asyncio.create_task(self._tell())]
-        self._tasks = [dispatcher, *senders, *others]
+        self._tasks = [dispatcher, *senders, *lines, *others]
         try:
             yield
         finally:
             dispatcher.cancel()
-            try:
-                async with asyncio.timeout(DRAIN_S):
-                    await self._actions.join()
-            except TimeoutError:
-                log.warning("requests_cut_off", waiting=self._actions.qsize())
+            await self._drain()
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
+
+    async def _drain(self) -> None:
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                await self._idle.wait()
+        except TimeoutError:
+            log.warning("requests_cut_off", outstanding=self._outstanding)
 
     async def wait_ended(self) -> None:
         """Returns when there is nothing left to happen (only with an `until`); raises what broke the farm."""
@@ -76,60 +133,130 @@ class Farm:
             if task.done():
                 await task
 
+    # Who is due
+
     async def _dispatch(self, until: float) -> None:
         while True:
             self._look_again.clear()
             await self._ask_those_due(until)
-            due_at = self._due[0][0] if self._due else math.inf
+            due_at, now = self._schedule.first_at(), self._clock.now()
             if due_at < until:
-                await self._wait(self._clock.real_s(due_at - self._clock.now()))
+                await self._wait(due_at - now)
             elif self._outstanding:
-                await self._wait(None)  # an answer may bring something that is still before `until`
+                await self._wait(math.inf)  # an answer may bring something that is still before `until`
+            elif self._lines and now < until:
+                await self._wait(until - now)  # and so may the platform, unasked
             else:
                 return
 
     async def _ask_those_due(self, until: float) -> None:
-        while self._due and self._due[0][0] <= (now := self._clock.now()) and self._due[0][0] < until:
-            due_at, number, phone = heappop(self._due)
-            self._tally.late(now - due_at)
-            action = phone.next_action(now)
-            if action is None:
-                heappush(self._due, (phone.due_at, number, phone))
-            else:
-                self._outstanding += 1
-                await self._actions.put((number, phone, action))  # waits while all senders are busy
+        asked = 0
+        while self._schedule.first_at() <= (now := self._clock.now()) and self._schedule.first_at() < until:
+            due_at, number = self._schedule.pop()
+            self._ask(number, due_at, now)
+            asked += 1
+            if asked % DISPATCHED_IN_A_ROW_MAX == 0:
+                await asyncio.sleep(0)
 
-    async def _wait(self, at_most_s: float | None) -> None:
-        """So long, or until a phone is due sooner than the soonest so far."""
+    def _ask(self, number: int, due_at: float, now: float) -> None:
+        phone = self._phones[number]
+        while (errand := phone.next_errand(now)) is not None:
+            self._outstanding += 1
+            self._idle.clear()
+            line = self._lines.get(number)
+            if line is None:
+                self._requests.put_nowait((number, errand, due_at))
+            else:
+                self.tally.late(now - due_at)
+                line.carry(number, errand)
+        self._schedule.set(number, phone.due_at)
+
+    async def _wait(self, at_most_s: float) -> None:
+        """So long on the farm's clock, or until a phone is due sooner than the soonest so far."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(at_most_s):
+            async with asyncio.timeout(None if at_most_s == math.inf else self._clock.real_s(at_most_s)):
                 await self._look_again.wait()
+
+    def _plan(self, number: int) -> None:
+        # Not before now, so that it counts as late only from the moment at which it became due.
+        sooner = self._schedule.set(number, max(self._phones[number].due_at, self._clock.now()))
+        if sooner or not self._outstanding:
+            self._look_again.set()
+
+    # HTTP
 
     async def _send(self) -> None:
         while True:
-            number, phone, action = await self._actions.get()
-            answer = await self._client.heartbeat(phone.identity.serial_number, action)
-            self._tally.answered(answer)
-            if answer.status == NOT_FOUND:
-                self._unknown[phone.identity.serial_number] = phone.identity
-                self._met_unknown.set()
-            phone.answered(answer, self._clock.now())
-            self._outstanding -= 1
-            if not self._outstanding or not self._due or phone.due_at < self._due[0][0]:
-                self._look_again.set()
-            heappush(self._due, (phone.due_at, number, phone))
-            self._actions.task_done()
+            number, errand, due_at = await self._requests.get()
+            self.tally.late(self._clock.now() - due_at)
+            self.answered(number, errand, await self._ask_platform(self._phones[number], errand))
+
+    async def _ask_platform(self, phone: Phone, errand: Errand) -> Answer:
+        action = errand.action
+        if isinstance(action, Heartbeat):
+            return await self._client.heartbeat(phone.identity.serial_number, action)
+        if not isinstance(action, Poll):
+            return await self._client.report(action, self._clock)
+        if phone.device_id is None:
+            return Answer(NOT_FOUND)
+        began = monotonic()
+        answer = await self._client.poll(phone.device_id)
+        if answer.ok:
+            self.tally.poll.add(monotonic() - began)
+        return answer
+
+    # What sockets and senders tell (`drover.simulator.socket.Exchange`)
+
+    def answered(self, number: int, errand: Errand, answer: Answer) -> None:
+        self._outstanding -= 1
+        if not self._outstanding:
+            self._idle.set()
+        self.tally.answered(errand, answer)
+        if answer.status == NOT_FOUND and isinstance(errand.action, Heartbeat | Poll):
+            self.unknown(number)
+        self._phones[number].answered(errand, answer, self._clock.now())
+        self._plan(number)
+
+    def offered(self, number: int, offer: Offer) -> None:
+        if not self._phones[number].offered(offer, self._clock.now()):
+            self.tally.count("offers not heard")
+        self._plan(number)
+
+    def withdrawn(self, number: int, assignment_id: str, run: int) -> None:
+        self._phones[number].withdrawn(assignment_id, run, self._clock.now())
+        self._plan(number)
+
+    def connected(self, number: int) -> None:
+        self._phones[number].connected(self._clock.now())
+        self._plan(number)
+
+    def judged(self, number: int, assignment_id: str, run: int, goes_on: bool) -> None:
+        self._phones[number].judged(assignment_id, run, goes_on, self._clock.now())
+        self._plan(number)
+
+    def holding(self, number: int) -> Holding | None:
+        return self._phones[number].holding(self._clock.now())
+
+    def unknown(self, number: int) -> None:
+        self._unknown[number] = self._phones[number]
+        self._met_unknown.set()
 
     async def _register_unknown(self) -> None:
         """A platform that knows these phones no more (its data was removed under us) learns of them anew."""
         while True:
             await self._met_unknown.wait()
             self._met_unknown.clear()
-            phones, self._unknown = list(self._unknown.values()), {}
-            log.info("registering_unknown_phones", phones=len(phones))
-            await self._registrar.register(phones)
+            unknown, self._unknown = self._unknown, {}
+            log.info("registering_unknown_phones", phones=len(unknown))
+            await self._registrar.register([phone.identity for phone in unknown.values()])
+            polling = [phone for number, phone in unknown.items() if number not in self._lines]
+            ids = await self._registrar.device_ids([phone.identity.serial_number for phone in polling])
+            for phone in polling:
+                phone.device_id = ids.get(phone.identity.serial_number)  # None: it will be met again as unknown
+            for line in {self._lines[number] for number in unknown if number in self._lines}:
+                line.renew()
 
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(SUMMARY_EVERY_S)
-            log.info("farm", **self._tally.summary(self._phones, self._clock.now()))
+            log.info("farm", **self.tally.summary(self._phones, self._clock.now()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from drover.simulator.protocol import Answer
 
 BACKOFF_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
 """After the first error, the second, and so on; the last one for all that follow."""
@@ -24,21 +26,6 @@ RETRY_AFTER_MAX_S: Final = 3600.0
 """No answer makes an agent wait longer than this."""
 
 
-class Answer(NamedTuple):
-    """What became of one request."""
-
-    status: int | None
-    """None: there was no connection, or no answer in time."""
-    retry_after_s: float | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300
-
-
-NO_CONNECTION: Final = Answer(None)
-
-
 class Patience:
     """What an agent remembers of its last answers, because its next pause depends on it."""
 
@@ -51,7 +38,7 @@ class Patience:
 
     def pause_after(self, answer: Answer, now: float) -> float:
         """Seconds to wait before the next request; 0 when all is well."""
-        if answer.status is not None:
+        if answer.connected:
             self._unreachable_since = None
         if answer.ok:
             self._failures = self._throttles = 0
@@ -60,7 +47,7 @@ class Patience:
         if answer.status == 429:
             return self._throttled(asked_s)
         self._throttles = 0
-        if answer.status is None and self._long_unreachable(now):
+        if not answer.connected and self._long_unreachable(now):
             return UNREACHABLE_RETRY_S
         pause_s = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1

@@ -1,13 +1,25 @@
-"""One phone's life: what its agent does next, and when. Time, answers and troubles come from outside; no I/O here."""
+"""One phone's life: its agent, and what happens to it from outside (no network, no power, a slow post). No I/O here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from random import Random
+from typing import Final, Literal, NamedTuple
 
-from drover.simulator.patience import NO_CONNECTION, Answer, Patience
-from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault
+from drover.simulator.agent import Agent, Holding
+from drover.simulator.protocol import NO_CONNECTION, Action, Answer, Offer, Report
+from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault, Post
+from drover.simulator.store import MemoryStore, Store
+from drover.simulator.witness import UNWATCHED, Witness
+from drover.simulator.work import Plan, Player
+
+Speech = Literal["http", "pc socket", "own socket"]
+"""How a phone talks to the platform: by itself over HTTP, over the one socket of its PC, or over one of its own."""
+
+
+ERRANDS_AT_ONCE_MAX: Final = 16
+"""A phone that wants more at one moment is broken."""
 
 
 class Identity(NamedTuple):
@@ -19,64 +31,145 @@ class Identity(NamedTuple):
     capabilities: tuple[str, ...] = ()
 
 
-class Heartbeat(NamedTuple):
-    """The phone wants to say that it is there."""
+class Errand(NamedTuple):
+    """An action on its way, and whose it is."""
 
-    status: Literal["online", "busy"]
+    action: Action
+    life: int
+    """Of the agent that wanted it: what comes back after a crash is for nobody."""
+    repeated: bool = False
+    """A copy of a report that was answered before. Its answer is for nobody, too."""
 
 
-Action = Heartbeat
-"""All that a phone can want; a union, once there is work."""
+def _quick_look(offer: Offer) -> Plan:
+    return Plan(watch_s=10.0)
 
 
 class Phone:
-    """A state machine. At `due_at` ask for `next_action`; if there was one, tell what became of it with `answered`."""
+    """A state machine. At `due_at` take `next_errand` until there is none; tell with `answered` what became of each."""
 
-    __slots__ = ("_episode", "_heartbeat_every_s", "_patience", "_planned_at", "_troubles", "due_at", "identity")
+    __slots__ = (
+        "_agent",
+        "_episode",
+        "_heartbeat_every_s",
+        "_life",
+        "_mail",
+        "_player",
+        "_post",
+        "_post_dice",
+        "_store",
+        "_troubles",
+        "_waits_until",
+        "_witness",
+        "device_id",
+        "identity",
+        "speech",
+    )
 
     def __init__(
         self,
         identity: Identity,
         *,
+        player: Player = _quick_look,
+        store: Store | None = None,
+        speech: Speech = "http",
         first_due_at: float = 0.0,
         heartbeat_every_s: float = HEARTBEAT_EVERY_S,
         troubles: Iterator[Episode] | None = None,
+        post: Post | None = None,
+        witness: Witness = UNWATCHED,
     ) -> None:
         self.identity = identity
-        self.due_at = first_due_at
-        """When to ask next. Infinite while an answer is outstanding."""
-        self._planned_at = first_due_at
+        self.speech: Speech = speech
+        self.device_id: str | None = None
+        """What the platform calls it; known once it is registered."""
+        self._player = player
+        self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
+        self._witness = witness
         self._troubles = troubles if troubles is not None else iter(())
         self._episode = next(self._troubles, None)
-        self._patience = Patience()
+        self._post = Post() if post is None else post
+        self._post_dice = Random(f"{identity.serial_number} post")
+        self._mail: tuple[float, Errand] | None = None
+        """A final report that is late, or the second copy of one; and when it leaves the phone."""
+        self._life = 0
+        self._waits_until = -math.inf
+        self._boot(first_due_at)
 
-    def next_action(self, now: float) -> Action | None:
-        """What the phone does now: an action, or nothing (then `due_at` says when to ask again)."""
-        assert self.due_at <= now, (self.identity.serial_number, self.due_at, now)
-        episode = self._trouble_at(now)
-        if episode is None:
-            self._planned_at, self.due_at = self.due_at, math.inf
-            return Heartbeat("online")
-        if episode.fault.stops_agent:
-            self.due_at = episode.end
-        else:
-            self.due_at = now + self._patience.pause_after(NO_CONNECTION, now)
-        return None
+    @property
+    def due_at(self) -> float:
+        """When to ask next; past: at once. Infinite while only an answer, or the platform, can change anything."""
+        mail_at = math.inf if self._mail is None else self._mail[0]
+        return max(self._waits_until, min(self._agent.due_at, mail_at))
 
-    def answered(self, answer: Answer, now: float) -> None:
-        """What became of the last action."""
-        assert self.due_at == math.inf, self.identity.serial_number
-        if self._trouble_at(now) is not None:
-            answer = NO_CONNECTION  # the trouble came while the request was under way: this phone hears nothing
-        pause_s = self._patience.pause_after(answer, now)
-        if pause_s:
-            self.due_at = now + pause_s
+    def next_errand(self, now: float) -> Errand | None:
+        """What leaves the phone now; None: nothing more, then `due_at` says when to ask again."""
+        for _ in range(ERRANDS_AT_ONCE_MAX):
+            if self.due_at > now:
+                return None
+            episode = self._trouble_at(now)
+            if episode is not None and episode.fault.stops_agent:
+                self._waits_until = episode.end
+                return None
+            errand = self._errand(now)
+            if errand is not None and episode is None:
+                return errand
+            if errand is not None:
+                self._hear(errand, NO_CONNECTION, now)
+        raise AssertionError(f"{self.identity.serial_number} finds no rest at {now}")
+
+    def _errand(self, now: float) -> Errand | None:
+        if self._mail is not None and self._mail[0] <= now:
+            errand, self._mail = self._mail[1], None
+            return errand
+        action = self._agent.next_action(now)
+        if action is None:
+            return None
+        errand = Errand(action, self._life)
+        if isinstance(action, Report) and action.is_final and self._post_dice.random() < self._post.late:
+            # To the agent it looks like a report that is answered very late.
+            self._mail = (now + self._post_dice.uniform(*self._post.late_s), errand)
+            return None
+        return errand
+
+    def answered(self, errand: Errand, answer: Answer, now: float) -> None:
+        """What became of an errand."""
+        # A trouble that came while it was under way: this phone hears nothing.
+        self._hear(errand, answer if self._trouble_at(now) is None else NO_CONNECTION, now)
+
+    def _hear(self, errand: Errand, answer: Answer, now: float) -> None:
+        if errand.life != self._life or errand.repeated:
             return
-        # From the plan, not from the answer: a slow platform must not make the phone's clock slow.
-        self.due_at = self._planned_at + self._heartbeat_every_s
-        if self.due_at <= now:
-            self.due_at = now + self._heartbeat_every_s  # what was missed is not sent in a burst
+        action = errand.action
+        self._agent.answered(action, answer, now)
+        final = isinstance(action, Report) and action.is_final
+        if final and answer.ok and self._post_dice.random() < self._post.repeated:
+            self._mail = (now, errand._replace(repeated=True))
+
+    def offered(self, offer: Offer, now: float) -> bool:
+        """Work is pushed. False: the phone cannot hear it."""
+        if self._trouble_at(now) is not None:
+            return False
+        self._agent.offered(offer, now)
+        return True
+
+    def withdrawn(self, assignment_id: str, run: int, now: float) -> None:
+        if self._trouble_at(now) is None:
+            self._agent.withdrawn(assignment_id, run, now)
+
+    def connected(self, now: float) -> None:
+        """Its socket, or that of its PC, was welcomed."""
+        if self._trouble_at(now) is None:
+            self._agent.connected(now)
+
+    def judged(self, assignment_id: str, run: int, goes_on: bool, now: float) -> None:
+        if self._trouble_at(now) is None:
+            self._agent.judged(assignment_id, run, goes_on, now)
+
+    def holding(self, now: float) -> Holding | None:
+        """What it has in hand; nothing that could be asked for while it is in trouble."""
+        return self._agent.holding() if self._trouble_at(now) is None else None
 
     def fault_at(self, now: float) -> Fault | None:
         """What is wrong with the phone."""
@@ -86,6 +179,19 @@ class Phone:
     def _trouble_at(self, now: float) -> Episode | None:
         while self._episode is not None and self._episode.end <= now:
             if self._episode.fault.stops_agent:
-                self._patience = Patience()
+                self._boot(self._episode.end)
             self._episode = next(self._troubles, None)
         return self._episode if self._episode is not None and self._episode.start <= now else None
+
+    def _boot(self, now: float) -> None:
+        """A new agent, which knows what the store holds and nothing else."""
+        self._life += 1
+        self._mail = None
+        self._agent = Agent(
+            self._player,
+            self._store,
+            now=now,
+            polls=self.speech == "http",
+            heartbeat_every_s=self._heartbeat_every_s,
+            witness=self._witness,
+        )

@@ -2,49 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import merge
 from itertools import starmap
+from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
-from drover.simulator.phone import Identity, Phone
+from drover.simulator.clock import Clock
+from drover.simulator.phone import Identity, Phone, Speech
 from drover.simulator.script import Episode, Script, episodes
+from drover.simulator.store import FileStore, MemoryStore, Store
+from drover.simulator.witness import UNWATCHED, Witness
+from drover.simulator.work import AGE_VERIFIED, player
 
 PCS_MAX: Final = 999
-PHONES_PER_PC_MAX: Final = 999
+PHONES_PER_PC_MAX: Final = 200
+"""As many as the platform takes on one PC."""
 SEED_MAX: Final = 999_999_999
 GROUP_SIZE: Final = 5
 AGE_VERIFIED_SHARE: Final = 0.7
+
+Transport = Literal["http", "socket", "mixed"]
+SocketFor = Literal["pc", "device"]
+
+StoreOf = Callable[[str], Store]
+"""Where the phone with this serial number keeps its progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """How the farm talks to the platform."""
+
+    transport: Transport = "http"
+    socket_for: SocketFor = "pc"
+
+    def speech_of(self, pc: str) -> Speech:
+        """Mixed: every other PC has a socket, beginning with the first."""
+        if self.transport == "http" or (self.transport == "mixed" and int(pc.removeprefix("PC-")) % 2 == 0):
+            return "http"
+        return "pc socket" if self.socket_for == "pc" else "own socket"
+
+
+HTTP: Final = Wiring()
 
 
 def pc_id(pc: int) -> str:
     return f"PC-{pc:02d}"
 
 
-def populate(pcs: int, phones_per_pc: int, seed: int, script: Script) -> list[Phone]:
-    """The phones of a farm. The same arguments give the same farm with the same troubles, whatever else happens."""
+def group_id(pc: int, group: int) -> str:
+    return f"P{pc}-G{group}"
+
+
+def in_memory(serial_number: str) -> Store:
+    return MemoryStore()
+
+
+def in_files(directory: Path, clock: Clock) -> StoreOf:
+    """A file for each phone."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return lambda serial_number: FileStore(directory / f"{serial_number}.json", clock)
+
+
+def unwatched(identity: Identity) -> Witness:
+    return UNWATCHED
+
+
+def roll(pcs: int, phones_per_pc: int, seed: int) -> list[Identity]:
+    """Who belongs to the farm."""
     assert 1 <= pcs <= PCS_MAX, pcs
     assert 1 <= phones_per_pc <= PHONES_PER_PC_MAX, phones_per_pc
     assert 0 <= seed <= SEED_MAX, seed
-    return [_phone(pc, place, seed, script) for pc in range(1, pcs + 1) for place in range(1, phones_per_pc + 1)]
+    return [_identity(pc, place, seed) for pc in range(1, pcs + 1) for place in range(1, phones_per_pc + 1)]
 
 
-def _phone(pc: int, place: int, seed: int, script: Script) -> Phone:
+def populate(
+    pcs: int,
+    phones_per_pc: int,
+    seed: int,
+    script: Script,
+    *,
+    wiring: Wiring = HTTP,
+    store_of: StoreOf = in_memory,
+    witness_of: Callable[[Identity], Witness] = unwatched,
+) -> list[Phone]:
+    """The phones of a farm. The same arguments give the same farm with the same troubles, whatever else happens."""
+    return [
+        Phone(
+            identity,
+            player=player(script.show, identity.serial_number, identity.capabilities, seed),
+            store=store_of(identity.serial_number),
+            speech=wiring.speech_of(identity.pc_id),
+            # A farm does not beat in step.
+            first_due_at=Random(f"{identity.serial_number} first").uniform(0, script.heartbeat_every_s),
+            heartbeat_every_s=script.heartbeat_every_s,
+            troubles=troubles_of(identity, seed, script),
+            post=script.post,
+            witness=witness_of(identity),
+        )
+        for identity in roll(pcs, phones_per_pc, seed)
+    ]
+
+
+def troubles_of(identity: Identity, seed: int, script: Script) -> Iterator[Episode]:
+    """All that happens to one phone: its own troubles, and those of its PC."""
+    serial_number = identity.serial_number
+    return merge(
+        episodes(script.phone_faults, Random(f"{serial_number} troubles")),
+        _with_boot(troubles_of_pc(identity.pc_id, seed, script), script, Random(f"{serial_number} boot")),
+        key=lambda episode: episode.start,
+    )
+
+
+def troubles_of_pc(pc: str, seed: int, script: Script) -> Iterator[Episode]:
+    return episodes(script.pc_faults, Random(f"{seed} {pc}"))
+
+
+def troubles_of_line(phone: Phone, seed: int, script: Script) -> Iterator[Episode]:
+    """What happens to the socket that speaks for this phone: it shares the lot of the machine that it is on."""
+    if phone.speech == "own socket":
+        return troubles_of(phone.identity, seed, script)
+    return troubles_of_pc(phone.identity.pc_id, seed, script)
+
+
+def _identity(pc: int, place: int, seed: int) -> Identity:
     serial_number = f"SIM{seed:05d}P{pc:03d}D{place:03d}"
-    dice = Random(serial_number)
-    capabilities = ("age_verified",) if dice.random() < AGE_VERIFIED_SHARE else ()
-    return Phone(
-        Identity(serial_number, f"P{pc}-G{(place - 1) // GROUP_SIZE + 1}", pc_id(pc), capabilities),
-        first_due_at=dice.uniform(0, script.heartbeat_every_s),  # a farm does not beat in step
-        heartbeat_every_s=script.heartbeat_every_s,
-        troubles=merge(
-            episodes(script.phone_faults, dice),
-            _with_boot(
-                episodes(script.pc_faults, Random(f"{seed} {pc_id(pc)}")), script, Random(f"{serial_number} boot")
-            ),
-            key=lambda episode: episode.start,
-        ),
+    verified = Random(serial_number).random() < AGE_VERIFIED_SHARE
+    return Identity(
+        serial_number, group_id(pc, (place - 1) // GROUP_SIZE + 1), pc_id(pc), (AGE_VERIFIED,) if verified else ()
     )
 
 

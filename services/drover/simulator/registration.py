@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
@@ -10,12 +11,14 @@ import structlog
 
 from drover.simulator.clock import Clock
 from drover.simulator.http import ROWS_PER_REQUEST_MAX, Client
-from drover.simulator.patience import Answer, Patience
+from drover.simulator.patience import Patience
 from drover.simulator.phone import Identity
+from drover.simulator.protocol import NO_ANSWER, Answer
 
 READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses while the platform starts: short at first, for a laptop is ready in seconds; then the last one for ever."""
 
+LOOKS_FOR_IDS_MAX: Final = 5
 CONFLICT: Final = 409
 
 log = structlog.stdlib.get_logger(__name__)
@@ -49,15 +52,32 @@ class Registrar:
             # phone that was left out all the same hears 404 at its heartbeat and comes back here.
             await self._insist(self._client.register_devices, chunk)
 
+    async def device_ids(self, serial_numbers: Sequence[str]) -> dict[str, str]:
+        """What the platform calls these phones. One that it has forgotten meanwhile is missing."""
+        found: dict[str, str] = {}
+
+        async def look(chunk: Sequence[str]) -> Answer:
+            answer, ids = await self._client.device_ids(chunk)
+            found.update(ids)
+            # One that was registered a moment ago may not be in the read model yet.
+            return NO_ANSWER if answer.ok and len(ids) < len(chunk) else answer
+
+        for chunk in _chunks(serial_numbers):
+            await self._insist(look, chunk, tries_max=LOOKS_FOR_IDS_MAX)
+        return found
+
     async def _register_pcs(self, pc_ids: Sequence[str]) -> Answer:
         """Only those that are unknown: registering one again would set back a capacity that a person has changed."""
         answer, known = await self._client.known_pcs(pc_ids)
         missing = [pc_id for pc_id in pc_ids if pc_id not in known]
         return await self._client.register_pcs(missing) if answer.ok and missing else answer
 
-    async def _insist(self, ask: Callable[[Sequence[T]], Awaitable[Answer]], rows: Sequence[T]) -> None:
-        patience = Patience()
-        while not ((answer := await ask(rows)).ok or answer.status == CONFLICT):
+    async def _insist(
+        self, ask: Callable[[Sequence[T]], Awaitable[Answer]], rows: Sequence[T], *, tries_max: float = math.inf
+    ) -> None:
+        patience, tries = Patience(), 1
+        while not ((answer := await ask(rows)).ok or answer.status == CONFLICT) and tries < tries_max:
+            tries += 1
             pause_s = patience.pause_after(answer, self._clock.now())
             log.warning("registration_failed", rows=len(rows), status=answer.status, again_in_s=pause_s)
             await asyncio.sleep(self._clock.real_s(pause_s))

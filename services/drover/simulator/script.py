@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 HEARTBEAT_EVERY_S: Final = 10.0
+
+Range = tuple[float, float]
+"""Shortest and longest, or smallest and largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +20,59 @@ class Fault:
     name: str
     every_s: float
     """Mean time from the end of one trouble to this one."""
-    lasts_s: tuple[float, float]
-    """Shortest and longest."""
+    lasts_s: Range
     stops_agent: bool
     """True: nothing runs on the phone, and what its agent had in memory is gone. False: it runs, its requests fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One way in which a run can end before its time."""
+
+    code: str
+    message: str
+    chance: float
+    """Share of all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """Something that holds progress while the agent is alive."""
+
+    kind: Literal["ad", "popup", "stall"]
+    chance: float
+    """Share of all runs in which it comes, once."""
+    lasts_s: Range
+    noticed: bool = True
+    """False: the agent takes no notice and reports the same progress on and on; the platform has to find out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How the simulated watching goes. Videos differ by address, runs by phone, address and run: nothing is opened."""
+
+    video_s: Range = (16.0, 45.0)
+    """With the usual 30 to 90 per cent a run takes 5 to 40 s."""
+    unavailable: float = 0.0
+    """Share of videos that nobody can watch."""
+    age_restricted: float = 0.0
+    """Share of videos that only devices with the capability `age_verified` can watch."""
+    failures: tuple[Failure, ...] = ()
+    standstills: tuple[Standstill, ...] = ()
+    slow: float = 0.0
+    """Share of runs that take longer than they should."""
+    slow_factor: Range = (1.5, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What happens to final reports between an agent and its network."""
+
+    repeated: float = 0.0
+    """Share that is sent a second time although it was answered."""
+    late: float = 0.0
+    """Share that leaves the phone long after it was written."""
+    late_s: Range = (70.0, 200.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +82,84 @@ class Script:
     heartbeat_every_s: float = HEARTBEAT_EVERY_S
     phone_faults: tuple[Fault, ...] = ()
     pc_faults: tuple[Fault, ...] = ()
-    boot_s: tuple[float, float] = (8.0, 25.0)
+    boot_s: Range = (8.0, 25.0)
     """From the end of a fault of its PC until a phone's agent runs again: phones do not boot in step."""
+    show: Show = Show()
+    post: Post = Post()
 
 
 CALM: Final = Script()
 """Nothing ever goes wrong."""
 
 # A phone is offline after 30 s of silence: most of these take it there, some are over before anybody notices. With 120
-# phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC goes dark every 8 minutes.
+# phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC goes dark every 8 minutes. Of a hundred
+# runs about six fail and are tried again; a stall (it holds the job up for two minutes) comes once in a thousand.
 DEMO: Final = Script(
     phone_faults=(
         Fault("no network", every_s=20 * 60, lasts_s=(15, 120), stops_agent=False),
         Fault("crashed", every_s=60 * 60, lasts_s=(40, 150), stops_agent=True),
     ),
     pc_faults=(Fault("no power", every_s=48 * 60, lasts_s=(45, 180), stops_agent=True),),
+    show=Show(
+        unavailable=0.02,
+        age_restricted=0.06,
+        failures=(
+            Failure("APP_CRASH", "The app closed unexpectedly", 0.03),
+            Failure("VIDEO_NETWORK_ERROR", "The stream broke off", 0.025),
+            Failure("E4001", "Unknown error", 0.005),
+        ),
+        standstills=(
+            Standstill("ad", 0.15, (3, 10)),
+            Standstill("popup", 0.04, (2, 6)),
+            Standstill("stall", 0.001, (130, 300)),
+        ),
+        slow=0.05,
+    ),
+    post=Post(repeated=0.02, late=0.001),
 )
+
+# For soak tests: every trouble there is, often enough to be met within minutes.
+ROUGH: Final = Script(
+    phone_faults=(
+        Fault("no network", every_s=4 * 60, lasts_s=(3, 150), stops_agent=False),
+        Fault("crashed", every_s=8 * 60, lasts_s=(2, 90), stops_agent=True),
+    ),
+    pc_faults=(Fault("no power", every_s=12 * 60, lasts_s=(5, 120), stops_agent=True),),
+    show=Show(
+        unavailable=0.02,
+        age_restricted=0.1,
+        failures=(
+            Failure("APP_CRASH", "The app closed unexpectedly", 0.05),
+            Failure("VIDEO_NETWORK_ERROR", "The stream broke off", 0.05),
+            Failure("E4001", "Unknown error", 0.02),
+        ),
+        standstills=(
+            Standstill("ad", 0.2, (3, 20)),
+            Standstill("ad", 0.002, (290, 330)),
+            Standstill("popup", 0.1, (2, 10)),
+            Standstill("stall", 0.004, (100, 300)),
+            Standstill("stall", 0.004, (130, 400), noticed=False),
+        ),
+        slow=0.1,
+    ),
+    post=Post(repeated=0.1, late=0.01),
+)
+
+# For soak tests that say what a platform may not do: every phone and every line is well, so nobody goes offline and
+# nothing is rolled back. Videos are as long as real ones; what goes wrong goes wrong in the work itself.
+STEADY: Final = Script(
+    show=Show(
+        video_s=(60.0, 240.0),
+        failures=(
+            Failure("APP_CRASH", "The app closed unexpectedly", 0.02),
+            Failure("VIDEO_NETWORK_ERROR", "The stream broke off", 0.02),
+        ),
+        standstills=(Standstill("ad", 0.15, (3, 10)), Standstill("popup", 0.04, (2, 6))),
+    ),
+    post=Post(repeated=0.05),
+)
+
+SCRIPTS: Final = {"calm": CALM, "demo": DEMO, "rough": ROUGH, "steady": STEADY}
 
 
 class Episode(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the farm did since the last summary. Counts only; who reads them is decided elsewhere."""
+"""What the farm did: counts since the last summary, latencies since the start. Who reads them is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -6,30 +6,103 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from drover.simulator.patience import Answer
-from drover.simulator.phone import Phone
+from drover.simulator.latency import Latency
+from drover.simulator.ledger import Ledger
+from drover.simulator.phone import Errand, Identity, Phone
+from drover.simulator.protocol import Answer, Heartbeat, Offer, Poll, Report
+from drover.simulator.witness import End
 
 
 class Tally:
-    def __init__(self) -> None:
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        self.ledger = ledger
+        self.total: Counter[str] = Counter()
+        """Since the start: what happened to work."""
+        self.poll = Latency()
+        """From a poll to its answer."""
+        self.done = Latency()
+        """From a final report on a socket to its `done`."""
+        self.next_offer = Latency()
+        """From a completion reported on a socket to the next offer on the same socket: a freed slot to its next work.
+
+        Paired first in, first out; a slot for which there was nothing to do for a while is not counted.
+        """
+        self._work: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()
         self._late_s_max = 0.0
 
-    def answered(self, answer: Answer) -> None:
-        self._answers["no connection" if answer.status is None else str(answer.status)] += 1
+    def witness(self, identity: Identity) -> PhoneWitness:
+        return PhoneWitness(self, identity.serial_number)
+
+    def count(self, what: str, times: int = 1) -> None:
+        self._work[what] += times
+        self.total[what] += times
+
+    def answered(self, errand: Errand, answer: Answer) -> None:
+        silence = "no answer" if answer.connected else "no connection"
+        heard = silence if answer.status is None else str(answer.status)
+        self._answers[f"{_name(errand)} {heard}"] += 1
+        if isinstance(errand.action, Report):
+            if errand.repeated:
+                self.count("reports repeated")
+            if answer.refused:
+                self.count(f"reports refused {answer.code or answer.status}")
 
     def late(self, by_s: float) -> None:
         """A phone was asked this long after it was due: more than a second means that the farm is too big for us."""
         self._late_s_max = max(self._late_s_max, by_s)
+
+    def latencies(self) -> dict[str, Any]:
+        measured = {"poll": self.poll, "final_to_done": self.done, "freed_to_next_offer": self.next_offer}
+        return {name: latency.summary() for name, latency in measured.items() if latency.count}
 
     def summary(self, phones: Iterable[Phone], now: float) -> dict[str, Any]:
         """One line for people; counting starts anew."""
         conditions = Counter("well" if (fault := phone.fault_at(now)) is None else fault.name for phone in phones)
         told = {
             "phones": dict(conditions.most_common()),
+            "work": dict(self._work.most_common()),
             "answers": dict(self._answers.most_common()),
+            "latencies": self.latencies(),
             "late_s_max": round(self._late_s_max, 3),
         }
+        self._work.clear()
         self._answers.clear()
         self._late_s_max = 0.0
         return told
+
+
+class PhoneWitness:
+    """Hears what one phone's agents do, life after life."""
+
+    __slots__ = ("_serial_number", "_tally")
+
+    def __init__(self, tally: Tally, serial_number: str) -> None:
+        self._tally = tally
+        self._serial_number = serial_number
+
+    def offered(self, offer: Offer, repeated: bool) -> None:
+        self._tally.count("offers repeated" if repeated else "offers")
+
+    def began(self, offer: Offer) -> None:
+        self._tally.count("runs")
+        if self._tally.ledger is not None:
+            self._tally.ledger.began(self._serial_number, offer)
+
+    def resumed(self, offer: Offer) -> None:
+        self._tally.count("runs resumed")
+        if self._tally.ledger is not None:
+            self._tally.ledger.resumed(self._serial_number, offer)
+
+    def ended(self, offer: Offer, end: End, said: Report | None, answer: Answer | None) -> None:
+        failed_with = f" {said.error_code}" if end is End.FAILED and said is not None else ""
+        self._tally.count(f"{end}{failed_with}")
+        if self._tally.ledger is not None:
+            self._tally.ledger.ended(offer, end, said, answer)
+
+
+def _name(errand: Errand) -> str:
+    action = errand.action
+    if isinstance(action, Heartbeat):
+        return "heartbeat"
+    return "poll" if isinstance(action, Poll) else action.status

@@ -1,0 +1,302 @@
+"""The reference agent: what it says next and when, by docs/agents.md. No I/O, no clock; only its store outlives it.
+
+It has two lanes with at most one action outstanding in each: heartbeats, and work (polls and reports). So neither a
+slow report nor a throttled poll keeps a phone from being heard.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Final, NamedTuple
+
+from drover.simulator.patience import UNREACHABLE_AFTER_S, Patience
+from drover.simulator.protocol import DONE, NO_CONNECTION, Action, Answer, Heartbeat, Offer, Poll, Report
+from drover.simulator.run import Run
+from drover.simulator.script import HEARTBEAT_EVERY_S
+from drover.simulator.store import Store
+from drover.simulator.witness import UNWATCHED, End, Witness
+from drover.simulator.work import Player
+
+POLL_AFTER_S: Final = ((10, 30.0), (3, 10.0), (0, 5.0))
+"""After so many empty answers in a row, so long: for a platform that does not say `Drover-Poll-After`."""
+
+PAUSE_AFTER_S: Final = UNREACHABLE_AFTER_S
+"""After so long without a connection work is paused."""
+
+ENDED_REMEMBERED_MAX: Final = 8
+"""Runs that are over and might be offered once more by an answer that was under way."""
+
+
+class Holding(NamedTuple):
+    """What an agent says on a new socket that it has in hand."""
+
+    assignment_id: str
+    run: int
+    progress_pct: int
+
+
+class Agent:
+    """A state machine. At `due_at` call `next_action` until it gives None; tell with `answered` what became of each."""
+
+    def __init__(
+        self,
+        player: Player,
+        store: Store,
+        *,
+        now: float = 0.0,
+        polls: bool = True,
+        heartbeat_every_s: float = HEARTBEAT_EVERY_S,
+        witness: Witness = UNWATCHED,
+    ) -> None:
+        """`polls`: False where work is pushed."""
+        self._player = player
+        self._store = store
+        self._polls = polls
+        self._heartbeat_every_s = heartbeat_every_s
+        self._witness = witness
+        self._beat_at = self._beat_planned_at = now
+        self._beating = False
+        self._poll_at = now
+        self._poll_not_before = now
+        self._empty_polls = 0
+        self._asked: Poll | Report | None = None
+        self._pace_until = self._final_until = now
+        # One each, because the platform stops polls and progress, but never heartbeats and final reports.
+        self._beat_patience, self._pace_patience, self._final_patience = Patience(), Patience(), Patience()
+        self._link_patience = Patience()
+        self._lost_since: float | None = None
+        self._knock_at = math.inf
+        self._ended: deque[tuple[str, int]] = deque(maxlen=ENDED_REMEMBERED_MAX)
+        self._next: Offer | None = None
+        self._run = self._recall(now)
+
+    # When
+
+    @property
+    def due_at(self) -> float:
+        """When to ask for `next_action`; past: at once. Infinite while only answers can change anything."""
+        return min(self._beat_due(), self._work_due())
+
+    def _beat_due(self) -> float:
+        if self._beating:
+            return math.inf
+        if self._lost_since is not None:
+            return math.inf if self._run is not None else self._knock_at  # stored progress goes first
+        return self._beat_at
+
+    def _work_due(self) -> float:
+        run = self._run
+        if self._asked is not None:
+            return math.inf
+        if run is None:
+            return max(self._poll_at, self._pace_until) if self._polls and self._lost_since is None else math.inf
+        return min(self._changes_at(run), self._speaks_at(run))
+
+    def _speaks_at(self, run: Run) -> float:
+        """When the platform may next be told what it does not know."""
+        if self._lost_since is not None:
+            return self._knock_at
+        if run.final is not None:
+            return self._final_until
+        return self._pace_until if run.unsaid else math.inf
+
+    def _changes_at(self, run: Run) -> float:
+        return run.changes_at(self._pauses_at()) if run.begun else math.inf
+
+    def _pauses_at(self) -> float:
+        return math.inf if self._lost_since is None else self._lost_since + PAUSE_AFTER_S
+
+    # What
+
+    def next_action(self, now: float) -> Action | None:
+        """What is to be said now; None: nothing more, until `due_at`."""
+        run = self._run
+        if run is not None and self._changes_at(run) <= now:
+            run.note(now, self._pauses_at())
+            self._store.keep(run.kept())
+        if self._beat_due() <= now:
+            self._beat_planned_at = self._beat_at if self._lost_since is None else now
+            self._beating = True
+            return Heartbeat("online" if run is None or not run.begun else "busy")
+        if self._asked is None and run is None and self._work_due() <= now:
+            self._asked = Poll()
+            return self._asked
+        if self._asked is None and run is not None and self._speaks_at(run) <= now:
+            self._asked = run.report(now)
+            return self._asked
+        return None
+
+    # What became of it
+
+    def answered(self, action: Action, answer: Answer, now: float) -> None:
+        """What became of an action that `next_action` gave."""
+        if answer.connected:
+            self.connected(now)
+        else:
+            self._lose(now)
+        if isinstance(action, Heartbeat):
+            self._beat_answered(answer, now)
+        elif isinstance(action, Poll):
+            self._poll_answered(answer, now)
+        else:
+            self._report_answered(action, answer, now)
+
+    def connected(self, now: float) -> None:
+        """The platform can be reached: it has answered, or a new socket was welcomed."""
+        if self._lost_since is None:
+            return
+        self._lost_since, self._knock_at = None, math.inf
+        self._link_patience.pause_after(DONE, now)
+        if self._run is not None:
+            self._run.unsaid = True
+
+    def _lose(self, now: float) -> None:
+        if self._lost_since is None:
+            self._lost_since = now
+        elif now < self._knock_at:
+            return  # the other lane's action, lost in the same way: the next knock is already planned
+        self._knock_at = now + self._link_patience.pause_after(NO_CONNECTION, now)
+
+    def _beat_answered(self, answer: Answer, now: float) -> None:
+        self._beating = False
+        if not answer.connected:
+            return
+        pause_s = self._beat_patience.pause_after(answer, now)
+        # From the plan, not from the answer: a slow platform must not make the phone's clock slow.
+        self._beat_at = now + pause_s if pause_s else self._beat_planned_at + self._heartbeat_every_s
+        if self._beat_at <= now:
+            self._beat_at = now + self._heartbeat_every_s  # what was missed is not sent in a burst
+
+    def _poll_answered(self, answer: Answer, now: float) -> None:
+        self._asked = None
+        if not answer.connected:
+            return
+        self._pace(answer, now)
+        if not answer.ok:
+            return
+        self._empty_polls = 0 if answer.offer is not None else self._empty_polls + 1
+        own_s = next(after_s for empty, after_s in POLL_AFTER_S if self._empty_polls >= empty)
+        self._poll_at = self._poll_not_before = now + (own_s if answer.poll_after_s is None else answer.poll_after_s)
+        if answer.offer is not None:
+            self.offered(answer.offer, now)
+
+    def _report_answered(self, report: Report, answer: Answer, now: float) -> None:
+        self._asked = None
+        run = self._run
+        if run is None or not run.is_of(report.assignment_id, report.run):
+            return  # it was withdrawn meanwhile
+        if answer.ok:
+            self._taken(run, report, answer, now)
+        elif answer.refused:
+            self._end(run, _end_by(report, answer), answer, now)
+        else:
+            run.unsaid = True
+            if answer.connected and report.is_final:
+                self._final_until = now + self._final_patience.pause_after(answer, now)
+            elif answer.connected:
+                self._pace(answer, now)
+
+    def _taken(self, run: Run, report: Report, answer: Answer, now: float) -> None:
+        if report.is_final:
+            self._final_patience.pause_after(answer, now)
+            self._end(run, End(report.status), answer, now)
+            return
+        self._pace(answer, now)
+        began = not run.begun
+        run.heard(report)
+        run.go_on(now)
+        if began:
+            self._store.keep(run.kept())
+
+    def _pace(self, answer: Answer, now: float) -> None:
+        self._pace_until = now + self._pace_patience.pause_after(answer, now)
+
+    # What the platform says unasked
+
+    def offered(self, offer: Offer, now: float) -> None:
+        """Work. A run that is in hand or over is not taken again."""
+        repeated = self._knows(offer)
+        self._witness.offered(offer, repeated)
+        run = self._run
+        if repeated:
+            return
+        if run is None:
+            self._take(offer, now)
+        elif run.offer.id == offer.id and run.final is None:
+            self._next = offer
+            self._end(run, End.SUPERSEDED, None, now)
+        else:
+            self._next = offer  # the answer to the last report is still on its way
+
+    def _knows(self, offer: Offer) -> bool:
+        mine = [self._next] if self._run is None else [self._run.offer, self._next]
+        return (offer.id, offer.run) in self._ended or any(
+            one is not None and one.id == offer.id and one.run >= offer.run for one in mine
+        )
+
+    def withdrawn(self, assignment_id: str, run_number: int, now: float) -> None:
+        """This run is over. A final report that is under way is answered all the same, and that answer counts."""
+        if self._next is not None and self._next.id == assignment_id and self._next.run <= run_number:
+            self._next = None
+        run = self._run
+        if run is None or run.offer.id != assignment_id or run.offer.run > run_number:
+            return
+        if not (isinstance(self._asked, Report) and self._asked.is_final):
+            self._end(run, End.WITHDRAWN, None, now)
+
+    def holding(self) -> Holding | None:
+        """For the first words on a socket."""
+        run = self._run
+        return None if run is None else Holding(run.offer.id, run.offer.run, run.progress_pct)
+
+    def judged(self, assignment_id: str, run_number: int, goes_on: bool, now: float) -> None:
+        """The verdict on what was said to be in hand.
+
+        A final report is sent even where the verdict is to drop: it may be that very report, recorded but not
+        answered, which ended the run; and then its answer says so.
+        """
+        run = self._run
+        if run is None or not run.is_of(assignment_id, run_number) or run.final is not None:
+            return
+        if not goes_on:
+            self._end(run, End.DROPPED, None, now)
+        elif run.begun:
+            run.unsaid = False
+            run.go_on(now)
+
+    # The run in hand
+
+    def _take(self, offer: Offer, now: float) -> None:
+        self._run = run = Run(offer, self._player(offer), now)
+        self._store.keep(run.kept())
+        self._witness.began(offer)
+
+    def _end(self, run: Run, end: End, answer: Answer | None, now: float) -> None:
+        self._run = None
+        self._store.forget()
+        self._ended.append((run.offer.id, run.offer.run))
+        self._witness.ended(run.offer, end, run.final, answer)
+        self._poll_at = max(now, self._poll_not_before)
+        self._final_until = now
+        if self._next is not None:
+            offer, self._next = self._next, None
+            self._take(offer, now)
+
+    def _recall(self, now: float) -> Run | None:
+        kept = self._store.recall()
+        if kept is None:
+            return None
+        self._witness.resumed(kept.offer)
+        return Run.recalled(kept, self._player(kept.offer), now)
+
+
+def _end_by(report: Report, answer: Answer) -> End:
+    if answer.stale:
+        return End.STALE
+    if answer.status == 404:
+        return End.GONE
+    if answer.status == 409:
+        # It has ended already. For a final report that is as good as done: most likely it was this one.
+        return End(report.status) if report.is_final else End.OVER
+    return End.REFUSED

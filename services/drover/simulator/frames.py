@@ -1,0 +1,94 @@
+"""The frames of the agents' WebSocket (docs/agents.md) as they travel. Who sends them when is not here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from drover.simulator.agent import Holding
+from drover.simulator.protocol import Answer, Offer
+
+
+class Device(msgspec.Struct):
+    id: str
+    serial_number: str
+
+
+class Verdict(msgspec.Struct):
+    assignment_id: str
+    run: int
+    verdict: str
+
+
+class Welcome(msgspec.Struct, tag="welcome"):
+    devices: list[Device]
+    holding: list[Verdict] = []
+
+    def verdicts(self) -> list[tuple[str, int, str]]:
+        return [(one.assignment_id, one.run, one.verdict) for one in self.holding]
+
+
+class Offered(msgspec.Struct, tag="offer"):
+    assignment: Offer
+
+
+class Withdrawn(msgspec.Struct, tag="withdrawn"):
+    assignment_id: str
+    run: int
+    reason: str | None = None
+
+
+class Done(msgspec.Struct, tag="done"):
+    ref: int
+
+
+class Refused(msgspec.Struct, tag="refused"):
+    ref: int
+    status: int
+    code: str | None = None
+    message: str | None = None
+    retry_after_s: float | None = None
+
+    def answer(self) -> Answer:
+        return Answer(self.status, self.retry_after_s, code=self.code)
+
+
+class Bye(msgspec.Struct, tag="bye"):
+    reason: str | None = None
+    reconnect_after_s: float = 1.0
+
+
+class Complaint(msgspec.Struct, tag="error"):
+    code: str | None = None
+    message: str | None = None
+
+
+Frame = Welcome | Offered | Withdrawn | Done | Refused | Bye | Complaint
+
+_decoder: Final[msgspec.json.Decoder[Frame]] = msgspec.json.Decoder(Frame)
+_encoder: Final = msgspec.json.Encoder()
+
+
+def decode(text: str) -> Frame:
+    """Raises msgspec.DecodeError for what is none of these."""
+    return _decoder.decode(text)
+
+
+def hello(subject: dict[str, str], holding: Iterable[Holding]) -> str:
+    """`subject` is a serial number or a PC."""
+    return _text({"type": "hello", **subject, "holding": [held._asdict() for held in holding]})
+
+
+def heartbeat(serial_number: str, status: str, seen_at: datetime) -> str:
+    return _text({"type": "heartbeat", "serial_number": serial_number, "status": status, "last_seen_at": seen_at})
+
+
+def report(ref: int, assignment_id: str, body: dict[str, Any]) -> str:
+    return _text({"type": "report", "ref": ref, "assignment_id": assignment_id, **body})
+
+
+def _text(frame: dict[str, Any]) -> str:
+    return _encoder.encode(frame).decode()

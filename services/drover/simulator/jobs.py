@@ -1,0 +1,82 @@
+"""Gives the farm something to do: creates jobs, as its back office would, and keeps a few of them waiting.
+
+The addresses are made up and nothing is ever opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from random import Random
+from typing import Any, Final
+
+import structlog
+
+from drover.simulator.clock import Clock
+from drover.simulator.http import Client
+from drover.simulator.patience import Patience
+from drover.simulator.population import GROUP_SIZE, group_id, pc_id
+
+LOOK_EVERY_S: Final = 5.0
+JOBS_WAITING_MAX: Final = 50
+FORGOTTEN_AFTER: Final = timedelta(minutes=15)
+"""A job that is not over after this was paused, or is meant for phones that are away: it does not count as waiting."""
+VIDEOS_MAX: Final = 9999
+
+# How often each kind of target comes. Jobs for all phones make the screens move; small ones keep the queue moving.
+TARGETS: Final = {"all": 4, "pc": 2, "group": 3, "count": 3}
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+def jobs(pcs: int, phones_per_pc: int, seed: int) -> Iterator[dict[str, Any]]:
+    """The farm's orders, for ever. The same arguments give the same orders."""
+    dice = Random(f"{seed} jobs")
+    groups = -(-phones_per_pc // GROUP_SIZE)
+    for number in count(1):
+        (kind,) = dice.choices(list(TARGETS), list(TARGETS.values()))
+        least = dice.randrange(30, 61, 10)
+        job: dict[str, Any] = {
+            "title": f"Simulated order {number}",
+            "target_url": f"https://www.youtube.com/watch?v=simulated-{(number - 1) % VIDEOS_MAX + 1:04d}",
+            "script_type": dice.choice(["youtube_watch", "youtube_watch", "youtube_shorts"]),
+            "duration_min_pct": least,
+            "duration_max_pct": min(100, least + dice.randrange(0, 41, 10)),
+            "prob_like": dice.randrange(0, 101, 10),
+            "prob_comment": dice.randrange(0, 51, 10),
+            "prob_playlist": dice.randrange(0, 31, 10),
+        }
+        pc = dice.randint(1, pcs)
+        if kind == "pc":
+            job["target"] = {"pc_id": pc_id(pc)}
+        elif kind == "group":
+            job["target"] = {"group_id": group_id(pc, dice.randint(1, groups))}
+        elif kind == "count":
+            job["target"] = {"count": dice.randint(1, max(1, pcs * phones_per_pc // 4))}
+        yield job
+
+
+class Foreman:
+    """Looks every few seconds whether enough jobs are waiting, and creates what is missing."""
+
+    def __init__(self, client: Client, clock: Clock, orders: Iterator[dict[str, Any]], *, waiting: int) -> None:
+        assert 0 < waiting <= JOBS_WAITING_MAX
+        self._client = client
+        self._clock = clock
+        self._orders = orders
+        self._waiting = waiting
+
+    async def run(self) -> None:
+        """For ever. What the platform refuses is left alone for a while; the order itself is not repeated."""
+        patience = Patience()
+        while True:
+            answer, unfinished = await self._client.unfinished_jobs(datetime.now(UTC) - FORGOTTEN_AFTER)
+            for _ in range(self._waiting - unfinished):
+                if answer.ok:
+                    answer = await self._client.create_job(next(self._orders))
+            pause_s = patience.pause_after(answer, self._clock.now())
+            if not answer.ok:
+                log.warning("no_job_created", status=answer.status, code=answer.code, again_in_s=pause_s)
+            await asyncio.sleep(self._clock.real_s(pause_s or LOOK_EVERY_S))

@@ -1,0 +1,158 @@
+"""The run that an agent has in hand: how far it is, what is noted of it, what is to be said. When is not decided here.
+
+Progress is *noted* (in the store) at each step, and *said* (to the platform) as soon as the agent may.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from drover.simulator.protocol import Offer, Report
+from drover.simulator.store import Kept
+from drover.simulator.work import Plan, Watching
+
+STEP_PCT: Final = 10
+STEP_S: Final = 15.0
+"""A step is so many points or so long, whichever is first."""
+
+STALLED_AFTER_S: Final = 120.0
+AD_HOLDS_S: Final = 300.0
+"""Advertisements may hold a run for so long in all."""
+
+RUNNING_PCT_MAX: Final = 99
+"""100 is said by the final report alone."""
+
+CRASHES_MAX: Final = 3
+CRASHED_TOO_OFTEN: Final = "YouTube app crashed 3 times consecutively"
+
+
+class Run:
+    """From the moment it is taken until the platform has heard how it ended, or that it is somebody else's."""
+
+    __slots__ = (
+        "_noted_at",
+        "_noted_pct",
+        "_said_s",
+        "_started_at",
+        "_watching",
+        "begun",
+        "final",
+        "offer",
+        "unsaid",
+    )
+
+    def __init__(self, offer: Offer, plan: Plan, now: float) -> None:
+        self.offer = offer
+        self.begun = False
+        """The platform has taken note that it runs; the watching begins then."""
+        self.final: Report | None = None
+        self.unsaid = True
+        """The platform has not heard what is noted."""
+        self._watching = Watching(plan)
+        self._started_at = now
+        self._noted_pct = 0
+        self._noted_at = now
+        self._said_s = 0.0
+        """How long it had been played when something was last said of it."""
+
+    @classmethod
+    def recalled(cls, kept: Kept, plan: Plan, now: float) -> Run:
+        """As the store has it. It stays paused until the platform has heard that and agrees."""
+        run = cls(kept.offer, plan, now)
+        run.begun, run.final = kept.begun, kept.final
+        run._watching = Watching(plan, kept.played_s)
+        run._started_at, run._noted_pct, run._said_s = kept.started_at, kept.progress_pct, kept.played_s
+        return run
+
+    def kept(self) -> Kept:
+        """What the store should hold."""
+        played_s = self._watching.played_s(self._noted_at)
+        return Kept(self.offer, self.begun, self._started_at, played_s, self._noted_pct, self.final)
+
+    @property
+    def progress_pct(self) -> int:
+        return self._noted_pct
+
+    def is_of(self, assignment_id: str, run: int) -> bool:
+        return (self.offer.id, self.offer.run) == (assignment_id, run)
+
+    def changes_at(self, pauses_at: float) -> float:
+        """When there will be something to note, if work is paused at `pauses_at`."""
+        over_at = self._over_at()
+        if self.final is not None or over_at == math.inf:
+            return math.inf  # nothing happens to what is over, or paused
+        return min(self._noted_at + STEP_S, self._watching.reaches_at(self._noted_pct + STEP_PCT), over_at, pauses_at)
+
+    def note(self, now: float, pauses_at: float) -> None:
+        """What has changed by now."""
+        over_at = self._over_at()
+        if pauses_at <= now and pauses_at < over_at:
+            self._watching.pause(pauses_at)
+        elif over_at <= now:
+            self.final = self._final_report(over_at)
+            self._noted_pct = self.final.progress_pct or self._noted_pct
+            return
+        self._noted_pct = min(self._watching.progress_pct(now), RUNNING_PCT_MAX)
+        self._noted_at = now
+        self.unsaid = True
+
+    def go_on(self, now: float) -> None:
+        """The platform has heard what is noted and agrees."""
+        if not self.begun:
+            self.begun, self._noted_at = True, now
+        self._watching.resume(now)
+
+    def heard(self, report: Report) -> None:
+        """The platform has taken this report."""
+        self.unsaid = report.progress_pct != self._noted_pct
+
+    def report(self, now: float) -> Report:
+        """What is to be said of it now."""
+        offer, watching = self.offer, self._watching
+        if self.final is not None:
+            return self.final
+        if not self.begun:
+            return Report(offer.id, offer.run, "running", progress_pct=0, started_at=self._started_at)
+        popup_closed = watching.popup_closed(self._said_s, now) or None
+        self._said_s = watching.played_s(now)
+        return Report(
+            offer.id,
+            offer.run,
+            "running",
+            progress_pct=self._noted_pct,
+            ad_playing=watching.ad_playing(now),
+            popup_closed=popup_closed,
+        )
+
+    def _over_at(self) -> float:
+        return min(self._watching.over_at(), self._watching.stalls_at(STALLED_AFTER_S, AD_HOLDS_S))
+
+    def _final_report(self, at: float) -> Report:
+        offer, watching = self.offer, self._watching
+        plan = watching.plan
+        if at < watching.over_at():
+            return Report(
+                offer.id,
+                offer.run,
+                "failed",
+                error_code="PLAYBACK_STALLED",
+                error_message=f"Progress stands still at {watching.progress_pct(at)} %",
+                screenshot_ref=f"simulated/{offer.id}/{offer.run}.png",
+                activity_stack="SimulatedActivity > SimulatedPlayer",
+            )
+        if plan.failure is not None:
+            too_often = plan.failure.code == "APP_CRASH" and offer.retry_count + 1 >= CRASHES_MAX
+            message = CRASHED_TOO_OFTEN if too_often else plan.failure.message
+            return Report(offer.id, offer.run, "failed", error_code=plan.failure.code, error_message=message)
+        return Report(
+            offer.id,
+            offer.run,
+            "completed",
+            progress_pct=100,
+            actual_duration_sec=max(1, round(watching.played_s(at))),
+            did_like=plan.did_like,
+            did_comment=plan.did_comment,
+            did_playlist=plan.did_playlist,
+            completed_at=at,
+        )

@@ -1,0 +1,354 @@
+"""One WebSocket that speaks for a PC and its phones, or for one phone: its life, again and again.
+
+What a phone says and hears is its own; it reaches this line through an `Exchange`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from random import Random
+from time import monotonic
+from typing import Final, NamedTuple, Protocol
+
+import aiohttp
+import msgspec
+import structlog
+
+from drover.simulator import frames
+from drover.simulator.agent import Holding
+from drover.simulator.clock import Clock
+from drover.simulator.http import Client
+from drover.simulator.patience import Patience
+from drover.simulator.phone import Errand
+from drover.simulator.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Offer, Report, body_of
+from drover.simulator.script import Episode
+from drover.simulator.tally import Tally
+
+WELCOME_S: Final = 15.0
+REPORT_S: Final = 45.0
+"""A socket on which a report has no answer for so long is closed; on the next one the report is made anew."""
+RENEW_AFTER_S: Final = 30.0
+"""A socket lives at least so long before it is renewed: a phone that was moved to another PC is unknown for good."""
+FRAMES_WAITING_PER_PHONE_MAX: Final = 4
+RECONNECT_SPREAD_S: Final = 1.0
+"""After a restart of the platform its sockets do not all come back in the same moment."""
+FREED_REMEMBERED_MAX: Final = 64
+FREED_S_MAX: Final = 30.0
+"""A slot that was freed longer ago had nothing to do: the time to its next offer says nothing about the platform."""
+
+UNKNOWN_SUBJECT: Final = 4404
+REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}
+"""Close codes that say no, and what they would be over HTTP."""
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Exchange(Protocol):
+    """The phones of the farm, by number."""
+
+    def answered(self, number: int, errand: Errand, answer: Answer) -> None: ...
+
+    def offered(self, number: int, offer: Offer) -> None: ...
+
+    def withdrawn(self, number: int, assignment_id: str, run: int) -> None: ...
+
+    def connected(self, number: int) -> None: ...
+
+    def judged(self, number: int, assignment_id: str, run: int, goes_on: bool) -> None: ...
+
+    def holding(self, number: int) -> Holding | None: ...
+
+    def unknown(self, number: int) -> None:
+        """The platform does not know this phone."""
+        ...
+
+
+class _Sent(NamedTuple):
+    number: int
+    errand: Errand
+    at: float
+
+
+class _Ended(NamedTuple):
+    """Why a socket is no more."""
+
+    answer: Answer
+    """What that is worth as an answer, for the pause before the next one."""
+    reconnect_after_s: float | None = None
+
+
+class SocketLine:
+    """`carry` takes what phones want to say; `run` keeps a socket open, as far as power and the platform allow."""
+
+    def __init__(
+        self,
+        subject: dict[str, str],
+        phones: Mapping[str, int],
+        exchange: Exchange,
+        client: Client,
+        clock: Clock,
+        tally: Tally,
+        *,
+        troubles: Iterator[Episode] | None = None,
+        dialling: asyncio.Semaphore | None = None,
+    ) -> None:
+        """`phones` are serial numbers and the numbers by which the exchange knows them."""
+        self._subject = subject
+        self._name = next(iter(subject.values()))
+        self._phones = phones
+        self._exchange = exchange
+        self._client = client
+        self._clock = clock
+        self._tally = tally
+        self._troubles = troubles if troubles is not None else iter(())
+        self._episode = next(self._troubles, None)
+        self._dialling = dialling or asyncio.Semaphore(1)
+        self._dice = Random(f"{self._name} reconnects")
+        self._patience = Patience()
+        self._refs = count(1)
+        self._serial_of = {number: serial for serial, number in phones.items()}
+        self._outbox: asyncio.Queue[str] = asyncio.Queue(FRAMES_WAITING_PER_PHONE_MAX * len(phones) + 1)
+        self._open = False
+        self._by_id: dict[str, int] = {}
+        self._known: set[int] = set()
+        self._holders: dict[str, int] = {}
+        """Who has which assignment in hand, by the last hello."""
+        self._unanswered: dict[int, _Sent] = {}
+        self._freed: deque[float] = deque(maxlen=FREED_REMEMBERED_MAX)
+        self._renew = asyncio.Event()
+        self.connections = 0
+        """How often the platform has welcomed it."""
+
+    def renew(self) -> None:
+        """Close and say hello again: the platform has learnt of phones that it did not know."""
+        self._renew.set()
+
+    # From the phones
+
+    def carry(self, number: int, errand: Errand) -> None:
+        """The exchange is told what became of it: of a heartbeat at once, of a report when it is answered."""
+        answer = self._carry(number, errand)
+        if answer is not None:
+            self._exchange.answered(number, errand, answer)
+
+    def _carry(self, number: int, errand: Errand) -> Answer | None:
+        action = errand.action
+        if not self._open or self._outbox.full():
+            return NO_CONNECTION
+        if number not in self._known:
+            return Answer(404)
+        if isinstance(action, Heartbeat):
+            self._outbox.put_nowait(frames.heartbeat(self._serial_of[number], action.status, datetime.now(UTC)))
+            self._give_up_waiting()
+            return DONE
+        assert isinstance(action, Report), "work is pushed on a socket, nobody polls"
+        ref, now = next(self._refs), monotonic()
+        self._unanswered[ref] = _Sent(number, errand, now)
+        if action.status == "completed" and not errand.repeated:
+            self._freed.append(now)
+        self._outbox.put_nowait(frames.report(ref, action.assignment_id, body_of(action, self._clock.wall)))
+        return None
+
+    def _give_up_waiting(self) -> None:
+        oldest = next(iter(self._unanswered.values()), None)
+        if oldest is not None and monotonic() - oldest.at > REPORT_S:
+            log.warning("report_not_answered", line=self._name, within_s=REPORT_S)
+            self._renew.set()
+
+    # The socket
+
+    async def run(self) -> None:
+        """For ever; cancel it to close the socket."""
+        while True:
+            await self._wait_for_power()
+            self._renew.clear()
+            async with self._dialling:
+                answer, socket = await self._client.dial()
+            ended = _Ended(answer) if socket is None else await self._live(socket)
+            pause_s = self._patience.pause_after(ended.answer, self._clock.now())
+            if ended.reconnect_after_s is not None:
+                pause_s = ended.reconnect_after_s + self._dice.uniform(0, RECONNECT_SPREAD_S)
+            await asyncio.sleep(self._clock.real_s(pause_s))
+
+    async def _live(self, socket: aiohttp.ClientWebSocketResponse) -> _Ended:
+        """One socket, from hello to its end."""
+        try:
+            async with asyncio.timeout(self._power_s()) as power:
+                return await self._converse(socket)
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            if not power.expired():
+                return _Ended(NO_CONNECTION)
+            # Without power nobody says goodbye: the socket hangs until it is found dead.
+            self._hang_up()
+            await self._wait_for_power()
+            return _Ended(NO_CONNECTION, reconnect_after_s=0.0)
+        finally:
+            self._hang_up()
+            with suppress(aiohttp.ClientError, OSError):
+                await socket.close()
+
+    async def _converse(self, socket: aiohttp.ClientWebSocketResponse) -> _Ended:
+        held = {number: self._exchange.holding(number) for number in self._phones.values()}
+        self._holders = {one.assignment_id: number for number, one in held.items() if one is not None}
+        await socket.send_str(frames.hello(self._subject, [one for one in held.values() if one is not None]))
+        ended = await self._listen_for_welcome(socket)
+        if ended is not None:
+            return ended
+        writer = asyncio.create_task(self._write(socket), name=f"writer of {self._name}")
+        reader = asyncio.create_task(self._read(socket), name=f"reader of {self._name}")
+        renewal = asyncio.create_task(self._wait_for_renewal(), name=f"renewal of {self._name}")
+        tasks = (writer, reader, renewal)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if reader.done():
+                return reader.result()
+            return _Ended(NO_CONNECTION, reconnect_after_s=0.0 if renewal.done() else None)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _wait_for_renewal(self) -> None:
+        not_before = self._clock.now() + RENEW_AFTER_S
+        await self._renew.wait()
+        await asyncio.sleep(self._clock.real_s(max(0.0, not_before - self._clock.now())))
+
+    async def _listen_for_welcome(self, socket: aiohttp.ClientWebSocketResponse) -> _Ended | None:
+        try:
+            async with asyncio.timeout(WELCOME_S):
+                while True:
+                    message = await socket.receive()
+                    frame = self._understand(message)
+                    if isinstance(frame, frames.Welcome):
+                        self._welcomed(frame)
+                        return None
+                    if isinstance(frame, frames.Bye) or message.type is not aiohttp.WSMsgType.TEXT:
+                        return self._why(socket, frame)
+        except TimeoutError:
+            return _Ended(NO_ANSWER)
+
+    async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> _Ended:
+        bye: frames.Frame | None = None
+        while (message := await socket.receive()).type is aiohttp.WSMsgType.TEXT:
+            frame = self._understand(message)
+            if isinstance(frame, frames.Bye):
+                bye = frame
+            elif frame is not None:
+                self._hear(frame)
+        return self._why(socket, bye)
+
+    async def _write(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        while True:
+            await socket.send_str(await self._outbox.get())
+
+    def _understand(self, message: aiohttp.WSMessage) -> frames.Frame | None:
+        if message.type is not aiohttp.WSMsgType.TEXT:
+            return None
+        try:
+            return frames.decode(message.data)
+        except msgspec.DecodeError:
+            self._tally.count("frames not understood")
+            return None
+
+    def _why(self, socket: aiohttp.ClientWebSocketResponse, bye: frames.Frame | None) -> _Ended:
+        code = socket.close_code
+        if code == UNKNOWN_SUBJECT:
+            for number in self._phones.values():
+                self._exchange.unknown(number)
+            return _Ended(Answer(404))
+        if isinstance(bye, frames.Bye):
+            return _Ended(DONE, reconnect_after_s=bye.reconnect_after_s)
+        if code in REFUSALS:
+            log.warning("socket_refused", line=self._name, close_code=code)
+            return _Ended(Answer(REFUSALS[code]))
+        return _Ended(NO_CONNECTION)
+
+    # To the phones
+
+    def _welcomed(self, welcome: frames.Welcome) -> None:
+        self.connections += 1
+        self._patience = Patience()
+        self._by_id = {
+            device.id: self._phones[device.serial_number]
+            for device in welcome.devices
+            if device.serial_number in self._phones
+        }
+        self._known = set(self._by_id.values())
+        self._open = True
+        for number in self._phones.values():
+            if number in self._known:
+                self._exchange.connected(number)
+            else:
+                self._exchange.unknown(number)
+        for assignment_id, run, verdict in welcome.verdicts():
+            if assignment_id in self._holders:
+                self._exchange.judged(self._holders[assignment_id], assignment_id, run, verdict == "continue")
+
+    def _hear(self, frame: frames.Frame) -> None:
+        if isinstance(frame, frames.Done):
+            self._settle(frame.ref, DONE)
+        elif isinstance(frame, frames.Refused):
+            self._settle(frame.ref, frame.answer())
+        elif isinstance(frame, frames.Offered):
+            self._measure_next_offer()
+            number = self._by_id.get(frame.assignment.device_id)
+            if number is None:
+                self._tally.count("offers for strangers")
+            else:
+                self._exchange.offered(number, frame.assignment)
+        elif isinstance(frame, frames.Withdrawn):
+            # An assignment is known by its device only to whoever took it: twenty phones are asked quickly.
+            for number in self._known:
+                self._exchange.withdrawn(number, frame.assignment_id, frame.run)
+        elif isinstance(frame, frames.Complaint):
+            self._tally.count(f"complaints {frame.code}")
+
+    def _settle(self, ref: int, answer: Answer) -> None:
+        sent = self._unanswered.pop(ref, None)
+        if sent is None:
+            return
+        if answer.ok and isinstance(sent.errand.action, Report) and sent.errand.action.is_final:
+            self._tally.done.add(monotonic() - sent.at)
+        self._exchange.answered(sent.number, sent.errand, answer)
+
+    def _measure_next_offer(self) -> None:
+        now = monotonic()
+        while self._freed and now - self._freed[0] > FREED_S_MAX:
+            self._freed.popleft()
+        if self._freed:
+            self._tally.next_offer.add(now - self._freed.popleft())
+
+    def _hang_up(self) -> None:
+        """What had no answer is lost: the agents say it again on the next socket."""
+        self._open = False
+        self._freed.clear()
+        while not self._outbox.empty():
+            self._outbox.get_nowait()
+        unanswered, self._unanswered = self._unanswered, {}
+        for sent in unanswered.values():
+            self._exchange.answered(sent.number, sent.errand, NO_CONNECTION)
+
+    # Power
+
+    def _trouble_at(self, now: float) -> Episode | None:
+        while self._episode is not None and self._episode.end <= now:
+            self._episode = next(self._troubles, None)
+        return self._episode if self._episode is not None and self._episode.start <= now else None
+
+    def _power_s(self) -> float | None:
+        """Real seconds until the next trouble."""
+        now = self._clock.now()
+        self._trouble_at(now)
+        return None if self._episode is None else self._clock.real_s(self._episode.start - now)
+
+    async def _wait_for_power(self) -> None:
+        while True:
+            now = self._clock.now()
+            if (episode := self._trouble_at(now)) is None:
+                return
+            await asyncio.sleep(self._clock.real_s(episode.end - now))

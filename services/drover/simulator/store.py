@@ -1,0 +1,122 @@
+"""Where an agent keeps what it has in hand, so that neither a crash nor a lost network makes it forget."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from drover.embedded.private_file import write_private
+from drover.simulator.clock import Clock
+from drover.simulator.protocol import Offer, Report
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A run in hand."""
+
+    offer: Offer
+    begun: bool
+    """The platform has taken note that it runs."""
+    started_at: float
+    played_s: float
+    progress_pct: int
+    final: Report | None = None
+    """How it ended, if it did; kept until the platform has heard it."""
+
+
+class Store(Protocol):
+    """One agent's durable memory. It holds one run at a time."""
+
+    def keep(self, kept: Kept) -> None:
+        """When it returns, `recall` gives this, whatever happens to the agent."""
+        ...
+
+    def recall(self) -> Kept | None: ...
+
+    def forget(self) -> None: ...
+
+
+class MemoryStore:
+    """For thousands of phones in one process: it outlives their agents, not the process."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: Kept | None = None
+
+    def keep(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def recall(self) -> Kept | None:
+        return self._kept
+
+    def forget(self) -> None:
+        self._kept = None
+
+
+class _Filed(msgspec.Struct, frozen=True):
+    """What is in a file. Its times are dates, for the next process has another clock."""
+
+    kept: Kept
+    started_at: datetime
+    completed_at: datetime | None
+
+    @classmethod
+    def of(cls, kept: Kept, clock: Clock) -> _Filed:
+        ended_at = None if kept.final is None else kept.final.completed_at
+        return cls(kept, clock.wall(kept.started_at), None if ended_at is None else clock.wall(ended_at))
+
+    def restored(self, clock: Clock) -> Kept:
+        final = self.kept.final
+        if final is not None and self.completed_at is not None:
+            final = msgspec.structs.replace(final, completed_at=clock.at(self.completed_at))
+        return msgspec.structs.replace(self.kept, started_at=clock.at(self.started_at), final=final)
+
+
+class FileStore:
+    """One small file, replaced whole and brought to disk: for one agent or a few, since it holds the loop up."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+
+    def keep(self, kept: Kept) -> None:
+        write_private(self._path, msgspec.json.encode(_Filed.of(kept, self._clock)))
+
+    def recall(self) -> Kept | None:
+        """None also for a file that is no record: an agent that cannot read its notes asks for work like a new one."""
+        try:
+            filed = msgspec.json.decode(self._path.read_bytes(), type=_Filed)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return filed.restored(self._clock)
+
+    def forget(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+class Shelf:
+    """Memory stores of many phones that outlive a program which ends in order: `save` writes them all to one file."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._stores: dict[str, MemoryStore] = {}
+        try:
+            self._filed = msgspec.json.decode(path.read_bytes(), type=dict[str, _Filed])
+        except (OSError, msgspec.DecodeError):
+            self._filed = {}
+
+    def store_of(self, serial_number: str) -> Store:
+        store = self._stores[serial_number] = MemoryStore()
+        if (filed := self._filed.pop(serial_number, None)) is not None:
+            store.keep(filed.restored(self._clock))
+        return store
+
+    def save(self) -> None:
+        held = {serial: kept for serial, store in self._stores.items() if (kept := store.recall()) is not None}
+        write_private(
+            self._path, msgspec.json.encode({serial: _Filed.of(kept, self._clock) for serial, kept in held.items()})
+        )
