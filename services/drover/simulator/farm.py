@@ -15,7 +15,7 @@ from drover.simulator.agent import Holding
 from drover.simulator.clock import Clock
 from drover.simulator.http import CONNECTIONS_MAX, Client
 from drover.simulator.phone import Errand, Phone
-from drover.simulator.protocol import Answer, Heartbeat, Offer, Poll
+from drover.simulator.protocol import NO_CONNECTION, Answer, Heartbeat, Offer, Poll
 from drover.simulator.registration import Registrar
 from drover.simulator.schedule import Schedule
 from drover.simulator.script import Episode
@@ -27,7 +27,8 @@ DRAIN_S: Final = 3.0
 DIALLING_MAX: Final = 32
 """Sockets that are being opened at once."""
 REQUESTS_PER_PHONE_MAX: Final = 3
-"""A heartbeat, a poll or report, and the copy of a report. So many can wait for a sender, times the phones."""
+"""A heartbeat, a poll or report, and the copy of a report. So many can wait for a sender, times the phones; what an
+agent sent before it crashed may come on top."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
 """Then others get their turn, for answers must be heard even when every phone is due."""
 
@@ -164,11 +165,13 @@ class Farm:
             self._outstanding += 1
             self._idle.clear()
             line = self._lines.get(number)
-            if line is None:
-                self._requests.put_nowait((number, errand, due_at))
-            else:
+            if line is not None:
                 self.tally.late(now - due_at)
                 line.carry(number, errand)
+            elif self._requests.full():
+                self.answered(number, errand, NO_CONNECTION)  # the platform has stood still for long: no use in waiting
+            else:
+                self._requests.put_nowait((number, errand, due_at))
         self._schedule.set(number, phone.due_at)
 
     async def _wait(self, at_most_s: float) -> None:

@@ -34,6 +34,7 @@ class Offer(msgspec.Struct, frozen=True):
     job: Job = msgspec.field(name="jobs")
     retry_count: int = 0
     """Attempts that have failed before."""
+    job_id: str = ""
 
 
 class Heartbeat(NamedTuple):

@@ -39,7 +39,8 @@ RECONNECT_SPREAD_S: Final = 1.0
 """After a restart of the platform its sockets do not all come back in the same moment."""
 FREED_REMEMBERED_MAX: Final = 64
 FREED_S_MAX: Final = 30.0
-"""A slot that was freed longer ago had nothing to do: the time to its next offer says nothing about the platform."""
+"""A slot that was freed longer ago, or by another job, had nothing to do for a while: that says nothing about the
+platform."""
 
 UNKNOWN_SUBJECT: Final = 4404
 REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}
@@ -119,7 +120,10 @@ class SocketLine:
         self._holders: dict[str, int] = {}
         """Who has which assignment in hand, by the last hello."""
         self._unanswered: dict[int, _Sent] = {}
-        self._freed: deque[float] = deque(maxlen=FREED_REMEMBERED_MAX)
+        self._job_of: dict[int, str] = {}
+        """The job that each phone was last offered."""
+        self._freed: deque[tuple[float, str]] = deque(maxlen=FREED_REMEMBERED_MAX)
+        """When slots were freed, and of which job."""
         self._renew = asyncio.Event()
         self.connections = 0
         """How often the platform has welcomed it."""
@@ -150,7 +154,7 @@ class SocketLine:
         ref, now = next(self._refs), monotonic()
         self._unanswered[ref] = _Sent(number, errand, now)
         if action.status == "completed" and not errand.repeated:
-            self._freed.append(now)
+            self._freed.append((now, self._job_of.get(number, "")))
         self._outbox.put_nowait(frames.report(ref, action.assignment_id, body_of(action, self._clock.wall)))
         return None
 
@@ -295,11 +299,12 @@ class SocketLine:
         elif isinstance(frame, frames.Refused):
             self._settle(frame.ref, frame.answer())
         elif isinstance(frame, frames.Offered):
-            self._measure_next_offer()
+            self._measure_next_offer(frame.assignment.job_id)
             number = self._by_id.get(frame.assignment.device_id)
             if number is None:
                 self._tally.count("offers for strangers")
             else:
+                self._job_of[number] = frame.assignment.job_id
                 self._exchange.offered(number, frame.assignment)
         elif isinstance(frame, frames.Withdrawn):
             # An assignment is known by its device only to whoever took it: twenty phones are asked quickly.
@@ -316,12 +321,13 @@ class SocketLine:
             self._tally.done.add(monotonic() - sent.at)
         self._exchange.answered(sent.number, sent.errand, answer)
 
-    def _measure_next_offer(self) -> None:
+    def _measure_next_offer(self, job_id: str) -> None:
         now = monotonic()
-        while self._freed and now - self._freed[0] > FREED_S_MAX:
-            self._freed.popleft()
-        if self._freed:
-            self._tally.next_offer.add(now - self._freed.popleft())
+        while self._freed:
+            freed_at, of_job = self._freed.popleft()
+            if of_job == job_id and now - freed_at <= FREED_S_MAX:
+                self._tally.next_offer.add(now - freed_at)
+                return
 
     def _hang_up(self) -> None:
         """What had no answer is lost: the agents say it again on the next socket."""

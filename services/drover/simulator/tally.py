@@ -23,9 +23,9 @@ class Tally:
         self.done = Latency()
         """From a final report on a socket to its `done`."""
         self.next_offer = Latency()
-        """From a completion reported on a socket to the next offer on the same socket: a freed slot to its next work.
+        """From a completion reported on a socket to the next offer of its job there: a freed slot to its next work.
 
-        Paired first in, first out; a slot for which there was nothing to do for a while is not counted.
+        Paired first in, first out. There is something to measure where a PC has more phones than slots.
         """
         self._work: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()

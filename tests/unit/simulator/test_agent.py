@@ -359,6 +359,14 @@ def test_work_that_ended_without_connection_is_reported_before_anything_else():
     assert world.reports()[-1].completed_at == 60
 
 
+def test_two_actions_that_are_lost_at_once_count_as_one_loss():
+    world = World()
+    world.takes_s = lambda action: 3.0 if isinstance(action, Poll) else 0.0
+    world.answer = cut_off(8, 1000)  # a poll leaves at 8 and is lost at 11; meanwhile a heartbeat is, at 10
+    world.live(90)
+    assert [at for at, _ in world.said if at > 8] == [10, 15, 25, 45, 85]
+
+
 def test_without_work_the_heartbeat_knocks_alone():
     world = World()
     world.answer = cut_off(12, 40)
@@ -394,6 +402,13 @@ def test_an_agent_that_crashed_for_too_long_drops_what_is_no_longer_its_own():
     world.live(250)
     assert world.book.ends() == [("stale", "A", 1)]
     assert world.store.recall() is None
+
+
+def test_an_agent_that_crashed_after_its_first_report_was_taken_does_not_start_anew():
+    world = World(offer()).live(4)
+    world.start()
+    world.live(20)
+    assert [report.started_at for report in world.reports()] == [0, None, None]
 
 
 def test_an_agent_that_crashed_before_its_first_report_was_taken_makes_that_report():

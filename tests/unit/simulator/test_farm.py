@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from drover.embedded.credentials import Credentials
+from drover.simulator import farm as farm_module
 from drover.simulator.app import CredentialsMissing, Options, Simulation, TooManyToStore, read_credentials
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
@@ -26,7 +27,7 @@ from drover.simulator.script import CALM, ROUGH, Fault, Post, Script, Show
 from drover.simulator.tally import Tally
 from drover.testing.waiting import eventually
 
-from .conftest import ANON_KEY, SERVICE_KEY, Platform
+from .conftest import ANON_KEY, SERVICE_KEY, Platform, device_id
 
 SENDERS = 16
 
@@ -93,6 +94,12 @@ async def test_registration_goes_on_until_the_platform_takes_it(platform, client
     assert len(platform.devices) == 2
 
 
+async def test_phones_that_are_not_there_after_all_are_not_looked_for_without_end(platform, client):
+    platform.devices["SIM00001P001D001"] = {}
+    ids = await Registrar(client, Clock(speed=1000)).device_ids(["SIM00001P001D001", "SIM00001P001D002"])
+    assert ids == {"SIM00001P001D001": device_id("SIM00001P001D001")}
+
+
 async def test_phones_that_the_platform_forgot_are_registered_again(platform, client):
     phones = populate(2, 5, 1, CALM)
     farm = Farm(phones, client, Clock(speed=200))
@@ -136,6 +143,18 @@ async def test_one_stalled_request_does_not_hold_the_others_up(platform, client)
         await eventually(lambda: sum(platform.beats.values()) >= 10)
         assert len(platform.beats) == 2
         go_on.set()
+
+
+async def test_what_cannot_even_wait_for_a_sender_is_as_good_as_not_connected(platform, client, monkeypatch):
+    monkeypatch.setattr(farm_module, "REQUESTS_PER_PHONE_MAX", 1)
+    phones = await registered(client, populate(1, 3, 1, CALM))
+    go_on = asyncio.Event()
+    platform.delay = go_on.wait
+    farm = Farm(phones, client, Clock(speed=100), senders=1)
+    async with farm.running():
+        await eventually(lambda: farm.tally._answers.keys() & {"heartbeat no connection", "poll no connection"})
+        go_on.set()
+        await eventually(lambda: len(platform.beats) == 3)
 
 
 async def test_leaving_waits_for_the_requests_under_way(platform, client):
@@ -293,6 +312,30 @@ async def test_the_program_keeps_its_farm_busy_and_writes_its_ledger_at_the_end(
     assert [run["end"] for run in ledger["runs"]] == ["completed"] * 6
     assert ledger["totals"]["runs"] == 6 and ledger["seed"] == 1
     assert list((tmp_path / "store").iterdir()) == []
+
+
+async def test_a_program_that_ended_in_order_goes_on_where_it_was(platform, tmp_path):
+    credentials = Credentials(platform.url, ANON_KEY, SERVICE_KEY, "", "", "", "", "")
+    (tmp_path / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+    script = Script(show=Show(video_s=(400, 400)))
+    options = Options(tmp_path, pcs=2, phones_per_pc=1, speed=50, script=script, jobs_waiting=0)
+    work: list[str] = []
+
+    async def work_until(progress_pct: int, connections: int) -> None:
+        async with Simulation(options).running():
+            await eventually(lambda: len(platform.lines) == connections)
+            for serial in sorted(platform.devices) if not work else ():
+                work.append(platform.hand_out(serial))
+                await platform.push(work[-1])
+            await eventually(lambda: all(platform.assignments[one]["progress_pct"] >= progress_pct for one in work))
+
+    await work_until(20, 1)
+    await work_until(40, 2)
+    for one in work:
+        told = [report for report in platform.reports if report["assignment_id"] == one]
+        assert [report["progress_pct"] for report in told] == sorted(report["progress_pct"] for report in told)
+        assert sum("started_at" in report for report in told) == 1
+    assert [held["assignment_id"] for held in platform.lines[1].hello["holding"]] == [work[0]]
 
 
 def test_files_are_for_a_few_phones(tmp_path):

@@ -9,14 +9,17 @@ from itertools import pairwise
 import pytest
 from aiohttp import web
 
+from drover.simulator.agent import Holding
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
 from drover.simulator.http import connect
 from drover.simulator.ledger import Ledger
-from drover.simulator.phone import Phone
-from drover.simulator.population import Wiring, populate
+from drover.simulator.phone import Errand, Phone
+from drover.simulator.population import Wiring, populate, roll
+from drover.simulator.protocol import Answer, Heartbeat, Offer
 from drover.simulator.registration import Registrar
 from drover.simulator.script import CALM, Episode, Fault, Script, Show
+from drover.simulator.socket import FRAMES_WAITING_PER_PHONE_MAX, SocketLine
 from drover.simulator.tally import Tally
 from drover.testing.waiting import eventually
 
@@ -167,6 +170,100 @@ async def test_a_report_without_an_answer_is_sent_again_on_the_next_socket(platf
     assert (run.end, run.said, run.receipt) == ("completed", "completed", "conflict")
 
 
+class Deaf:
+    """An exchange that only remembers what it was told."""
+
+    def __init__(self, *held: Holding | None) -> None:
+        self.held = held
+        self.told: list[tuple] = []
+
+    def answered(self, number: int, errand: Errand, answer: Answer) -> None:
+        self.told.append(("answered", number, answer.status))
+
+    def offered(self, number: int, offer: Offer) -> None:
+        self.told.append(("offered", number, offer.id))
+
+    def withdrawn(self, number: int, assignment_id: str, run: int) -> None:
+        self.told.append(("withdrawn", number, assignment_id, run))
+
+    def connected(self, number: int) -> None:
+        self.told.append(("connected", number))
+
+    def judged(self, number: int, assignment_id: str, run: int, goes_on: bool) -> None:
+        self.told.append(("judged", number, assignment_id, run, goes_on))
+
+    def holding(self, number: int) -> Holding | None:
+        return self.held[number]
+
+    def unknown(self, number: int) -> None:
+        self.told.append(("unknown", number))
+
+
+@asynccontextmanager
+async def line_of(exchange: Deaf, client, tally, *, phones: int):
+    identities = roll(1, phones, 1)
+    await Registrar(client, Clock()).register(identities[:-1])  # the last one is a stranger
+    numbers = {identity.serial_number: number for number, identity in enumerate(identities)}
+    line = SocketLine({"pc_id": "PC-01"}, numbers, exchange, client, Clock(SPEED), tally)
+    task = asyncio.create_task(line.run())
+    try:
+        yield line
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_after_the_welcome_phones_learn_that_they_are_connected_and_then_the_verdicts(platform, client, tally):
+    own = platform.hand_out("SIM00001P001D001")
+    exchange = Deaf(Holding(own, 1, 40), Holding("another's", 7, 10), None)
+    async with line_of(exchange, client, tally, phones=3):
+        await eventually(lambda: len(exchange.told) == 5)
+    assert exchange.told == [
+        ("connected", 0),
+        ("connected", 1),
+        ("unknown", 2),
+        ("judged", 0, own, 1, True),
+        ("judged", 1, "another's", 7, False),
+    ]
+
+
+async def test_a_line_that_is_down_says_so_at_once_and_a_stranger_is_told_that_it_is_one(platform, client, tally):
+    exchange = Deaf(None, None)
+    beat = Errand(Heartbeat("online"), 1)
+    async with line_of(exchange, client, tally, phones=2) as line:
+        line.carry(0, beat)
+        assert exchange.told == [("answered", 0, None)]
+        await eventually(lambda: ("connected", 0) in exchange.told)
+        line.carry(0, beat)
+        line.carry(1, beat)
+        assert exchange.told[-2:] == [("answered", 0, 204), ("answered", 1, 404)]
+
+
+async def test_a_line_can_be_ended_at_any_moment(platform, client, tally):
+    await Registrar(client, Clock()).register(roll(1, 1, 1))
+    for moment in range(60):
+        exchange = Deaf(None)
+        line = SocketLine({"pc_id": "PC-01"}, {"SIM00001P001D001": 0}, exchange, client, Clock(SPEED), tally)
+        task = asyncio.create_task(line.run())
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=5)
+        assert done, f"after {moment} turns of the loop"
+    assert any(line.hello for line in platform.lines)
+
+
+async def test_a_line_does_not_gather_more_than_its_bound(platform, client, tally):
+    exchange = Deaf(None, None)
+    async with line_of(exchange, client, tally, phones=2) as line:
+        await eventually(lambda: ("connected", 0) in exchange.told)
+        for _ in range(50):
+            line.carry(0, Errand(Heartbeat("online"), 1))
+    answered = [one[2] for one in exchange.told if one[0] == "answered"]
+    most = FRAMES_WAITING_PER_PHONE_MAX * 2 + 1
+    assert answered == [204] * most + [None] * (50 - most)
+
+
 async def test_bye_is_obeyed(platform, client, tally):
     phones = farm_by(tally, 1, 1, CALM)
     async with farm_of(client, phones, tally):
@@ -267,17 +364,23 @@ async def test_frames_that_nobody_understands_do_no_harm(platform, client, tally
         assert tally.total["complaints BAD_FRAME"] == 1
 
 
-async def test_the_time_from_a_freed_slot_to_the_next_offer_is_measured(platform, client, tally):
-    one, other = phones = farm_by(tally, 1, 2, QUICK)
+async def test_the_time_from_a_freed_slot_to_the_next_offer_of_its_job_is_measured(platform, client, tally):
+    phones = farm_by(tally, 1, 3, QUICK)
+
+    async def work_off(phone: Phone, job_id: str) -> None:
+        work = platform.hand_out(serial(phone), job_id=job_id)
+        await platform.push(work)
+        await eventually(lambda: work in platform.ended)
+
     async with farm_of(client, phones, tally):
         await welcomed(platform)
-        first = platform.hand_out(serial(one))
-        await platform.push(first)
-        await eventually(lambda: first in platform.ended)
-        await platform.push(platform.hand_out(serial(other)))
-        await eventually(lambda: tally.next_offer.count == 1)
+        await work_off(phones[0], "J1")
+        await work_off(phones[1], "J1")
+        assert tally.next_offer.count == 1
         assert tally.next_offer.max_s < 5
-        assert tally.latencies().keys() >= {"final_to_done", "freed_to_next_offer"}
+        await work_off(phones[2], "J2")  # another job: its slot may have waited for that one to begin
+        assert tally.next_offer.count == 1
+    assert tally.latencies().keys() == {"final_to_done", "freed_to_next_offer"}
 
 
 async def test_five_hundred_phones_on_sockets_work_off_a_job_each(platform, client, tally):

@@ -9,7 +9,7 @@ import pytest
 
 from drover.simulator.clock import Clock
 from drover.simulator.protocol import Report
-from drover.simulator.store import FileStore, Kept, MemoryStore
+from drover.simulator.store import FileStore, Kept, MemoryStore, Shelf
 
 from .world import offer
 
@@ -60,6 +60,22 @@ def test_a_file_is_replaced_whole_and_private(tmp_path):
 def test_a_file_that_cannot_be_read_is_no_memory(tmp_path, content):
     (tmp_path / "phone.json").write_bytes(content)
     assert FileStore(tmp_path / "phone.json", Clock()).recall() is None
+
+
+@pytest.mark.req("DF-27")
+def test_a_shelf_keeps_what_all_phones_hold_until_the_next_program(tmp_path):
+    path = tmp_path / "progress.json"
+    first = Shelf(path, Clock())
+    stores = {serial: first.store_of(serial) for serial in ("S1", "S2", "S3")}
+    stores["S1"].keep(KEPT)
+    stores["S2"].keep(KEPT)
+    stores["S2"].forget()
+    first.save()
+    second = Shelf(path, Clock())
+    assert second.store_of("S1").recall().progress_pct == 40
+    assert second.store_of("S2").recall() is None
+    path.write_bytes(b"nonsense")
+    assert Shelf(path, Clock()).store_of("S1").recall() is None
 
 
 def test_the_clock_knows_which_moment_each_second_was():
