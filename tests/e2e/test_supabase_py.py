@@ -10,6 +10,8 @@ from drover.testing.waiting import eventually
 from tests.e2e.life_of_a_job import HISTORY
 
 SERIAL = "SUPABASEPY01"
+POLL_EVERY_S = 0.3
+"""Within what one device may ask."""
 
 
 class Phone:
@@ -32,7 +34,7 @@ class Phone:
             await self.heartbeat()
             return await self.poll()
 
-        return (await eventually(found))[0]
+        return (await eventually(found, every_s=POLL_EVERY_S))[0]
 
     async def report(self, assignment_id, **fields):
         return await self._client.table("job_assignments").update(fields).eq("id", assignment_id).execute()

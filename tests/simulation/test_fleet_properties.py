@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Tick
-from drover.domain.fleet import FLEET
+from drover.domain.fleet import FLEET, supply
 from drover.domain.fleet import commands as c
 from drover.domain.fleet import events as e
 from drover.domain.fleet.policy import RULES
@@ -82,9 +82,12 @@ class Farm(RuleBasedStateMachine):
             assert self.events, f"no headway on {deadline}"
         raise AssertionError("something is due for ever")
 
+    settles_after_each = True
+
     def do(self, command) -> None:
         self.send(command)
-        self.settle()
+        if self.settles_after_each or self.n % 3 == 0:
+            self.settle()
 
     def pick(self, data, items):
         return data.draw(st.sampled_from(sorted(items)))
@@ -284,6 +287,30 @@ class Farm(RuleBasedStateMachine):
             self.pass_time(timedelta(hours=25))
             assert not self.history.open
             assert not self.fleet.assignments
+
+
+class HurriedFarm(Farm):
+    """Commands come while what follows from the ones before is not done yet, as in a big farm."""
+
+    settles_after_each = False
+
+
+@pytest.fixture
+def small_bounds(monkeypatch):
+    """What takes a farm of thousands otherwise: follow-ups that do not fit one decision, a look of many steps."""
+    monkeypatch.setitem(supply.follow_up.__kwdefaults__, "events_max", 3)
+    monkeypatch.setattr(supply, "SWEEP_PCS_MAX", 1)
+    monkeypatch.setattr(supply, "WITHDRAWALS_MAX", 1)
+
+
+@pytest.mark.req("OQ-02", "OQ-03", "OQ-04")
+def test_the_same_holds_while_the_clock_is_still_at_work_on_what_came_before(small_bounds):
+    run_state_machine_as_test(
+        HurriedFarm,
+        settings=settings(
+            max_examples=80, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
 
 
 @pytest.mark.req("OQ-02", "OQ-03", "OQ-04", "DF-03", "DF-05", "EV-04")

@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@supabase/supabase-js";
+import ws from "ws";
 
 const { DROVER_URL, DROVER_ANON_KEY, DROVER_SERVICE_KEY } = process.env;
-const options = { auth: { persistSession: false, autoRefreshToken: false } };
+// The client makes a realtime connection's object at once, and Node 20 has no WebSocket of its own for it.
+const options = { auth: { persistSession: false, autoRefreshToken: false }, realtime: { transport: ws } };
 const office = createClient(DROVER_URL, DROVER_SERVICE_KEY, options);
 const phone = createClient(DROVER_URL, DROVER_ANON_KEY, options);
 const SERIAL = "SUPABASEJS01";
@@ -22,7 +24,7 @@ async function eventually(look, withinMs = 15000) {
     const found = await look();
     if (found) return found;
     if (Date.now() > until) throw new Error(`did not come to pass within ${withinMs} ms: ${look}`);
-    await pause(50);
+    await pause(300); // within what one device may ask
   }
 }
 

@@ -20,6 +20,7 @@ from drover.domain.fleet.events import (
     PcHeld,
     RetryScheduled,
 )
+from drover.domain.fleet.index import is_at_work_for
 from drover.domain.fleet.policy import (
     CRASH_ERROR_LASTS,
     CRASHED_MESSAGE,
@@ -141,9 +142,14 @@ def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
     failed = {*job.final_failures.get(rule.name, ()), device.device_id}
     if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
         return False
-    # All on one PC, and it works on another: then it is not the job.
+    # All on one PC: where it works on another, it is not the job; while it is under way on another, nobody knows yet.
     pcs = {fleet.devices[device_id].pc_id for device_id in failed}
-    return len(pcs) > 1 or not set(job.proven_on) - pcs
+    return len(pcs) > 1 or not (set(job.proven_on) - pcs or _is_under_way_elsewhere(fleet, job, *pcs))
+
+
+def _is_under_way_elsewhere(fleet: Fleet, job: Job, pc_id: str) -> bool:
+    here = sum(is_at_work_for(fleet, job, fleet.devices[device_id]) for device_id in fleet.pcs[pc_id].devices)
+    return job.in_flight > here
 
 
 def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:

@@ -141,11 +141,11 @@ def _place(fleet: Fleet, supply: Supply, pc: Pc, device: Device) -> None:
     comes = countable and device.device_id not in job.ran
     back = comes and device.available and device.device_id in job.live
     free = comes and device.available and not back
-    expected = comes and not device.available and not _is_at_work_for(fleet, job, device) and not _gave_up(device)
+    expected = comes and not device.available and not is_at_work_for(fleet, job, device) and not _gave_up(device)
     _set_flags(supply, pc, device, countable=countable, free=free, back=back, expected=expected)
 
 
-def _is_at_work_for(fleet: Fleet, job: Job, device: Device) -> bool:
+def is_at_work_for(fleet: Fleet, job: Job, device: Device) -> bool:
     return device.assignment is not None and fleet.assignments[device.assignment].job_id == job.job_id
 
 

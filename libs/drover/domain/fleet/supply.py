@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 
 from drover.domain.decider import NOTHING, Decision
 from drover.domain.event import Event
@@ -119,13 +119,12 @@ def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
 
 
 def _new_id(fleet: Fleet, job: Job, number: int) -> str:
-    """One that nobody has: clients may name their own, and these can be foretold."""
-    salt = 0
-    while (found := derived_uuid(job.job_id, number, *([salt] if salt else []))) in fleet.assignments or (
-        found in fleet.ended
-    ):
-        salt += 1
-    return found
+    """One that nobody has, and that no earlier job of the same id had: clients may name their own of both."""
+    for salt in count():
+        found = derived_uuid(job.job_id, job.number, number, salt)
+        if found not in fleet.assignments and found not in fleet.ended:
+            return found
+    raise AssertionError("there is always another")
 
 
 def _is_done(fleet: Fleet) -> bool:

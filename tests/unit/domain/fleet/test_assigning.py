@@ -20,6 +20,7 @@ from drover.testing.scenario import given
 from tests.unit.domain.fleet.world import (
     D1,
     D2,
+    D3,
     G1,
     G2,
     J1,
@@ -142,6 +143,15 @@ def test_a_reopened_assignment_can_be_completed_and_is_counted_once():
     scenario.when(POSTED.completes(3)).then_rejected(Code.CONFLICT)
 
 
+@pytest.mark.req("DF-20")
+def test_a_reopened_assignment_takes_no_second_place_of_a_job_for_a_number():
+    """Three places: one for the device that failed and is asked again, one that runs, one for who comes later."""
+    failed = [*POSTED.running(2, after="E4001"), POSTED.failed("E4001", 2), POSTED.final("E4001", 2)]
+    scenario = given(FLEET, *farm(2), registered(D3), *active(target=Target(count=3)), *Work(D2).running(), *failed)
+    scenario.when(AssignJob(posted_id(2), J1, D1)).when(MarkOnline(D3))
+    assert in_hand(scenario, D3).job_id == J1
+
+
 def test_a_device_whose_offer_was_taken_back_can_be_named_again():
     taken_back = [*POSTED.offered(), POSTED.withdrawn("unsent"), POSTED.cancelled("unsent")]
     scenario = ended(*taken_back).when(AssignJob(posted_id(2), J1, D1))
@@ -178,7 +188,7 @@ def test_an_assignment_id_is_unique():
 
 def test_an_id_that_a_client_chose_is_never_given_out_again_by_supply():
     """Ids of supplied assignments can be foretold. One that a client used stays that client's assignment."""
-    foretold = derived_uuid(J1, 1)
+    foretold = derived_uuid(J1, 1, 1, 0)
     scenario = given(FLEET, *farm(1), registered(D2), created(is_active=False))
     scenario.when(AssignJob(foretold, J1, D2)).when(ResumeJob(J1))
     assert scenario.state.assignments[foretold].device_id == D2

@@ -10,7 +10,21 @@ from drover.domain.fleet.events import JobActivated, JobArchived, JobCreated, Su
 from drover.domain.fleet.policy import OPEN_JOBS_MAX
 from drover.domain.fleet.state import JobStatus
 from drover.testing.scenario import given
-from tests.unit.domain.fleet.world import D1, G1, J1, J2, NOBODY, URL, create, created, farm, job_id, job_of
+from tests.unit.domain.fleet.world import (
+    D1,
+    G1,
+    J1,
+    J2,
+    NOBODY,
+    URL,
+    Work,
+    create,
+    created,
+    farm,
+    in_hand,
+    job_id,
+    job_of,
+)
 
 
 @pytest.mark.req("DF-02")
@@ -191,3 +205,13 @@ def test_an_ended_job_is_forgotten_after_a_day():
     scenario.after(hours=24, seconds=-1).ticked().then_nothing()
     scenario.after(seconds=1).ticked().then(JobArchived(J1))
     assert J1 not in scenario.state.jobs
+
+
+@pytest.mark.req("EV-04")
+def test_a_job_id_that_is_used_again_after_a_day_gives_out_no_assignment_twice():
+    """The decider has forgotten the first job; the log and the read models have not."""
+    work = Work()
+    scenario = given(FLEET, *farm(1)).when(create(J1)).when(work.fetch()).when(work.completes())
+    scenario.after(hours=24).ticked().then(JobArchived(J1))
+    scenario.when(create(J1))
+    assert scenario.decision.rejection is not None or in_hand(scenario, D1).assignment_id != work.id

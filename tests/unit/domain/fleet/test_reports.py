@@ -1,4 +1,4 @@
-"""What agents say of their work, and which run they say it of."""
+"""What agents say of their work: running, progress, completed, failed."""
 
 from datetime import timedelta
 
@@ -7,10 +7,6 @@ import pytest
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import (
-    AssignJob,
-    DeactivateJob,
-    MarkOnline,
-    MarkSilent,
     ReportCompleted,
     ReportFailed,
     ReportRunning,
@@ -20,25 +16,18 @@ from drover.domain.fleet.events import (
     AttemptProgressed,
     AttemptStarted,
     AttemptSucceeded,
-    StaleReportRefused,
 )
-from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, Phase
+from drover.domain.fleet.state import AssignmentStatus, DeviceStatus
 from drover.testing.scenario import NOON, given
 from tests.unit.domain.fleet.world import (
     D1,
     D2,
-    D3,
     J1,
-    J2,
     Work,
     active,
     at,
-    created,
     farm,
-    job_of,
     phone,
-    posted_id,
-    registered,
     told,
     work_of,
 )
@@ -245,179 +234,3 @@ def test_failed_without_its_beginning_is_recorded_with_both():
     scenario = with_work(ONE.sent()).when(ONE.fails("E1002", error_message="no answer"))
     scenario.then(AttemptStarted, AttemptFailed, ONE.retry(due=at(seconds=5)))
     scenario.then_answers(status="pending", retry_count=1, error_code="E1002", error_message="no answer")
-
-
-# Of which run
-
-
-@pytest.mark.parametrize("run", [-1, 10**9 + 1])
-@pytest.mark.parametrize("report", ALL_REPORTS)
-def test_a_run_has_bounds_since_it_is_recorded_as_it_was_claimed(report, run):
-    (command,) = ONE.says(report, run=run)
-    with_work(ONE.running()).when(command).then_rejected(Code.VALIDATION_ERROR, field="run")
-
-
-@pytest.mark.req("DF-05")
-@pytest.mark.parametrize("report", ONE.says(*ALL_REPORTS), ids=lambda report: type(report).__name__)
-@pytest.mark.parametrize("then", [ONE.offered(2), ONE.running(2)], ids=["the next run is offered", "the next run runs"])
-def test_a_report_of_a_past_run_is_refused_recorded_and_changes_nothing(then, report):
-    status = {"ReportRunning": "running", "ReportCompleted": "completed", "ReportFailed": "failed"}
-    scenario = with_work(then)
-    before = work_of(scenario, ONE).phase
-    scenario.when(report).then_rejected(
-        Code.STALE_ATTEMPT,
-        ONE.stale(status[type(report).__name__], run=1, current=2, attempt=2),
-        run=1,
-        current_run=2,
-    )
-    assert work_of(scenario, ONE).phase is before
-    assert work_of(scenario, ONE).failed == 1
-
-
-@pytest.mark.req("DF-05")
-def test_a_stale_report_is_recorded_once_for_each_run():
-    scenario = with_work(ONE.running(3))
-    scenario.when(ONE.runs(1)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-    scenario.when(ONE.runs(1)).then_rejected(Code.STALE_ATTEMPT)
-    scenario.when(ONE.completes(1)).then_rejected(Code.STALE_ATTEMPT)
-    scenario.when(ONE.runs(2)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-    scenario.when(ONE.runs(2)).then_rejected(Code.STALE_ATTEMPT)
-
-
-@pytest.mark.req("DF-05")
-def test_a_stale_report_is_recorded_once_for_each_run_in_whatever_order_they_come():
-    scenario = with_work(ONE.running(3)).when(ONE.runs(2)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-    scenario.when(ONE.runs(1)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-
-
-@pytest.mark.req("DF-05", "DF-13")
-def test_a_report_of_a_run_that_was_rolled_back_is_stale():
-    scenario = with_work(ONE.running()).when(MarkSilent(D1))
-    scenario.when(ONE.runs(1, progress_pct=60)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused, run=1)
-    scenario.when(MarkOnline(D1)).when(ONE.completes(1)).then_rejected(Code.STALE_ATTEMPT)
-
-
-def test_a_report_during_the_delay_before_the_retry_is_stale():
-    scenario = with_work(ONE.running()).when(ONE.fails())
-    scenario.when(ONE.completes(1)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused, run=1, current_run=1)
-
-
-def test_a_report_of_a_run_that_was_never_given_out_is_a_conflict():
-    with_work(ONE.running()).when(ONE.completes(2)).then_rejected(Code.CONFLICT, run=2, current_run=1)
-
-
-def test_a_report_of_what_was_not_fetched_is_a_conflict():
-    for report in ONE.says(*ALL_REPORTS):
-        with_work(ONE.offered()).when(report).then_rejected(Code.CONFLICT, status="pending")
-
-
-@pytest.mark.req("DF-10")
-def test_a_report_without_a_run_counts_where_the_assignment_runs():
-    scenario = with_work(ONE.running(2))
-    scenario.when(ONE.runs(None, progress_pct=40)).then(AttemptProgressed(*ONE.attempt(2), 40, False))
-    scenario.when(ONE.completes(None)).then(AttemptSucceeded)
-    with_work(ONE.running()).when(ONE.fails(run=None)).then(AttemptFailed, ONE.retry(due=at(seconds=5)))
-
-
-@pytest.mark.req("DF-10")
-def test_running_without_a_run_counts_where_the_assignment_was_sent():
-    with_work(ONE.sent()).when(ONE.runs(None)).then(ONE.started())
-
-
-@pytest.mark.req("DF-10")
-@pytest.mark.parametrize("report", ONE.says(ReportCompleted, ReportFailed, run=None))
-def test_an_end_without_a_run_does_not_count_before_it_runs(report):
-    """It may be that of an earlier run: the agent cannot tell."""
-    with_work(ONE.sent()).when(report).then_rejected(Code.CONFLICT, status="pending")
-
-
-@pytest.mark.req("DF-10")
-@pytest.mark.parametrize("report", ONE.says(*ALL_REPORTS, run=None))
-@pytest.mark.parametrize("events", [ONE.offered(), ONE.offered(2)], ids=["first run", "second run"])
-def test_a_report_without_a_run_of_what_was_not_fetched_is_a_conflict(events, report):
-    with_work(events).when(report).then_rejected(Code.CONFLICT, status="pending")
-
-
-@pytest.mark.req("DF-21")
-def test_v006_a_device_runs_one_thing_at_a_time():
-    other = Work(D1, J2, id=posted_id(1))
-    scenario = with_work(ONE.running()).given(created(J2)).when(AssignJob(other.id, J2, D1))
-    scenario.when(other.runs(None)).then_rejected(Code.CONFLICT, rule="V006")
-    assert phone(scenario, D1).assignment == ONE.id
-
-
-# Whose, and when
-
-
-@pytest.mark.req("DF-10", "DF-29")
-@pytest.mark.parametrize("report", Work(id=posted_id(9)).says(*ALL_REPORTS))
-def test_a_report_of_an_unknown_assignment_is_not_found(report):
-    scenario = with_work(ONE.running()).when(report).then_rejected(Code.NOT_FOUND)
-    assert message_of(scenario) == "Assignment not found"
-
-
-def test_a_device_reports_only_for_itself():
-    for fields in ({"as_device": D2}, {"as_device": D3}):
-        with_work(ONE.running()).when(ONE.completes(**fields)).then_rejected(Code.NOT_FOUND)
-        with_work([*ONE.running(), ONE.succeeded()]).when(ONE.completes(**fields)).then_rejected(Code.NOT_FOUND)
-    with_work(ONE.running()).when(ONE.completes(as_device=D1)).then(AttemptSucceeded)
-
-
-@pytest.mark.req("DF-10", "DF-29")
-@pytest.mark.parametrize("run", [1, None])
-def test_a_repeated_final_report_is_told_that_it_is_done(run):
-    scenario = with_work(ONE.running()).when(ONE.completes())
-    scenario.when(ONE.completes(run)).then_rejected(Code.CONFLICT, status="completed")
-    assert message_of(scenario) == "Assignment already completed"
-    scenario = with_work(ONE.running(3)).when(ONE.fails(run=3))
-    scenario.when(ONE.fails(run=run and 3)).then_rejected(Code.CONFLICT, status="failed")
-    assert message_of(scenario) == "Assignment already failed"
-
-
-@pytest.mark.req("DF-10", "DF-29")
-@pytest.mark.parametrize("report", ONE.says(*ALL_REPORTS, run=None))
-def test_any_report_without_a_run_after_the_end_is_told_that_it_has_ended(report):
-    scenario = with_work([*ONE.running(), ONE.succeeded()]).when(report).then_rejected(Code.CONFLICT)
-    assert message_of(scenario) == "Assignment already completed"
-
-
-@pytest.mark.req("DF-05")
-def test_another_end_than_the_recorded_one_is_stale_and_recorded_once():
-    scenario = with_work([*ONE.running(), ONE.succeeded()])
-    scenario.when(ONE.fails()).then_rejected(Code.STALE_ATTEMPT, ONE.stale("failed", run=1, current=1))
-    scenario.when(ONE.fails()).then_rejected(Code.STALE_ATTEMPT)
-    assert (job_of(scenario).completed, job_of(scenario).failed) == (0 + 1, 0)
-
-
-@pytest.mark.req("DF-05")
-def test_a_report_of_what_was_taken_back_is_stale():
-    scenario = with_work([*ONE.sent(), ONE.withdrawn("unacked"), ONE.cancelled("unacked")])
-    scenario.when(ONE.runs()).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-    assert phone(scenario, D1).status is DeviceStatus.ONLINE
-
-
-@pytest.mark.req("EV-04", "DF-21")
-def test_the_record_of_a_late_report_names_an_attempt_that_there_was():
-    scenario = with_work(ONE.running(3)).when(ONE.fails(run=3)).when(ONE.completes(2))
-    (refused,) = told(scenario, StaleReportRefused)
-    assert refused.attempt <= 3
-
-
-@pytest.mark.req("DF-10")
-def test_what_runs_when_its_job_is_deactivated_may_be_completed():
-    scenario = with_work(ONE.running()).when(DeactivateJob(J1))
-    scenario.when(ONE.runs(progress_pct=50)).then(AttemptProgressed)
-    scenario.when(ONE.completes()).then(AttemptSucceeded)
-    assert job_of(scenario).completed == 1
-
-
-@pytest.mark.req("DF-03", "DF-13")
-def test_a_completed_retry_says_how_many_attempts_failed():
-    with_work(ONE.running(3)).when(ONE.completes(3)).then_answers(retry_count=2, attempt=3, run=3)
-
-
-def test_a_report_never_moves_work_of_an_offline_device():
-    """It was taken back when the device went offline; its late word is of a run that is over."""
-    scenario = given(FLEET, *farm(1), registered(D3), *active(), *ONE.running()).when(MarkSilent(D1))
-    scenario.when(ONE.runs(1)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
-    assert work_of(scenario, ONE).phase is Phase.WAITING

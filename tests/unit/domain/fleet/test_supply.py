@@ -1,5 +1,7 @@
 """Slots are filled with exactly the missing number, as a consequence of whatever opened them."""
 
+from datetime import timedelta
+
 import pytest
 
 from drover.domain.fleet import FLEET
@@ -16,11 +18,14 @@ from drover.domain.fleet.events import (
     AttemptCreated,
     AttemptSucceeded,
     DeviceCameOnline,
+    DeviceHeld,
     DeviceQuarantined,
     JobActivated,
     JobCompleted,
     JobCreated,
+    JobDeactivated,
     PcCapacityChanged,
+    PcHeld,
     SupplyAdvanced,
     Target,
 )
@@ -48,6 +53,7 @@ from tests.unit.domain.fleet.world import (
     pc,
     pc_of,
     phone,
+    posted_id,
     registered,
     told,
     work_in_hand,
@@ -269,6 +275,54 @@ def test_a_job_does_not_end_while_one_of_its_devices_is_only_held_back():
     assert told(scenario, JobCompleted) == []
     scenario.after(minutes=5).ticked()
     assert in_hand(scenario, D2).job_id == J1
+
+
+@pytest.mark.req("DF-06", "OQ-02")
+def test_a_job_does_not_wait_for_ever_for_a_device_that_takes_nothing():
+    scenario = given(FLEET, *farm(2), *active(), *ONE.running(), *TWO.offered()).when(ONE.completes()).when(create(J2))
+    began = scenario.now
+    while job_of(scenario).status is JobStatus.ACTIVE:
+        scenario.now = FLEET.next_deadline(scenario.state)
+        scenario.ticked()
+    assert scenario.now - began == timedelta(seconds=3 * 90, minutes=5 + 10)
+    assert job_of(scenario, J2).status is JobStatus.ACTIVE
+
+
+@pytest.mark.req("DF-06")
+def test_a_job_for_a_number_of_devices_that_has_them_waits_for_nobody():
+    scenario = given(FLEET, *farm(2), *active(target=Target(count=1)), *ONE.running())
+    scenario.given(DeviceHeld(D2, at(minutes=5), 1)).when(ONE.completes())
+    scenario.then(AttemptSucceeded, JobCompleted(J1, completed=1, failed=0, skipped=0))
+
+
+@pytest.mark.req("DF-06", "OQ-02")
+def test_a_job_that_ran_nowhere_does_not_wait_for_busy_devices_but_lets_others_go_first():
+    scenario = given(FLEET, *farm(1), *online(D2, group=G2), *active(target=Target(group_id=G1)), *ONE.running())
+    scenario.when(DeactivateJob(J1)).when(create(J2, target=Target(group_id=G1)))
+    third = "11111111-0000-7000-8000-000000000003"
+    scenario.when(create(third, target=Target(group_id=G2)))
+    assert job_of(scenario, third).status is JobStatus.ACTIVE
+    assert job_of(scenario, J2).status is JobStatus.CREATED
+
+
+@pytest.mark.req("DF-06")
+def test_a_job_waits_for_the_devices_of_a_pc_that_is_held_back():
+    scenario = given(FLEET, *farm(1, 1), *active(pcs=2), *ONE.running(), PcHeld("pc2", at(minutes=10)))
+    scenario.when(ONE.completes()).then(AttemptSucceeded)
+    scenario.after(minutes=10).ticked()
+    assert in_hand(scenario, D2).job_id == J1
+
+
+@pytest.mark.req("DF-06", "OQ-03")
+def test_a_job_does_not_end_while_one_of_its_devices_waits_for_a_slot():
+    """The only slot of pc1 is still in use for a job that has ended."""
+    named, other = Work(D1, J2, id=posted_id(1)), Work(D3, J2, number=2)
+    scenario = given(FLEET, *farm(2, 1, capacity=1), *active(pcs=2), *TWO.running(), JobDeactivated(J1, None))
+    scenario.given(
+        *active(J2, Target(device_ids=(D1, D3)), pcs=2), named.requested(), *Work(D3, J2, number=2).running()
+    )
+    scenario.when(other.completes()).then(AttemptSucceeded)
+    scenario.when(TWO.completes()).then(AttemptSucceeded, named.created())
 
 
 @pytest.mark.req("DF-06")

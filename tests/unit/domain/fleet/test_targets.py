@@ -183,7 +183,9 @@ def test_a_pc_that_claims_is_not_blamed_for_offers_that_its_phones_could_not_run
     verified = online(D3, capabilities=AGE)
     scenario = given(FLEET, *farm(2), *verified, *active(), *first.running(), *second.offered())
     scenario.given(*Work(D3, number=3).running()).when(first.fails("E2003"))
-    scenario.when(ClaimForPc("pc1", 20)).after(seconds=90).ticked()
+    scenario.when(ClaimForPc("pc1", 20)).then(second.withdrawn("needs"), second.cancelled("needs"))
+    assert not FLEET.answer(scenario.decision.events)  # nothing was claimed
+    scenario.after(seconds=90).ticked()
     assert told(scenario, DeviceHeld) == []
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from drover.domain.event import Event
+from drover.domain.fleet import FLEET
 from drover.domain.fleet import events as e
 from drover.domain.fleet.commands import CreateJob, Report, ReportCompleted, ReportFailed, ReportRunning, SendAttempt
 from drover.domain.fleet.ids import derived_uuid
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, rule_of
-from drover.domain.fleet.state import Assignment, Device, Job, Pc
-from drover.testing.scenario import NOON, Scenario
+from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Pc
+from drover.testing.scenario import NOON, Scenario, given
 
 G1, G2 = "P1-G1", "P1-G2"
 URL = "https://youtu.be/abc"
@@ -100,7 +101,7 @@ class Work:
         self, device: str = D1, job: str = J1, *, number: int = 1, pc: str = "pc1", id: str | None = None
     ) -> None:
         self.device, self.job, self.pc = device, job, pc
-        self.id = id or derived_uuid(job, number - 1)
+        self.id = id or derived_uuid(job, int(job[-12:]), number - 1, 0)
         """The n-th assignment that its job makes, unless a client named it."""
         self.of = (self.id, job, device)
 
@@ -187,27 +188,55 @@ class Work:
 
     def says(self, *reports: type[Report], run: int | None = 1) -> list[Report]:
         """One report of each kind, well formed."""
-        make = {ReportRunning: self.runs, ReportCompleted: self.completes, ReportFailed: self.fails}
+        make: dict[type[Report], Callable[..., Report]] = {
+            ReportRunning: self.runs,
+            ReportCompleted: self.completes,
+            ReportFailed: self.fails,
+        }
         return [make[report](run=run) for report in reports]
+
+
+# Many phones at once
+
+
+FIVE_WORKS = [Work(device, number=number) for number, device in enumerate((D1, D2, D3, D4, D5), 1)]
+
+
+def last_attempts(phones: int, *, pcs: int = 1, others: int = 0) -> Scenario:
+    """So many phones, on one PC or on one each, at their third attempt; others, on further PCs, at their first.
+
+    The works are `FIVE_WORKS`, in this order.
+    """
+    sizes = [phones] if pcs == 1 else [1] * pcs
+    scenario = given(FLEET, *farm(*sizes, *([1] * others)), *active(pcs=pcs + others))
+    for number, work in enumerate(FIVE_WORKS[: phones + others], 1):
+        there = Work(work.device, number=number, pc=scenario.state.devices[work.device].pc_id)
+        scenario.given(*there.running(3 if number <= phones else 1))
+    return scenario
 
 
 # Looking at what has become of it
 
 
+def fleet_of(scenario: Scenario) -> Fleet:
+    fleet: Fleet = scenario.state
+    return fleet
+
+
 def phone(scenario: Scenario, device: str) -> Device:
-    return scenario.state.devices[device]
+    return fleet_of(scenario).devices[device]
 
 
 def work_of(scenario: Scenario, work: Work) -> Assignment:
-    return scenario.state.assignments[work.id]
+    return fleet_of(scenario).assignments[work.id]
 
 
 def job_of(scenario: Scenario, job: str = J1) -> Job:
-    return scenario.state.jobs[job]
+    return fleet_of(scenario).jobs[job]
 
 
 def pc_of(scenario: Scenario, name: str = "pc1") -> Pc:
-    return scenario.state.pcs[name]
+    return fleet_of(scenario).pcs[name]
 
 
 def told(scenario: Scenario, kind: type[Event]) -> list[Any]:
@@ -217,14 +246,14 @@ def told(scenario: Scenario, kind: type[Event]) -> list[Any]:
 
 def in_hand(scenario: Scenario, device: str) -> Assignment:
     """The assignment that holds this phone's slot."""
-    assignment = scenario.state.devices[device].assignment
+    assignment = phone(scenario, device).assignment
     assert assignment is not None, f"{device} has nothing in hand"
-    return scenario.state.assignments[assignment]
+    return fleet_of(scenario).assignments[assignment]
 
 
 def work_in_hand(scenario: Scenario, device: str) -> Work:
     assignment = in_hand(scenario, device)
-    return Work(device, assignment.job_id, id=assignment.assignment_id, pc=scenario.state.devices[device].pc_id)
+    return Work(device, assignment.job_id, id=assignment.assignment_id, pc=phone(scenario, device).pc_id)
 
 
 def begin(scenario: Scenario, *devices: str) -> Scenario:
