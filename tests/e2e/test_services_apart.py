@@ -14,6 +14,7 @@ from drover.cli.exits import Exit
 from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
 from tests.e2e.client import calling
+from tests.e2e.farmhand import hire, order
 from tests.e2e.process import DroverProcess, free_port, run_to_the_end
 from tests.e2e.up import ready
 
@@ -148,22 +149,28 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
             (partition,) = (await http.get("/api/status")).json["partitions"]
             return partition["leader"] == name
 
-        async def all_online():
-            return {row["status"] for row in await http.rows("devices")} == {"online"}
+        async def all_heard():
+            return {row["status"] for row in await http.rows("devices")} == {"online", "busy"}
 
         await eventually(lambda: leader_is("leader"))
         assert (await http.register(*PHONES)).status == 201
         standby = await farm.serve("scheduler", name="standby")
-        async with beating(http, PHONES) as rounds:
-            await eventually(all_online)
+        hand = await hire(http, "ATWORK0001")
+        await order(http, hand)
+        work = await hand.work()
+        assert (await hand.report(work, "running", progress_pct=10)).status == 204
+        async with beating(http, [*PHONES, hand.serial]) as rounds:
+            await eventually(all_heard)
             leader.send(signal.SIGKILL)
             killed_at = time.monotonic()
             assert (await http.register("DURING0001")).status == 201
             assert time.monotonic() - killed_at < TAKE_OVER_S
             assert await leader_is("standby")
+            assert (await hand.report(work, "running", progress_pct=50)).status == 204, "its work is still its own"
             aim = len(rounds) + BEATS_AFTERWARDS
             await eventually(lambda: len(rounds) >= aim)
-        assert await http.rows("events", "type=eq.DeviceWentOffline") == []
+        assert (await hand.complete(work)).status == 204
+        assert await http.rows("events", "type=in.(DeviceWentOffline,AttemptRolledBack)") == []
         terms = await http.rows("events", "type=eq.TermStarted&order=n")
         assert [term["data"]["holder"] for term in terms] == ["leader", "standby"]
 

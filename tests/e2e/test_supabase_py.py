@@ -40,7 +40,9 @@ class Phone:
         return await self._client.table("job_assignments").update(fields).eq("id", assignment_id).execute()
 
     async def row(self, assignment_id, select="*"):
-        return (await self._client.table("job_assignments").select(select).eq("id", assignment_id).single().execute()).data
+        return (
+            await self._client.table("job_assignments").select(select).eq("id", assignment_id).single().execute()
+        ).data
 
 
 async def refused(call) -> APIError:
@@ -80,7 +82,9 @@ async def test_supabase_py_walks_through_the_whole_life_of_a_job(start):
 
     await eventually(is_at_45)
 
-    failed = await phone.report(work["id"], status="failed", error_code="APP_CRASH", error_message="gone", retry_count=1)
+    failed = await phone.report(
+        work["id"], status="failed", error_code="APP_CRASH", error_message="gone", retry_count=1
+    )
     assert (failed.data[0]["status"], failed.data[0]["retry_count"]) == ("pending", 1)
     assert await phone.poll() == []
     again = await phone.next_work()

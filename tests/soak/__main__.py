@@ -17,6 +17,7 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
+from drover.simulator.population import Wiring
 from drover.testing.waiting import eventually
 from tests.soak.audit import Audit, audit, quantile
 from tests.soak.farm import SoakFarm, soak_farm
@@ -33,7 +34,8 @@ SETTLE_S = 15.0
 @click.option("--capacity", default=10, help="Of each PC. Below the number of its phones each end makes room.")
 @click.option("--minutes", default=10.0, help="From when all phones are online.")
 @click.option("--script", default="steady", help="How much goes wrong; see the simulator.")
-@click.option("--transport", default="mixed")
+@click.option("--transport", default="mixed", help="http, socket or mixed.")
+@click.option("--http-every", default=10, help="Mixed: one PC in so many polls.")
 @click.option("--gateways", default=1)
 @click.option("--kills", default=2, help="How often the leading scheduler is killed (-9).")
 @click.option("--keep", is_flag=True, help="Leave the folder with the logs.")
@@ -41,7 +43,7 @@ def main(**options) -> None:
     sys.exit(uvloop.run(soak(**options)))
 
 
-async def soak(pcs, phones, capacity, minutes, script, transport, gateways, kills, keep) -> int:
+async def soak(pcs, phones, capacity, minutes, script, transport, http_every, gateways, kills, keep) -> int:
     folder = Path(tempfile.mkdtemp(prefix="drover-soak-"))
     usage, console = Usage(), Console(width=120)
     ledger = folder / "ledger.json"
@@ -54,6 +56,7 @@ async def soak(pcs, phones, capacity, minutes, script, transport, gateways, kill
             ]
             reading = await farm.serve("projector", "api", name="reading", kind="projector and api")
             options = ["--pcs", str(pcs), "--phones", str(phones), "--script", script, "--transport", transport]
+            options += ["--http-every", str(http_every)]
             async with farm.calling(reading) as office, farm.calling(edges[0]) as edge:
                 await register_pcs(edge, pcs, capacity)
                 farm.start_simulator(edges[0].url, *options, "--jobs", "0", "--ledger", str(ledger))
@@ -66,7 +69,7 @@ async def soak(pcs, phones, capacity, minutes, script, transport, gateways, kill
             await farm.stop_simulator()
             await farm.stop_writing(reading)
             console.print("farm stopped; auditing")
-            result = await audit(farm.nats.url, farm.postgres.dsn, ledger)
+            result = await audit(farm.nats.url, farm.postgres.dsn, ledger, Wiring(transport, "pc", http_every))
             simulated = msgspec.json.decode(ledger.read_bytes())
             simulated.pop("runs")
             said = farm.said()

@@ -25,7 +25,6 @@ from tests.simulation.fleet_history import ENDS, History
 
 CATCH_UP_S = 300.0
 SHOWN = 5
-WIRING = Wiring("mixed")
 RETRY_LATE_MAX = timedelta(seconds=30)
 
 
@@ -43,7 +42,7 @@ class Audit(msgspec.Struct):
             self.wrong.append(f"{what}: {len(found)}, for example {found[:SHOWN]}")
 
 
-async def audit(nats_url: str, dsn: str, ledger_path: Path) -> Audit:
+async def audit(nats_url: str, dsn: str, ledger_path: Path, wiring: Wiring) -> Audit:
     result = Audit()
     (projection,) = (p for p in PROJECTIONS if p.context == "fleet")
     tables, history, fleet = MemoryTables(projection), History(RETRY_LATE_MAX), FLEET.initial()
@@ -80,7 +79,7 @@ async def audit(nats_url: str, dsn: str, ledger_path: Path) -> Audit:
     fleet_invariants_of(fleet, result)
     result.complain("sent more than once", [key for key, count in sent.items() if count > 1])
     _compare_with_agents(result, sent, history, ledger_path)
-    _time_offers(result, refilled, fleet, ledger_path)
+    _time_offers(result, refilled, fleet, ledger_path, wiring)
     await _compare_with_tables(result, dsn, projection, tables, last.seq)
     return result
 
@@ -104,10 +103,12 @@ def _compare_with_agents(result: Audit, sent: Counter[Any], history: History, pa
     result.complain("acknowledged to the agent, but not in the log", [k for k in recorded if k not in history.ended])
 
 
-def _time_offers(result: Audit, refilled: dict[tuple[str, int], datetime], fleet: Any, path: Path) -> None:
+def _time_offers(
+    result: Audit, refilled: dict[tuple[str, int], datetime], fleet: Any, path: Path, wiring: Wiring
+) -> None:
     for run in msgspec.json.decode(path.read_bytes())["runs"]:
         filled_at = refilled.get((run["assignment_id"], run["run"]))
-        if filled_at is not None and WIRING.speech_of(fleet.devices[run["device_id"]].pc_id) != "http":
+        if filled_at is not None and wiring.speech_of(fleet.devices[run["device_id"]].pc_id) != "http":
             began_at = datetime.fromisoformat(run["began_at"])
             result.freed_to_offer_s.append((began_at - filled_at).total_seconds())
 

@@ -1,4 +1,4 @@
-"""Sending commands to whoever leads a partition: gathered without delay, retried with the same id until a deadline."""
+"""Sending commands to whoever leads a partition: gathered, retried with the same id until a deadline."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ RETRY_PAUSE_S: Final = 0.1
 RETRY_PAUSE_MAX_S: Final = 1.0
 MESSAGE_COMMANDS_MAX: Final = 128
 """Small messages are answered one by one: while some callers wait for the disk, others already send again."""
+MESSAGE_EVERY_S: Final = 0.003
+"""While answers are outstanding. A lone command never waits."""
+PATIENCE_S: Final = 0.02
+"""Likewise, for commands that can wait: by then something else has usually left, and taken them along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -59,21 +63,37 @@ class _Line:
         self._client = client
         self._subject = subject
         self._queue: deque[_Waiting] = deque()
-        self._flush_scheduled = False
+        self._scheduled: asyncio.Handle | None = None
+        self._due = self._sent_at = float("-inf")
         self._epoch = 0
         self._sending: set[asyncio.Task[None]] = set()
         self.count = 0
 
-    def add(self, waiting: _Waiting) -> None:
+    def add(self, waiting: _Waiting, *, can_wait: bool) -> None:
         self.count += 1
         self._queue.append(waiting)
-        if not self._flush_scheduled:
-            # Everything that callers add in this round of the event loop goes into the same message.
-            self._flush_scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
+        # Everything that callers add in this round of the event loop goes into the same message. Where others wait for
+        # their answers anyway, a message every few milliseconds is enough: each one costs as much as deciding a dozen
+        # commands.
+        now = asyncio.get_running_loop().time()
+        if len(self._queue) >= MESSAGE_COMMANDS_MAX or self.count == len(self._queue) == 1:
+            self._flush_at(now)
+        else:
+            self._flush_at(now + PATIENCE_S if can_wait else self._sent_at + MESSAGE_EVERY_S)
+
+    def _flush_at(self, when: float) -> None:
+        """No later than then."""
+        if self._scheduled is not None:
+            if self._due <= when:
+                return
+            self._scheduled.cancel()
+        loop = asyncio.get_running_loop()
+        self._due = when
+        self._scheduled = loop.call_soon(self._flush) if when <= loop.time() else loop.call_at(when, self._flush)
 
     def _flush(self) -> None:
-        self._flush_scheduled = False
+        self._scheduled = None
+        self._sent_at = asyncio.get_running_loop().time()
         while self._queue:
             batch: list[_Waiting] = []
             size = 0
@@ -183,5 +203,5 @@ class CommandBus:
         if line.count >= WAITING_MAX:
             future.set_result(OVERLOADED)
         else:
-            line.add(_Waiting(encoded, future, loop.time() + timeout_s))
+            line.add(_Waiting(encoded, future, loop.time() + timeout_s), can_wait=command.can_wait)
         return future

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ DECISION_BYTES_MAX: Final = 128 * 1024
 
 class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
     """A wish, in the imperative. Its id, its actor and its trace travel beside it."""
+
+    can_wait: ClassVar[bool] = False
+    """Nothing is held up while it is on its way: it may travel with others, some milliseconds later."""
 
 
 class Tick(Command):

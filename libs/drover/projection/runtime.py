@@ -30,6 +30,7 @@ from drover.projection.store import Store
 from drover.service.tasks import end
 
 STANDBY_POLL_S: Final = 1.0
+PACE_S: Final = 0.03
 IDLE_S: Final = 1.0
 """While nothing happens: how often the connection is tried and the position announced again."""
 SILENT_TERM_S: Final = 20.0
@@ -74,6 +75,8 @@ class Limits(msgspec.Struct, frozen=True):
     batch_events_max: int = BATCH_EVENTS_MAX
     batch_bytes_max: int = BATCH_BYTES_MAX
     cached_rows_max: int = CACHED_ROWS_MAX
+    pace_s: float = PACE_S
+    """From one batch to the next, while they come singly."""
 
 
 async def announce_nothing(context: str, partition: str, seq: int) -> None:
@@ -203,13 +206,20 @@ class Runner:
                     return
                 if ahead.done():
                     folded = ahead.result()
-                    ahead = asyncio.create_task(folder.next())
+                    ahead = asyncio.create_task(self._next(folder, folded))
                     await self._write(folded, store)
                 else:
                     await store.ping()
                 await self._say_position()
         finally:
             await end(ahead, stop)
+
+    async def _next(self, folder: Folder, before: Folded) -> Folded:
+        """The batch after `before`. Not at once where that had all there was: a transaction for every commit of a busy
+        log costs more than it brings. What comes to a log at rest is still written at once."""
+        if before.behind == 0:
+            await asyncio.sleep(self._limits.pace_s)
+        return await folder.next()
 
     async def _write(self, folded: Folded, store: Store) -> None:
         with self._seconds.time():

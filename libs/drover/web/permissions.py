@@ -107,6 +107,7 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
+    _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from drover.api.live.live import Live
 from drover.api.status import StatusReader
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
@@ -21,6 +22,7 @@ FRONT_PAGE: Final = "front.html"
 class Api:
     auth: Authenticator
     status: StatusReader
+    live: Live
 
     def add_routes(self, app: web.Application) -> None:
         page = files("drover.api").joinpath(FRONT_PAGE).read_bytes()
@@ -35,3 +37,4 @@ class Api:
 
         add_route(app, "GET", "/", front)
         add_route(app, "GET", "/api/status", status)
+        self.live.add_routes(app)

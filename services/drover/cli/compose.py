@@ -11,6 +11,7 @@ import structlog
 from nats.aio.client import Client
 
 from drover.api.app import Api
+from drover.api.live.live import Live
 from drover.api.status import StatusReader
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected, wait_closed
@@ -98,7 +99,10 @@ class Process:
         ]
 
     def add_api(self) -> None:
-        Api(self.auth, StatusReader(self.client, self.pool, CONTEXTS)).add_routes(self.app)
+        live = Live(self.auth, [JetStreamLog(self.client, Partition(context)) for context in CONTEXTS])
+        self.health.add_ready("live", live.why_not_ready)
+        Api(self.auth, StatusReader(self.client, self.pool, CONTEXTS), live).add_routes(self.app)
+        self.components.append(Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed))
 
     def add_http(self) -> None:
         """Last of all, so that the port opens when everything behind it works."""

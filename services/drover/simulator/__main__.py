@@ -41,8 +41,9 @@ GRACE_S: Final = 4.5
     "--transport",
     type=click.Choice(["http", "socket", "mixed"]),
     default="mixed",
-    help="How phones talk to the platform; mixed: every other PC has a socket.",
+    help="How phones talk to the platform; mixed: some PCs poll, the others have a socket.",
 )
+@click.option("--http-every", type=click.IntRange(1, PCS_MAX), default=2, help="Mixed: one PC in so many polls.")
 @click.option(
     "--socket-for", type=click.Choice(["pc", "device"]), default="pc", help="One socket for a PC, or for each phone."
 )
@@ -73,6 +74,7 @@ def main(
     speed: float,
     script: str,
     transport: Transport,
+    http_every: int,
     socket_for: SocketFor,
     jobs: int,
     store: Path | None,
@@ -94,6 +96,7 @@ def main(
         SCRIPTS[script],
         transport=transport,
         socket_for=socket_for,
+        http_every=http_every,
         jobs_waiting=jobs,
         store=store,
         ledger=ledger,

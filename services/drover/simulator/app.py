@@ -77,6 +77,8 @@ class Options:
     script: Script = DEMO
     transport: Transport = "mixed"
     socket_for: SocketFor = "pc"
+    http_every: int = 2
+    """Where transports are mixed: one PC in so many polls."""
     jobs_waiting: int = 3
     """How many jobs are kept waiting or running; 0: none are created."""
     store: Path | None = None
@@ -92,7 +94,7 @@ class Simulation:
         if options.store is not None and options.pcs * options.phones_per_pc > STORED_PHONES_MAX:
             raise TooManyToStore(options.pcs * options.phones_per_pc)
         self._options = options
-        self._wiring = Wiring(options.transport, options.socket_for)
+        self._wiring = Wiring(options.transport, options.socket_for, options.http_every)
         self._life: asyncio.Task[None] | None = None
         self.tally = Tally(None if options.ledger is None else Ledger(lambda: datetime.now(UTC)))
 

@@ -37,10 +37,12 @@ class Wiring:
 
     transport: Transport = "http"
     socket_for: SocketFor = "pc"
+    http_every: int = 2
 
     def speech_of(self, pc: str) -> Speech:
-        """Mixed: every other PC has a socket, beginning with the first."""
-        if self.transport == "http" or (self.transport == "mixed" and int(pc.removeprefix("PC-")) % 2 == 0):
+        """Mixed: one PC in so many speaks HTTP, the others have a socket, beginning with the first."""
+        polls = int(pc.removeprefix("PC-")) % self.http_every == 0
+        if self.transport == "http" or (self.transport == "mixed" and polls):
             return "http"
         return "pc socket" if self.socket_for == "pc" else "own socket"
 

@@ -146,6 +146,8 @@ class Report(Command):
 
 
 class ReportRunning(Report):
+    can_wait = True
+
     progress_pct: int | None = None
     ad_playing: bool = False
     started_at: datetime | None = None

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, raise_alert
+from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, raise_alert, resolve_alert
 from drover.domain.fleet.events import (
     AttemptFailed,
     AttemptFailedFinal,
@@ -76,7 +76,7 @@ def fail(
         events.append(_failed_final(assignment, failure, rule, device))
         if job.is_open and rule.poisons and _is_poisoned_by(fleet, job, rule, device):
             return events + _pause_poisoned(fleet, job, rule, device, now)
-        events += _job_effect(job, rule)
+        events += _job_effect(fleet, job, rule)
     if quarantine is not None:
         events += (quarantine.condition is None and _host_effect(fleet, device, now)) or [quarantine]
     return events
@@ -111,11 +111,12 @@ def _failed_final(assignment: Assignment, failure: Failure, rule: Rule, device: 
     return AttemptFailedFinal(*attempt_of(assignment), failure.code, rule.name, message, replaced)
 
 
-def _job_effect(job: Job, rule: Rule) -> list[Event]:
+def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
     if not job.is_open:
         return []
     if rule.job is JobEffect.DEACTIVATE:
-        return [JobDeactivated(job.job_id, rule.name)]
+        over = resolve_alert(fleet, POISON_JOB, job.job_id, "deactivated")
+        return [JobDeactivated(job.job_id, rule.name), *over]
     if rule.job is JobEffect.NEED_AGE_VERIFIED and AGE_VERIFIED not in job.needs:
         return [JobNeedAdded(job.job_id, AGE_VERIFIED)]
     return []

@@ -81,9 +81,9 @@ SELECT id, title,
          WHEN status IN ('created', 'paused') THEN 'pending'
          WHEN status = 'active' AND retrying > 0 AND pending = 0 AND running = 0 THEN 'retrying'
          WHEN status = 'active' THEN 'running'
-         WHEN status = 'completed' AND completed = 0 AND failed > 0 THEN 'failed'
-         WHEN status = 'completed' THEN 'success'
-         ELSE 'cancelled'
+         WHEN status = 'completed' AND completed > 0 THEN 'success'
+         WHEN status = 'completed' AND failed > 0 THEN 'failed'
+         ELSE 'cancelled' -- also one that ended because people cancelled all of its assignments
        END AS status,
        target_url, script_type, created_at, activated_at AS started_at, ended_at AS completed_at, updated_at,
        coalesce(paused_for, end_reason) AS reason, pending, running, retrying, completed, failed, cancelled, skipped

@@ -178,6 +178,12 @@ def test_the_alert_is_over_when_a_person_has_dealt_with_the_job(ending):
     assert scenario.state.alerts == {}
 
 
+def test_the_alert_is_over_when_a_phone_that_still_ran_it_finds_the_video_gone():
+    scenario = poisoned().when(FOUR.fails("VIDEO_UNAVAILABLE"))
+    assert job_of(scenario).status is JobStatus.DEACTIVATED
+    assert scenario.state.alerts == {}
+
+
 def test_the_alert_is_over_when_the_job_expires():
     scenario = poisoned(others=0).after(hours=24).ticked().then(JobExpired(J1), AlertResolved)
     assert scenario.state.alerts == {}

@@ -1,0 +1,211 @@
+"""Server-sent events: their form, and one stream from its answer to its end. What is told on it is its source's."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from typing import Final, NamedTuple
+
+import msgspec
+import structlog
+from aiohttp import web
+from prometheus_client import Gauge
+
+from drover.service.tasks import end
+from drover.web.errors import unavailable
+from drover.web.sockets import Sockets
+
+STREAMS_MAX: Final = 500
+"""Open at once at one path of one process."""
+HEARTBEAT_S: Final = 15.0
+"""A stream that has nothing to tell says so this often: what is in between closes connections that are silent."""
+RETRY_MS: Final = 2000
+"""How long a client waits before it comes back."""
+LOOK_S: Final = 1.0
+"""How often a quiet stream looks whether its client is still there: nobody tells it."""
+SEND_S: Final = 30.0
+"""A client that has not made room for the next events by then is cut off. Nothing is lost: it comes back by its id."""
+
+HEADERS: Final = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx would hold events back until a buffer is full
+}
+
+RESTARTS: Final = "The server restarts"
+EXPIRED: Final = "The key has expired"
+FAILED: Final = "The stream failed"
+ENDED: Final = "There is nothing more to tell"
+
+_open: Final = Gauge("drover_streams_open", "Streams of server-sent events that are open, by route.", ["route"])
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Chunk(NamedTuple):
+    """A piece of a stream, and how far it goes."""
+
+    data: bytes
+    """Whole events. Empty: all up to `id` is of no interest to this client."""
+    id: str
+    """Who comes back with this one has missed nothing."""
+
+
+def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None = None) -> bytes:
+    """One event. None of it has a line break in it: what a source passes on is JSON of one line."""
+    assert b"\n" not in data
+    lines = [b"event: " + name.encode(), b"data: " + data]
+    if id is not None:
+        lines.insert(0, b"id: " + id.encode())
+    if retry_ms is not None:
+        lines.insert(0, b"retry: %d" % retry_ms)
+    return b"\n".join(lines) + b"\n\n"
+
+
+def heartbeat(id: str | None) -> bytes:
+    """A comment. The id goes with it, for clients that want few events: without data it is noted, not dispatched."""
+    return b": heartbeat\n\n" if id is None else b": heartbeat\nid: %b\n\n" % id.encode()
+
+
+def bye(reason: str, id: str | None) -> bytes:
+    return event("bye", msgspec.json.encode({"reason": reason}), id=id)
+
+
+class StreamSession:
+    """One client's stream. Memory has its bound: the next chunk is asked for when there is room for it on the line."""
+
+    def __init__(
+        self,
+        chunks: AsyncGenerator[Chunk, None],
+        transport: asyncio.Transport | None,
+        *,
+        lasts_s: float = math.inf,
+        heartbeat_s: float = HEARTBEAT_S,
+        send_s: float = SEND_S,
+    ) -> None:
+        self._chunks = chunks
+        self._transport = transport
+        self._lasts_s = lasts_s
+        self._heartbeat_s = heartbeat_s
+        self._send_s = send_s
+        self._leaving = asyncio.Event()
+        self._sent_at = 0.0
+        self._id: str | None = None
+
+    async def run(self, socket: web.StreamResponse) -> None:
+        """From the head of the answer to the last event, which says why it is the last."""
+        try:
+            async with aclosing(self._chunks):
+                reason = await self._tell(socket)
+            await self._send(socket, bye(reason, self._id))
+        except ConnectionError:  # the client is gone
+            pass
+        except TimeoutError:
+            log.info("stream_cut", why="its client does not read", send_s=self._send_s)
+            self._cut()
+        except BaseException:
+            self._cut()  # else what waits in its buffer would hold a connection that nobody reads from
+            raise
+
+    async def leave(self) -> None:
+        """The server stops."""
+        self._leaving.set()
+
+    async def _tell(self, socket: web.StreamResponse) -> str:
+        """Send until there is a reason not to."""
+        clock = asyncio.get_running_loop().time
+        self._sent_at = clock()
+        ends_at = clock() + self._lasts_s
+        leaving = asyncio.ensure_future(self._leaving.wait())
+        upcoming = asyncio.ensure_future(self._next())
+        try:
+            while True:
+                due_s = self._sent_at + self._heartbeat_s - clock()
+                patience_s = max(0.0, min(LOOK_S, due_s, ends_at - clock()))
+                await asyncio.wait((upcoming, leaving), timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                if self._transport is None or self._transport.is_closing():
+                    raise ConnectionResetError
+                if self._leaving.is_set():
+                    return RESTARTS
+                if clock() >= ends_at:
+                    return EXPIRED
+                if upcoming.done():
+                    chunk = upcoming.result()
+                    if isinstance(chunk, str):
+                        return chunk
+                    await self._send(socket, chunk.data)
+                    self._id = chunk.id  # only now: who is told to come back gets again what was not sent
+                    upcoming = asyncio.ensure_future(self._next())
+                elif clock() >= self._sent_at + self._heartbeat_s:
+                    await self._send(socket, heartbeat(self._id))
+        finally:
+            await end(upcoming, leaving)
+
+    async def _next(self) -> Chunk | str:
+        """Or why there is none."""
+        try:
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            return ENDED
+        except Exception:
+            log.exception("stream_failed")
+            return FAILED
+
+    async def _send(self, socket: web.StreamResponse, data: bytes) -> None:
+        if not data:
+            return
+        async with asyncio.timeout(self._send_s):
+            await socket.write(data)
+        self._sent_at = asyncio.get_running_loop().time()
+
+    def _cut(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class Streams:
+    """The open streams at one path: they have a bound, and leave with the sockets of their application."""
+
+    def __init__(self, sockets: Sockets, route: str, streams_max: int = STREAMS_MAX) -> None:
+        self._sockets = sockets
+        self._route = route
+        self._streams_max = streams_max
+        self._open = 0
+
+    def __len__(self) -> int:
+        return self._open
+
+    def check_room(self) -> None:
+        """503 where no further stream can be opened here."""
+        self._sockets.check_room()
+        if self._open >= self._streams_max:
+            raise unavailable("Too many streams are open")
+
+    @contextmanager
+    def opened(self, session: StreamSession) -> Iterator[None]:
+        """Around the run of a session, in the task that runs it."""
+        self._open += 1
+        _open.labels(self._route).inc()
+        try:
+            with self._sockets.opened(session, self._route):
+                yield
+        finally:
+            _open.labels(self._route).dec()
+            self._open -= 1
+
+
+class EventStream(web.StreamResponse):
+    """An answer that goes on after its handler has returned it, so that a route's time is the time to its answer."""
+
+    def __init__(self, streams: Streams, session: StreamSession) -> None:
+        super().__init__(headers=HEADERS)
+        self.force_close()  # nothing comes after it on its connection
+        self._streams = streams
+        self._session = session
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        with self._streams.opened(self._session):
+            await self._session.run(self)
+        await super().write_eof(data)

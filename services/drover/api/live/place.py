@@ -1,0 +1,49 @@
+"""Where an event stands, and the ids of streams: `fleet=12.3` is line 3 of commit 12, lines counted from 0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+ID_CHARS_MAX: Final = 512
+SEQ_MAX: Final = 2**63 - 1
+
+
+class Place(NamedTuple):
+    seq: int
+    line: int
+
+
+START: Final = Place(0, 0)
+"""Before the first event: sequences begin with 1."""
+
+# ASCII digits, not \d: int() would take Korean full-width digits too.
+_ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})\.([0-9]{1,6})")
+
+
+def format_id(places: Mapping[str, Place]) -> str:
+    """One id for a stream of several contexts: all of them are in it, as there is but one to come back with."""
+    return ",".join(f"{context}={place.seq}.{place.line}" for context, place in places.items())
+
+
+def format_position(places: Mapping[str, Place]) -> str:
+    """The same as `Drover-Min-Position` has it: commits only, since read models move by whole ones."""
+    return ",".join(f"{context}={place.seq}" for context, place in places.items())
+
+
+def parse_id(text: str) -> dict[str, Place]:
+    """Raises ValueError, in words."""
+    if len(text) > ID_CHARS_MAX:
+        raise ValueError(f"longer than {ID_CHARS_MAX} characters")
+    places: dict[str, Place] = {}
+    for entry in text.split(","):
+        if (match := _ENTRY.fullmatch(entry.strip())) is None:
+            raise ValueError(f"{entry.strip()!r} does not read context=sequence.line")
+        place = Place(int(match[2]), int(match[3]))
+        if place.seq > SEQ_MAX:
+            raise ValueError(f"{place.seq} is no sequence number")
+        if match[1] in places:
+            raise ValueError(f"{match[1]} is there twice")
+        places[match[1]] = place
+    return places

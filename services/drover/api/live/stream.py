@@ -1,0 +1,72 @@
+"""What one client is told: a hello, then every event that it wants, from all contexts that it asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final
+
+import msgspec
+
+from drover.api.live.follower import Follower, Told
+from drover.api.live.metrics import EVENTS
+from drover.api.live.place import Place, format_id, format_position
+from drover.api.live.selection import Selection
+from drover.api.live.tail import Bell
+from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
+
+PAUSE_S: Final = 0.05
+"""After events were told, for those that follow on their heels. The first one after a quiet time leaves at once."""
+
+
+class Hello(msgspec.Struct):
+    """The first event. Its id is the position, so that a client that is cut off at once loses nothing either."""
+
+    position: str
+    """The stream begins after this event."""
+    min_position: str
+    """The same for `Drover-Min-Position`: what is read with it, and this stream, leave no gap between them."""
+    contexts: list[str]
+    heartbeat_s: float
+
+
+async def chunks(
+    followers: Sequence[Follower], wanted: Selection, bell: Bell, *, pause_s: float = PAUSE_S
+) -> AsyncGenerator[Chunk, None]:
+    """For ever. Asked for the next one, it has told the one before."""
+    yield _hello(followers)
+    while True:
+        grown = bell.listen()
+        is_quiet = True
+        for follower in followers:
+            if told := await follower.take():
+                is_quiet = False
+                yield _chunk(followers, follower, told, wanted)
+        if is_quiet:
+            await grown.wait()
+        elif not any(follower.is_behind for follower in followers):
+            await asyncio.sleep(pause_s)
+
+
+def _hello(followers: Sequence[Follower]) -> Chunk:
+    places = _places(followers)
+    id_ = format_id(places)
+    hello = Hello(id_, format_position(places), [*places], HEARTBEAT_S)
+    return Chunk(event("hello", msgspec.json.encode(hello), id=id_, retry_ms=RETRY_MS), id_)
+
+
+def _chunk(followers: Sequence[Follower], mover: Follower, told: list[Told], wanted: Selection) -> Chunk:
+    places = _places(followers)
+    id_ = format_id(places)
+    frames = []
+    for commit in told:
+        for record in commit.records:
+            if wanted(record):
+                places[mover.context] = Place(commit.seq, record.line)
+                frames.append(event(record.type, record.raw, id=format_id(places)))
+    EVENTS.inc(len(frames))
+    return Chunk(b"".join(frames), id_)
+
+
+def _places(followers: Sequence[Follower]) -> dict[str, Place]:
+    return {follower.context: follower.place for follower in followers}

@@ -1,0 +1,84 @@
+"""Reads each partition's log once for all streams of a process, and rings when it has grown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from drover.api.live.place import START, Place
+from drover.api.live.record import recorded
+from drover.api.live.window import Window
+from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
+from drover.service.tasks import end
+
+RETRY_PAUSE_S: Final = 0.5
+WARM_COMMITS: Final = 256
+"""How far back it begins: clients that come back after a restart of this process find what they missed in memory."""
+
+
+class Bell:
+    """Wakes everybody who listens, once."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def listen(self) -> asyncio.Event:
+        """Set by the next ring. Taken before one looks, so that nothing comes unheard in between."""
+        return self._next
+
+    def ring(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+
+class Tail:
+    """One partition as far as it has been read."""
+
+    def __init__(self, event_log: EventLog, bell: Bell, window: Callable[[int], Window] = Window) -> None:
+        self.log = event_log
+        self.context: Final = event_log.partition.context
+        self.window = window(0)
+        self.end: Place | None = None
+        """The last event that is known of: a stream that does not say where begins after it. None: no answer yet."""
+        self._make_window = window
+        self._bell = bell
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self._task = asyncio.create_task(self._run(), name=f"live-{self.context}")
+        try:
+            yield
+        finally:
+            await end(self._task)
+
+    async def wait_failed(self) -> None:
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    async def _run(self) -> None:
+        last = await self._last()
+        begin = 0 if last is None else max(0, last.seq - WARM_COMMITS)
+        self.window = self._make_window(begin)
+        self.end = START if last is None else Place(last.seq, recorded(last).last_line)
+        async with self.log.read(begin) as reader:
+            while True:
+                for commit in await reader.next():
+                    self._add(commit)
+                    await asyncio.sleep(0)  # the loop is shared with others who must be answered
+
+    def _add(self, commit: StoredCommit) -> None:
+        added = recorded(commit)
+        self.window.add(added)
+        if self.end is None or added.seq > self.end.seq:
+            self.end = Place(added.seq, added.last_line)
+        self._bell.ring()
+
+    async def _last(self) -> StoredCommit | None:
+        while True:
+            try:
+                return await self.log.last()
+            except LogUnreachable:
+                await asyncio.sleep(RETRY_PAUSE_S)
