@@ -84,6 +84,4 @@ async def figures() -> list[Figure]:
             samples[size].append(farm.attempts_us(ATTEMPTS_PER_ROUND))
     cost = {size: min(times) for size, times in samples.items()}  # the least disturbed round of each
     least = min(cost.values())
-    return [
-        at_most(f"decisions of one attempt at {size:,} devices", cost[size], least, BOUND, "us") for size in SIZES
-    ]
+    return [at_most(f"decisions of one attempt at {size:,} devices", cost[size], least, BOUND, "us") for size in SIZES]

@@ -6,7 +6,6 @@ import signal
 
 import pytest
 
-from drover.testing.waiting import eventually
 from tests.integration.api.listening import listening
 
 PHONE = "WATCHED001"
@@ -91,14 +90,9 @@ async def test_a_stop_says_goodbye_and_the_next_start_goes_on_by_the_same_id(sta
     second = await start()
     async with second.calling() as http, listen(second, last_id=bye.id) as watching:
         assert (await http.register("WATCHED002")).status == 201
-        await eventually(lambda: _is_registered(http, "WATCHED002"))
         missed = await recorded(http, bye.id)
         assert {type_ for _, type_ in missed} >= {"TermStarted", "DeviceRegistered"}
         assert told(await watching.next(len(missed))) == missed
-
-
-async def _is_registered(http, serial):
-    return await http.status_of(serial) is not None
 
 
 async def test_it_is_for_the_back_office_only_and_counted(platform, http):

@@ -91,8 +91,8 @@ class Commanding:
     ) -> list[Outcome]:
         """Of several at once (the bus gathers them), each with an id of its own.
 
-        `targets`: the row that each is aimed at, for writes whose body does not say it. Without them a second PATCH with
-        the same key and body, but another filter, would pass for a repeat of the first.
+        `targets`: the row that each is aimed at, for writes whose body does not say it. Without them a second PATCH
+        with the same key and body, but another filter, would pass for a repeat of the first.
         """
         return await asyncio.gather(
             *(

@@ -163,8 +163,8 @@ class Rpc:
 
     async def _claim(self, call: Call, claim: Claim) -> Answer:
         done = await self._send(call, ClaimForPc(claim.runner_pc_id, claim.max_to_claim))
-        fleet = self._roster.fleet
-        return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in done.result or ()], done.position)
+        fleet, claimed = self._roster.fleet, done.result or ()
+        return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in claimed], done.position)
 
     async def _fail(self, call: Call, failure: Failure) -> Answer:
         assignment_id = str(failure.task_device_id)

@@ -163,7 +163,9 @@ TALLY = Decider(
     evolve=evolve,
     next_deadline=lambda state: min(state.alarms, default=None),
     answer=tell,
-    commands=Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | DecideTheUnencodable | Flood | Chain | Tick,
+    commands=(
+        Add | SetAlarm | Refuse | Ask | RaiseInDecide | RaiseInEvolve | DecideTheUnencodable | Flood | Chain | Tick
+    ),
     events=TermStarted | Added | AlarmSet | AlarmRang | RefusalNoted | Poisoned | Noted,
     state=Tally,
 )
