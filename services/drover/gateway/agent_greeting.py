@@ -130,6 +130,7 @@ def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
 def _judged(fleet: Fleet, scope: Scope, held: Holding) -> Judged:
     found = verdict(fleet, scope, held)
     if found is None:
-        # Of a known one the agent has a later run: the writer will tell it the truth. An unknown one is long over.
-        found = Verdict.CONTINUE if held.assignment_id in fleet.assignments else Verdict.DROP
+        # It may be news that has not come here yet, or it may be long over. The next report is answered by the writer,
+        # which knows; to drop live work on a guess would cost an attempt.
+        found = Verdict.CONTINUE
     return Judged(held.assignment_id, held.run, found)

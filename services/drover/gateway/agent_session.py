@@ -84,8 +84,8 @@ class Session:
             self.replace()
             return
         for held in judged:
-            device = fleet.devices[fleet.assignments[held.assignment_id].device_id] if held.goes_on else None
-            if device is not None and registry.session_for(device) is self:
+            assignment = fleet.assignments.get(held.assignment_id) if held.goes_on else None
+            if assignment is not None and registry.session_for(fleet.devices[assignment.device_id]) is self:
                 self._hand.holds(held.assignment_id, held.run)
         devices = list(self.scope.devices(fleet))
         known = [KnownDevice(device.device_id, device.serial_number) for device in devices]

@@ -126,7 +126,7 @@ class Assignments:
         fleet = self._roster.fleet
         told: Row = done.result if done is not None and isinstance(done.result, dict) else {}
         if (assignment := fleet.assignments.get(assignment_id)) is not None:
-            return assignment_row(fleet, assignment)
+            return assignment_row(fleet, assignment) | told  # what was recorded, also where the roster is late
         if (ended := fleet.ended.get(assignment_id)) is not None:
             known = {"job_id": ended.job_id, "device_id": ended.device_id, "status": ended.status, "run": ended.run}
             return {"id": assignment_id, **known, **told}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -19,6 +20,8 @@ from drover.service.tasks import end
 from drover.writer.fold import LogBroken
 from drover.writer.snapshots import Snapshotter
 
+SLICE_S: Final = 0.005
+"""So long the feed may hold the loop before it lets others have a turn."""
 RETRY_PAUSE_S: Final = 0.5
 
 log = structlog.get_logger("drover.gateway")
@@ -63,10 +66,15 @@ class RosterFeed:
         self._reached(self._roster.seq)
         async with self._log.read(self._roster.seq) as reader:
             while True:
+                yielded = time.perf_counter()
                 for commit in await reader.next():
                     self._roster.apply(self._read(commit), commit.seq)
-                    await asyncio.sleep(0)  # the loop is shared with heartbeats that must be answered
                     self._reached(commit.seq)
+                    # The loop is shared with heartbeats that must be answered. Not after each commit, though: under
+                    # load a turn of the loop is long, and the roster would fall behind what is being asked of it.
+                    if time.perf_counter() - yielded > SLICE_S:
+                        await asyncio.sleep(0)
+                        yielded = time.perf_counter()
 
     async def _last_seq(self) -> int:
         while True:

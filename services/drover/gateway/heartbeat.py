@@ -110,9 +110,10 @@ class Heartbeats:
         now = self._clock()
         answer = web.Response(status=204) if "Prefer" not in headers else _shown(devices, now, headers, query)
         reported = beat.claims()
-        for device in devices:
-            self._limits.check_vital(device.device_id)
+        for device in devices:  # all of them first: one that says too much must not silence the others
             self._telemetry.beat(device.device_id, now, reported)
+        for device in devices:
+            self._limits.check_heartbeat(device.device_id)
         return answer
 
     def _decode(self, raw: bytes, grant: Grant) -> Heartbeat:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from typing import Final
@@ -16,20 +15,23 @@ from drover.gateway.commanding import CONTEXT, Bus
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 VITAL_FACTOR: Final = 4
-"""The bucket of heartbeats and final reports is this much larger than the one of all else."""
-NEVER: Final = sys.maxsize
+"""The buckets of heartbeats and of reports that matter are this much larger than the one of all else."""
+STRAYS_FACTOR: Final = 20
+"""Likewise that of reports about unknown assignments, which all holders of one key share."""
 ACTOR: Final = "gateway"
 
 log = structlog.get_logger("drover.gateway")
 
 
 class DeviceLimits:
-    """Two buckets for each device, and a stop for the first: throttling must not kill work."""
+    """Buckets for each device, and a stop for the first: throttling must not kill work."""
 
     def __init__(self, bus: Bus, *, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._bus = bus
         self._asking = Limiter(per_s, burst, clock=clock)
-        self._vital = Limiter(per_s * VITAL_FACTOR, burst * VITAL_FACTOR, clock=clock, stop_after=NEVER)
+        self._heartbeats = Limiter(per_s * VITAL_FACTOR, burst * VITAL_FACTOR, clock=clock, stop_after=None)
+        self._reports = Limiter(per_s * VITAL_FACTOR, burst * VITAL_FACTOR, clock=clock, stop_after=None)
+        self._strays = Limiter(per_s * STRAYS_FACTOR, burst * STRAYS_FACTOR, clock=clock, stop_after=None)
         self._telling: set[asyncio.Task[None]] = set()
         """At most one for each device, every five minutes."""
 
@@ -41,11 +43,18 @@ class DeviceLimits:
                 self._tell(device_id)
             raise too_many(verdict.retry_after_s)
 
+    def check_heartbeat(self, device_id: str) -> None:
+        """They are never stopped for long."""
+        _demand(self._heartbeats, device_id)
+
     def check_vital(self, device_id: str) -> None:
-        """Before a heartbeat or a final report. They are never stopped."""
-        verdict = self._vital.check(device_id)
-        if isinstance(verdict, Refused):
-            raise too_many(verdict.retry_after_s)
+        """Before a report by which work begins or ends. Never stopped for long, and not by heartbeats either: those of
+        any phone can be sent by whoever has the key that is in all of them."""
+        _demand(self._reports, device_id)
+
+    def check_stray(self, caller: str) -> None:
+        """Before a report about something that nobody here has heard of: the writer has to be asked each time."""
+        _demand(self._strays, caller)
 
     def _tell(self, device_id: str) -> None:
         log.warning("device_stopped", device_id=device_id)
@@ -57,3 +66,9 @@ class DeviceLimits:
         outcome = await self._bus.send(CONTEXT, ReportThrottled(device_id), by=ACTOR)
         if isinstance(outcome, Rejected):
             log.warning("device_stop_not_recorded", device_id=device_id, code=outcome.code)
+
+
+def _demand(limiter: Limiter, key: str) -> None:
+    verdict = limiter.check(key)
+    if isinstance(verdict, Refused):
+        raise too_many(verdict.retry_after_s)

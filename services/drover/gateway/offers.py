@@ -39,18 +39,18 @@ class Offers:
     async def deliver(self, assignment: Assignment, principal: Principal) -> Row | None:
         """The row to give to the agent, with its job in it, once SENT is on disk; None: it is not its work any more.
 
-        What was sent already is given again as it is. While the writer is away an offer cannot be handed out: 503.
+        What was sent already is given again as it is, but the writer is asked all the same: it records nothing, and
+        this roster may not have heard yet that the run has begun or ended. While the writer is away: 503.
         """
         run = assignment.run
-        if assignment.phase is Phase.OFFERED:
-            outcome = await self._send(assignment, principal)
-            if isinstance(outcome, Rejected):
-                if outcome.code in _GONE:
-                    return None
-                raise refusal(outcome)
-            if outcome.position and not outcome.result:
-                return None  # the writer looked again and took it back instead
-            await self._commanding.on_roster(outcome.position)
+        outcome = await self._send(assignment, principal)
+        if isinstance(outcome, Rejected):
+            if outcome.code in _GONE:
+                return None
+            raise refusal(outcome)
+        if outcome.position and not outcome.result:
+            return None  # the writer looked again and took it back instead
+        await self._commanding.on_roster(outcome.position)
         fleet = self._roster.fleet
         current = fleet.assignments.get(assignment.assignment_id)
         if current is None or current.run != run or current.phase not in (Phase.OFFERED, Phase.SENT):

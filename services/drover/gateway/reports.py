@@ -101,11 +101,13 @@ class Reports:
         if device_id is not None:
             # Also of one that is refused below: throttling kills no work.
             self._note_life(device_id, assignment, body)
-            if body.is_final:
+            if body.is_final or (assignment is not None and assignment.phase is not Phase.RUNNING):
                 self._limits.check_vital(device_id)
             else:
                 self._limits.check(device_id)
-        if assignment is not None and _says_nothing_new(assignment, body, principal):
+        else:
+            self._limits.check_stray(principal.name)
+        if assignment is not None and self._roster.complete and _says_nothing_new(assignment, body, principal):
             return None
         command = _command(assignment_id, body, principal)
         check(command)

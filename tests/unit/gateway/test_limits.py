@@ -61,11 +61,42 @@ async def test_heartbeats_and_final_reports_have_a_larger_bucket_of_their_own_an
     limits = DeviceLimits(bus, per_s=1, burst=2, clock=time)
     for _ in range(5):
         refused(limits.check, "d1")
-    assert [refused(limits.check_vital, "d1") for _ in range(8)] == [None] * 8
-    assert [refused(limits.check_vital, "d1") for _ in range(9)] == [1] * 9
-    time.now = 0.25
-    assert refused(limits.check_vital, "d1") is None
+    for check in (limits.check_heartbeat, limits.check_vital):
+        time.now = 0.0
+        assert [refused(check, "d1") for _ in range(8)] == [None] * 8, "not those of the other kind either"
+        assert [refused(check, "d1") for _ in range(9)] == [1] * 9
+        time.now = 0.25
+        assert refused(check, "d1") is None
     assert len(bus.sent) <= 1
+
+
+@pytest.mark.req("DF-19")
+async def test_a_phone_that_was_stopped_can_still_begin_what_it_was_sent(world):
+    device_id = await world.phone()
+    world.job()
+    (work,) = await (await world.poll(device_id)).json()
+    while (await world.poll(device_id)).headers.get("Retry-After") != "300":
+        pass
+    assert (await world.report(work["id"], {"status": "running", "run": 1})).status == 204
+
+
+@pytest.mark.req("DF-11", "DF-19")
+async def test_one_phone_that_beats_too_often_does_not_silence_the_others_of_the_same_heartbeat(world):
+    phones = [await world.phone(f"PHONE0000{number}") for number in range(3)]
+    alone, together = f"id=eq.{phones[0]}", f"id=in.({','.join(phones)})"
+    while (await world.client.patch(f"/rest/v1/devices?{alone}", json={}, headers=world.anon)).status == 204:
+        pass
+    world.telemetry.heard.clear()
+    answer = await world.client.patch(f"/rest/v1/devices?{together}", json={}, headers=world.anon)
+    assert answer.status == 429
+    assert [heard[0] for heard in world.telemetry.heard] == phones
+
+
+@pytest.mark.req("DF-19")
+async def test_reports_of_what_nobody_knows_have_a_limit_too(world):
+    answers = [(await world.report(f"00000000-0000-4000-8000-{n:012d}", DONE)).status for n in range(600)]
+    assert answers[0] == 404
+    assert answers[-1] == 429
 
 
 @pytest.mark.req("DF-19")

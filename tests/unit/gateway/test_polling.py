@@ -17,6 +17,8 @@ from tests.unit.gateway.conftest import JOB, POLL
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
+DONE = {"status": "completed", "progress_pct": 100, "actual_duration_sec": 156}
+
 
 @pytest.mark.req("DF-09")
 async def test_a_poll_gives_the_device_its_next_work_with_the_job_in_it(world):
@@ -34,15 +36,27 @@ async def test_a_poll_gives_the_device_its_next_work_with_the_job_in_it(world):
 
 
 @pytest.mark.req("DF-09")
-async def test_sent_is_recorded_once_and_a_redelivery_touches_nothing(world):
+async def test_sent_is_recorded_once_and_a_redelivery_records_nothing(world):
     device_id = await world.phone()
     world.job()
     first = await (await world.poll(device_id)).json()
     assert world.bus.commands == [SendAttempt(first[0]["id"], 1)]
     assert world.offered(device_id).phase is Phase.SENT
+    recorded = world.roster.seq
     again = await (await world.poll(device_id)).json()
     assert again == first
-    assert len(world.bus.sent) == 1
+    assert world.roster.seq == recorded
+
+
+@pytest.mark.req("DF-09", "DF-10")
+@pytest.mark.parametrize("said", [{"status": "running"}, DONE], ids=["begun", "ended"])
+async def test_a_run_that_was_begun_is_not_given_again_by_a_roster_that_has_not_heard_of_it(world, said):
+    device_id = await world.phone()
+    world.job()
+    (work,) = await (await world.poll(device_id)).json()
+    world.bus.roster_hears = False
+    assert (await world.report(work["id"], {**said, "run": 1})).status == 204
+    assert await (await world.poll(device_id)).json() == []
 
 
 async def test_an_empty_poll_is_a_sign_of_life_and_touches_neither_writer_nor_database(world):

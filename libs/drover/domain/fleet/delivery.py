@@ -20,10 +20,10 @@ def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
     assignment = fleet.assignments.get(command.assignment_id)
     if assignment is None or assignment.run != command.run:
         return _taken_back(command)
-    if assignment.phase in (Phase.SENT, Phase.RUNNING):
+    if assignment.phase is Phase.SENT:
         return NOTHING  # delivered before: a repeat changes nothing
     if assignment.phase is not Phase.OFFERED:
-        return _taken_back(command)
+        return _taken_back(command)  # also what runs already: an agent that has it must not begin it again
     job = fleet.jobs[assignment.job_id]
     if not wants(job, fleet.devices[assignment.device_id]):
         # The job has come to need something that this device lacks. Better now than after it has failed there.

@@ -39,7 +39,7 @@ def test_the_first_delivery_is_recorded_with_the_moment_of_its_timeout():
 @pytest.mark.req("EV-04")
 def test_a_repeated_delivery_changes_nothing():
     scenario = given(FLEET, *farm(1), *active(), *ONE.sent()).when(ONE.fetch()).then_nothing()
-    scenario.when(ONE.runs()).when(ONE.fetch()).then_nothing()
+    scenario.when(ONE.runs()).when(ONE.fetch()).then_rejected(Code.CONFLICT)
 
 
 @pytest.mark.req("EV-04")
