@@ -146,7 +146,7 @@ class Farm(RuleBasedStateMachine):
             st.none()
             | st.builds(e.Target, group_id=st.sampled_from([*GROUPS, "P9-G9"]), count=count)
             | st.builds(e.Target, pc_id=st.sampled_from([*PCS, "pc9"]), count=count)
-            | st.builds(e.Target, device_ids=some)
+            | st.builds(e.Target, device_ids=some, count=count)
             | st.builds(e.Target, count=st.integers(1, 4))
         )
         url = "https://youtu.be/x"

@@ -14,6 +14,8 @@ S = TypeVar("S")
 
 EVENTS_PER_DECISION_MAX: Final = 500
 DECISION_BYTES_MAX: Final = 128 * 1024
+CHAIN_BYTES_FULL: Final = 80 * 1024
+"""A decision that has this much is not carried on."""
 
 
 class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
@@ -47,7 +49,7 @@ class Decision(msgspec.Struct, frozen=True):
     then: Callable[[Any, datetime], Decision] | None = None
     """What follows, decided on the state that `events` lead to. It belongs to the same command and the same commit;
     so a rule can look at what another has just done without doing it twice. The chain ends with a decision without
-    events; its own bound is the domain's business."""
+    events, or when it has become large: what is left must be in the state, and due."""
 
 
 NOTHING: Final = Decision()

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from drover.domain.decider import (
+    CHAIN_BYTES_FULL,
     DECISION_BYTES_MAX,
     EVENTS_PER_DECISION_MAX,
     Command,
@@ -56,7 +57,8 @@ class Scenario:
             for event in step.events:
                 self._fold(event)
             events += step.events
-            step = None if step.then is None else step.then(self.state, self.now)
+            full = len(self._codec.encode(events)) >= CHAIN_BYTES_FULL
+            step = None if step.then is None or full else step.then(self.state, self.now)
         assert len(events) <= EVENTS_PER_DECISION_MAX, len(events)
         assert len(self._codec.encode(events)) <= DECISION_BYTES_MAX
         self.decision = msgspec.structs.replace(decision, events=events)

@@ -9,7 +9,7 @@ import structlog
 
 PARKED_FOR: Final = timedelta(seconds=60)
 """A deadline on which `Tick` makes no headway is left alone for this long, then tried again, with an alert each."""
-STUCK_TICKS_MAX: Final = 1_000
+STUCK_TICKS_MAX: Final = 5_000
 """So many ticks in a row at one moment that never reach the next deadline are taken for a loop."""
 
 log = structlog.get_logger("drover.writer")

@@ -12,7 +12,13 @@ import structlog
 from msgspec import UNSET
 
 from drover.bus.messages import OVERLOADED, Accepted, Outcome, Rejected
-from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Decider, Decision
+from drover.domain.decider import (
+    CHAIN_BYTES_FULL,
+    DECISION_BYTES_MAX,
+    EVENTS_PER_DECISION_MAX,
+    Decider,
+    Decision,
+)
 from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event
 from drover.eventlog.log import COMMIT_BYTES_MAX
@@ -148,7 +154,7 @@ def decide_into(
         if then is not None:
             fold.state, fold.n = state, n
             try:
-                events = _carry_on(decider, fold, pending, events, then, now, payload)
+                events = _carry_on(decider, fold, pending, events, then, now, payload, start)
             except Exception as error:
                 log.exception("follow_up_raised", context=decider.context, command=type(submission.command).__name__)
                 raise EvolveFault(pending) from error
@@ -172,14 +178,14 @@ def _carry_on(
     then: Callable[[Any, datetime], Decision] | None,
     now: datetime,
     payload: bytearray,
+    start: int,
 ) -> Sequence[Event]:
     """All events of a command that goes on from what it led to. They belong together: one that fails voids them all."""
     submission = pending.submission
     n, by, trace, cause = fold.n, submission.by, submission.trace, submission.id
     state, evolve = fold.state, decider.evolve
     gathered = list(events)
-    size = len(payload)
-    while then is not None:
+    while then is not None and len(payload) - start < CHAIN_BYTES_FULL:
         decision = then(state, now)
         for event in decision.events:
             n += 1
@@ -193,8 +199,8 @@ def _carry_on(
             state = evolve(state, event)
         gathered += decision.events
         then = decision.then
-        if len(gathered) > EVENTS_PER_DECISION_MAX or len(payload) - size > DECISION_BYTES_MAX:
-            raise DecisionTooLong(len(gathered), len(payload) - size)
+        if len(gathered) > EVENTS_PER_DECISION_MAX or len(payload) - start > DECISION_BYTES_MAX:
+            raise DecisionTooLong(len(gathered), len(payload) - start)
     fold.state, fold.n = state, n
     return gathered
 

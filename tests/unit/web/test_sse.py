@@ -13,7 +13,7 @@ from drover.testing.waiting import eventually
 from drover.web import sse
 from drover.web.errors import ApiError
 from drover.web.sockets import Sockets
-from drover.web.sse import Chunk, Streams, StreamSession, bye, event, heartbeat
+from drover.web.sse import HEARTBEAT_S, Chunk, Streams, StreamSession, bye, event, heartbeat
 
 
 def test_an_event_is_its_id_its_name_and_one_line_of_data():
@@ -151,7 +151,7 @@ async def test_a_client_that_left_is_noticed_while_nothing_happens(monkeypatch):
         source.tell("a")
         await eventually(lambda: line.written == b"a")
         line.is_lost = True
-        await task
+        await asyncio.wait_for(task, HEARTBEAT_S / 3)
     assert source.closed
 
 

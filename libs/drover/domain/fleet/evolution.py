@@ -348,7 +348,7 @@ def _supply_advanced(fleet: Fleet, event: e.SupplyAdvanced) -> None:
 def _assignment_requested(fleet: Fleet, event: e.AssignmentRequested) -> None:
     job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
     _name(fleet, job, device)
-    _make(fleet, job, device, event)
+    _make(fleet, job, device, event).asked_for = True
     add_to_route(fleet, device)
     refresh(fleet, device)
 
@@ -361,6 +361,7 @@ def _make(fleet: Fleet, job: Job, device: Device, event: e.AssignmentEvent) -> A
     job.made += 1
     job.counted += 1
     job.returned_at = None
+    fleet.unsettled = True
     return assignment
 
 
@@ -372,6 +373,7 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     job.counted -= not ended.replaced
     job.failed -= 1
     assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
+    assignment.asked_for = True
     job.replaced -= ended.replaced
     del job.ran[device.device_id]
     _name(fleet, job, device)
@@ -576,7 +578,13 @@ def _alert_resolved(fleet: Fleet, event: e.AlertResolved) -> None:
 
 
 def _term_started(fleet: Fleet, event: TermStarted) -> None:
-    """A change of writer says nothing about phones."""
+    """A change of writer says nothing about phones. While nobody led they could fetch and begin nothing, so that those
+    who have an offer get their full time again."""
+    for assignment in fleet.assignments.values():
+        if assignment.phase is Phase.OFFERED:
+            fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
+        elif assignment.phase is Phase.SENT:
+            fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_ACKED_WITHIN)
 
 
 _EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {

@@ -67,6 +67,8 @@ def _can_run_now(fleet: Fleet, job: Job) -> bool:
     target = job.spec.target
     if job.returned_at == fleet.arrivals:
         return False
+    if job.quota_left == 0:  # it goes to nobody else: only where it was can it go on
+        return any(fleet.devices[fleet.assignments[waiting].device_id].available for waiting in job.waiting)
     if job.present:
         return True
     if target is None or (target.group_id is None and target.pc_id is None and target.device_ids is None):

@@ -39,8 +39,8 @@ def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
 def fire_first(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
     """One deadline, if any has passed. The state that it leads to says which is next."""
     first = fleet.timers.first()
-    if first is None or first[0] > now:
-        return []
+    if first is None or first[0] > now or fleet.withdrawing:
+        return []  # what is being taken back comes first: its job might be archived under it
     kind, _, subject = first[1].partition(":")
     return _FIRE[kind](fleet, subject, now)
 

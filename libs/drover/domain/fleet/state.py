@@ -133,6 +133,8 @@ class Assignment(msgspec.Struct):
     """Attempts used up."""
     rollbacks: int = 0
     has_run: bool = False
+    asked_for: bool = False
+    """A person named its device for it."""
     assigned_at: datetime | None = None
     sent_at: datetime | None = None
     started_at: datetime | None = None

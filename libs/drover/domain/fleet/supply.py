@@ -82,7 +82,7 @@ def _may_go_further(fleet: Fleet) -> bool:
 
 
 def _missing(pc: Pc) -> int:
-    return slots(pc) - pc.in_use
+    return max(0, slots(pc) - pc.in_use)
 
 
 def _resume(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:

@@ -37,7 +37,8 @@ def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
         events.append(AttemptCancelled(*attempt_of(assignment), reason))
-    if not job.is_open or not (assignment.has_run or assignment.device_id in job.named):
+    named = assignment.asked_for or (assignment.device_id in job.named and job.quota_left is None)
+    if not job.is_open or not (assignment.has_run or named):
         events.append(AssignmentCancelled(*of(assignment), reason))
     elif assignment.phase is not Phase.WAITING:
         events.append(AssignmentParked(*of(assignment), reason))

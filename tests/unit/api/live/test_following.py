@@ -194,6 +194,19 @@ async def test_who_falls_out_of_the_window_goes_back_to_the_log_and_is_counted()
     assert (log.opened, OVERFLOWS._value.get()) == (1, before + 1), "it has joined again"
 
 
+async def test_what_one_look_into_the_log_gave_is_told_before_the_next_look():
+    log = WrittenLog()
+    tail = Tail(log, Bell(), NARROW)
+    for _ in range(20):
+        tail._add(log.commit(await log.write()))
+    stream = follower_at(tail, log, START)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(following, "CHUNK_BYTES", 1)
+        for place in log.places:
+            assert places_of(await stream.take()) == [place]
+    assert log.opened == 1
+
+
 async def test_a_stream_that_comes_back_soon_is_served_from_memory_also_after_a_restart():
     log = WrittenLog()
     for _ in range(40):
