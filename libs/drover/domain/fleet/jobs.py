@@ -28,7 +28,7 @@ from drover.domain.fleet.events import (
     JobPaused,
     JobResumed,
 )
-from drover.domain.fleet.evolution import BY_A_PERSON
+from drover.domain.fleet.evolve_attempts import BY_A_PERSON
 from drover.domain.fleet.policy import ATTEMPTS_MAX, OPEN_JOBS_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Phase
 from drover.domain.fleet.supply import follow_up

@@ -1,0 +1,276 @@
+"""How assignments and attempts follow from their events: phases, slots, and what is left of those that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from drover.domain.event import TermStarted
+from drover.domain.fleet import events as e
+from drover.domain.fleet.index import (
+    add_to_route,
+    refresh,
+    refresh_withdrawal,
+)
+from drover.domain.fleet.naming import name_device
+from drover.domain.fleet.policy import OFFER_ACKED_WITHIN, OFFER_TAKEN_WITHIN
+from drover.domain.fleet.state import (
+    Assignment,
+    AssignmentStatus,
+    Device,
+    Ended,
+    Fleet,
+    Job,
+    Phase,
+)
+from drover.domain.fleet.timer_keys import assignment_timer
+
+BY_A_PERSON: Final = "admin"
+"""Cancelled for this reason, the job does not come back to the device by itself."""
+
+
+def _term_started(fleet: Fleet, event: TermStarted) -> None:
+    """A change of writer says nothing about phones. While nobody led they could fetch and begin nothing, so that those
+    who have an offer get their full time again."""
+    for assignment in fleet.assignments.values():
+        if assignment.phase is Phase.OFFERED:
+            fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
+        elif assignment.phase is Phase.SENT:
+            fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_ACKED_WITHIN)
+
+
+def _assignment_requested(fleet: Fleet, event: e.AssignmentRequested) -> None:
+    job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
+    name_device(fleet, job, device)
+    _make(fleet, job, device, event).asked_for = True
+    add_to_route(fleet, device)
+    refresh(fleet, device)
+
+
+def _make(fleet: Fleet, job: Job, device: Device, event: e.AssignmentEvent) -> Assignment:
+    assignment = Assignment(event.assignment_id, job.job_id, device.device_id, event.at)
+    fleet.assignments[event.assignment_id] = assignment
+    job.live[device.device_id] = event.assignment_id
+    job.waiting[event.assignment_id] = None
+    job.made += 1
+    job.counted += 1
+    job.returned_at = None
+    fleet.unsettled = True
+    return assignment
+
+
+def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
+    job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
+    ended = fleet.ended.pop(event.assignment_id)
+    assignment = _make(fleet, job, device, event)
+    job.made -= 1
+    job.counted -= not ended.replaced
+    job.failed -= 1
+    assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
+    assignment.asked_for = True
+    job.replaced -= ended.replaced
+    del job.ran[device.device_id]
+    name_device(fleet, job, device)
+    add_to_route(fleet, device)
+    refresh(fleet, device)
+
+
+def _attempt_created(fleet: Fleet, event: e.AttemptCreated) -> None:
+    job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
+    assignment = fleet.assignments.get(event.assignment_id) or _make(fleet, job, device, event)
+    if assignment.phase is Phase.WAITING:
+        _take_slot(fleet, job, device, assignment)
+    assignment.phase, assignment.run = Phase.OFFERED, event.run
+    assignment.assigned_at, assignment.progress_pct, assignment.ad_playing = event.at, 0, False
+    assignment.sent_at = assignment.started_at = assignment.claimed_started_at = assignment.retry_due = None
+    fleet.pcs[device.pc_id].offered[assignment.assignment_id] = None
+    fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
+    refresh(fleet, device)
+
+
+def _take_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -> None:
+    job.waiting.pop(assignment.assignment_id)
+    job.offered[assignment.assignment_id] = None
+    job.in_flight += 1
+    device.assignment = assignment.assignment_id
+    fleet.pcs[device.pc_id].in_use += 1
+
+
+def _release_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -> None:
+    """From any phase that holds one into WAITING."""
+    if assignment.phase is Phase.WAITING:
+        return
+    pc = fleet.pcs[device.pc_id]
+    pc.in_use -= 1
+    pc.offered.pop(assignment.assignment_id, None)
+    job.in_flight -= 1
+    job.offered.pop(assignment.assignment_id, None)
+    job.waiting[assignment.assignment_id] = None
+    device.assignment, device.running = None, False
+    assignment.phase, assignment.assigned_at = Phase.WAITING, None
+    fleet.timers.clear(assignment_timer(assignment.assignment_id))
+
+
+def _attempt_sent(fleet: Fleet, event: e.AttemptSent) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    assignment.phase, assignment.sent_at = Phase.SENT, event.at
+    fleet.pcs[fleet.devices[event.device_id].pc_id].offered.pop(event.assignment_id, None)
+    fleet.timers.set(assignment_timer(event.assignment_id), event.at + OFFER_ACKED_WITHIN)
+
+
+def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
+    assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
+    job = fleet.jobs[event.job_id]
+    job.offered.pop(event.assignment_id)
+    refresh_withdrawal(fleet, job)  # what runs may end, also while the rest is being taken back
+    assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
+    assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
+    device.running, device.untaken, device.updated_at = True, 0, event.at
+    fleet.timers.set(assignment_timer(event.assignment_id), event.timeout_at)
+
+
+def _attempt_progressed(fleet: Fleet, event: e.AttemptProgressed) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    assignment.progress_pct, assignment.ad_playing = event.progress_pct, event.ad_playing
+
+
+def _attempt_succeeded(fleet: Fleet, event: e.AttemptSucceeded) -> None:
+    device = fleet.devices[event.device_id]
+    device.failures = device.crashes = 0
+    fleet.pcs[device.pc_id].failing.pop(device.device_id, None)
+    job = fleet.jobs[event.job_id]
+    job.completed += 1
+    if device.pc_id not in job.proven_on and len(job.proven_on) < 2:
+        job.proven_on.append(device.pc_id)
+    _end_assignment(fleet, event, AssignmentStatus.COMPLETED)
+
+
+def _attempt_failed(fleet: Fleet, event: e.AttemptFailed) -> None:
+    _note_failure(fleet, event, event.code, event.message, blamed=event.blamed, crashed=event.rule == "APP_CRASH")
+
+
+def _attempt_timed_out(fleet: Fleet, event: e.AttemptTimedOut) -> None:
+    _note_failure(fleet, event, "TIMEOUT", event.message, blamed=event.blamed, crashed=False)
+
+
+def _note_failure(
+    fleet: Fleet, event: e.AttemptEvent, code: str, message: str | None, *, blamed: bool, crashed: bool
+) -> None:
+    """The slot is kept: the event that follows says whether it is needed again."""
+    assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
+    assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
+    assignment.error_code, assignment.error_message = code, message
+    assignment.progress_pct, assignment.ad_playing = 0, False
+    fleet.jobs[event.job_id].offered[event.assignment_id] = None
+    device.running, device.updated_at = False, event.at
+    if blamed:
+        device.failures += 1
+        device.crashes = device.crashes + 1 if crashed else 0
+    fleet.timers.clear(assignment_timer(event.assignment_id))
+
+
+def _retry_scheduled(fleet: Fleet, event: e.RetryScheduled) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    if event.due is None:
+        _wait(fleet, event)
+        return
+    assignment.retry_due = event.due
+    fleet.timers.set(assignment_timer(event.assignment_id), event.due)
+    refresh_withdrawal(fleet, fleet.jobs[event.job_id])
+
+
+def _attempt_rolled_back(fleet: Fleet, event: e.AttemptRolledBack) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    assignment.rollbacks += 1
+    assignment.progress_pct, assignment.ad_playing = 0, False
+    fleet.devices[event.device_id].updated_at = event.at
+    _wait(fleet, event)
+
+
+def _attempt_cancelled(fleet: Fleet, event: e.AttemptCancelled) -> None:
+    _wait(fleet, event)
+
+
+def _assignment_parked(fleet: Fleet, event: e.AssignmentParked) -> None:
+    _wait(fleet, event)
+
+
+def _wait(fleet: Fleet, event: e.AssignmentEvent) -> None:
+    job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
+    assignment = fleet.assignments[event.assignment_id]
+    _release_slot(fleet, job, device, assignment)
+    assignment.retry_due = None
+    refresh_withdrawal(fleet, job)
+    refresh(fleet, device)
+
+
+def _attempt_failed_final(fleet: Fleet, event: e.AttemptFailedFinal) -> None:
+    job = fleet.jobs[event.job_id]
+    job.failed += 1
+    job.counted -= event.replaced
+    job.replaced += event.replaced
+    if job.is_open:
+        job.final_failures.setdefault(event.rule, []).append(event.device_id)
+    _end_assignment(fleet, event, AssignmentStatus.FAILED, replaced=event.replaced)
+
+
+def _assignment_cancelled(fleet: Fleet, event: e.AssignmentCancelled) -> None:
+    comes_back = event.reason != BY_A_PERSON and not fleet.assignments[event.assignment_id].has_run
+    if comes_back:
+        fleet.jobs[event.job_id].counted -= 1
+    _end_assignment(fleet, event, AssignmentStatus.CANCELLED, comes_back=comes_back)
+
+
+def _end_assignment(
+    fleet: Fleet,
+    event: e.AssignmentEvent,
+    status: AssignmentStatus,
+    *,
+    replaced: bool = False,
+    comes_back: bool = False,
+) -> None:
+    job, device = fleet.jobs[event.job_id], fleet.devices[event.device_id]
+    assignment = fleet.assignments[event.assignment_id]
+    _release_slot(fleet, job, device, assignment)
+    del fleet.assignments[event.assignment_id]
+    job.waiting.pop(event.assignment_id)
+    del job.live[device.device_id]
+    if comes_back:
+        job.taken_back[assignment.assignment_id] = None
+    else:
+        job.ran[device.device_id] = assignment.assignment_id
+    # The ids of job and device are the ones already held: thousands of these are kept for a day.
+    fleet.ended[assignment.assignment_id] = Ended(
+        job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced
+    )
+    device.updated_at = event.at
+    refresh_withdrawal(fleet, job)
+    refresh(fleet, device)
+
+
+def _stale_report_refused(fleet: Fleet, event: e.StaleReportRefused) -> None:
+    if (assignment := fleet.assignments.get(event.assignment_id)) is not None:
+        assignment.stale_noted.append(event.run)
+    else:
+        fleet.ended[event.assignment_id].late_noted = True
+
+
+EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
+    TermStarted: _term_started,
+    e.AssignmentRequested: _assignment_requested,
+    e.AssignmentReopened: _assignment_reopened,
+    e.AssignmentParked: _assignment_parked,
+    e.AssignmentCancelled: _assignment_cancelled,
+    e.AttemptCreated: _attempt_created,
+    e.AttemptSent: _attempt_sent,
+    e.AttemptStarted: _attempt_started,
+    e.AttemptProgressed: _attempt_progressed,
+    e.AttemptSucceeded: _attempt_succeeded,
+    e.AttemptFailed: _attempt_failed,
+    e.AttemptTimedOut: _attempt_timed_out,
+    e.AttemptRolledBack: _attempt_rolled_back,
+    e.AttemptCancelled: _attempt_cancelled,
+    e.RetryScheduled: _retry_scheduled,
+    e.AttemptFailedFinal: _attempt_failed_final,
+    e.StaleReportRefused: _stale_report_refused,
+}

@@ -1,0 +1,177 @@
+"""How jobs, and the look for devices of the ACTIVE one, follow from their events."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from drover.domain.fleet import events as e
+from drover.domain.fleet.index import (
+    look_for_devices,
+    pcs_to_see,
+    refresh_withdrawal,
+    see,
+    stop_looking,
+)
+from drover.domain.fleet.naming import name_device
+from drover.domain.fleet.policy import ARCHIVE_AFTER, JOB_LIVES
+from drover.domain.fleet.state import (
+    Fleet,
+    Job,
+    JobSpec,
+    JobStatus,
+)
+from drover.domain.fleet.timer_keys import job_timer
+
+
+def _job_created(fleet: Fleet, event: e.JobCreated) -> None:
+    fleet.jobs_made += 1
+    fleet.open_jobs += 1
+    job = Job(
+        event.job_id,
+        fleet.jobs_made,
+        JobSpec(
+            event.title,
+            event.target_url,
+            event.script_type,
+            event.duration_min_pct,
+            event.duration_max_pct,
+            event.prob_like,
+            event.prob_comment,
+            event.prob_playlist,
+            event.base_reward,
+            event.target,
+        ),
+        event.at,
+        event.at,
+        event.is_active,
+    )
+    fleet.jobs[job.job_id] = job
+    for device_id in (event.target and event.target.device_ids) or ():
+        name_device(fleet, job, fleet.devices[device_id])
+    if event.is_active:
+        _enqueue(fleet, job)
+    fleet.timers.set(job_timer(job.job_id), event.at + JOB_LIVES)
+
+
+def _job_activated(fleet: Fleet, event: e.JobActivated) -> None:
+    job = fleet.jobs[event.job_id]
+    _dequeue(fleet, job)
+    job.status, job.activated_at, job.updated_at = JobStatus.ACTIVE, job.activated_at or event.at, event.at
+    look_for_devices(fleet, job)
+    refresh_withdrawal(fleet, job)
+
+
+def _job_returned(fleet: Fleet, event: e.JobReturned) -> None:
+    job = fleet.jobs[event.job_id]
+    job.returned_at = fleet.arrivals
+    _requeue(fleet, job, event.at)
+
+
+def _job_resumed(fleet: Fleet, event: e.JobResumed) -> None:
+    job = fleet.jobs[event.job_id]
+    job.wanted, job.paused_for = True, None
+    _requeue(fleet, job, event.at)
+
+
+def _requeue(fleet: Fleet, job: Job, at: datetime) -> None:
+    _step_down(fleet, job)
+    job.status, job.updated_at = JobStatus.CREATED, at
+    _enqueue(fleet, job)
+    refresh_withdrawal(fleet, job)
+
+
+def _enqueue(fleet: Fleet, job: Job) -> None:
+    insort(fleet.queue, (job.number, job.job_id))
+    fleet.unsettled = True
+
+
+def _step_down(fleet: Fleet, job: Job) -> None:
+    if fleet.supply is not None and fleet.supply.job_id == job.job_id:
+        stop_looking(fleet)
+
+
+def _dequeue(fleet: Fleet, job: Job) -> None:
+    place = bisect_left(fleet.queue, (job.number, job.job_id))
+    if place < len(fleet.queue) and fleet.queue[place][0] == job.number:
+        del fleet.queue[place]
+        fleet.unsettled = True
+
+
+def _job_paused(fleet: Fleet, event: e.JobPaused) -> None:
+    job = fleet.jobs[event.job_id]
+    _step_down(fleet, job)
+    _dequeue(fleet, job)
+    job.status, job.paused_for, job.updated_at = JobStatus.PAUSED, event.rule, event.at
+    if event.rule is not None:
+        job.poison_rules.append(event.rule)
+    refresh_withdrawal(fleet, job)
+
+
+def _job_deactivated(fleet: Fleet, event: e.JobDeactivated) -> None:
+    _end_job(fleet, event.job_id, JobStatus.DEACTIVATED, event.at)
+
+
+def _job_cancelled(fleet: Fleet, event: e.JobCancelled) -> None:
+    _end_job(fleet, event.job_id, JobStatus.CANCELLED, event.at)
+
+
+def _job_expired(fleet: Fleet, event: e.JobExpired) -> None:
+    _end_job(fleet, event.job_id, JobStatus.EXPIRED, event.at)
+
+
+def _job_completed(fleet: Fleet, event: e.JobCompleted) -> None:
+    _end_job(fleet, event.job_id, JobStatus.COMPLETED, event.at)
+
+
+def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None:
+    job = fleet.jobs[job_id]
+    _step_down(fleet, job)
+    _dequeue(fleet, job)
+    job.status, job.ended_at, job.updated_at = status, at, at
+    fleet.open_jobs -= 1
+    for device_id in job.named:
+        del fleet.devices[device_id].named_in[job_id]
+    job.named, job.final_failures, job.present = {}, {}, 0
+    fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
+    refresh_withdrawal(fleet, job)
+
+
+def _job_archived(fleet: Fleet, event: e.JobArchived) -> None:
+    job = fleet.jobs.pop(event.job_id)
+    for assignment_id in (*job.ran.values(), *job.taken_back):
+        fleet.ended.pop(assignment_id, None)
+    fleet.timers.clear(job_timer(event.job_id))
+
+
+def _job_need_added(fleet: Fleet, event: e.JobNeedAdded) -> None:
+    job = fleet.jobs[event.job_id]
+    job.needs.append(event.capability)
+    job.updated_at = event.at
+    if job.status is JobStatus.ACTIVE:
+        look_for_devices(fleet, job)
+
+
+def _supply_advanced(fleet: Fleet, event: e.SupplyAdvanced) -> None:
+    assert fleet.supply is not None
+    for pc_id in pcs_to_see(fleet)[: event.pcs]:
+        see(fleet, fleet.pcs[pc_id])
+    fleet.supply.cursor += event.pcs
+
+
+EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
+    e.JobCreated: _job_created,
+    e.JobActivated: _job_activated,
+    e.JobReturned: _job_returned,
+    e.JobPaused: _job_paused,
+    e.JobResumed: _job_resumed,
+    e.JobDeactivated: _job_deactivated,
+    e.JobCancelled: _job_cancelled,
+    e.JobExpired: _job_expired,
+    e.JobCompleted: _job_completed,
+    e.JobArchived: _job_archived,
+    e.JobNeedAdded: _job_need_added,
+    e.SupplyAdvanced: _supply_advanced,
+}

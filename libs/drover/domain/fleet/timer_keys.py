@@ -1,0 +1,23 @@
+"""Under which keys the fleet's deadlines are kept: one letter for the kind, then the subject."""
+
+from __future__ import annotations
+
+
+def assignment_timer(assignment_id: str) -> str:
+    return f"a:{assignment_id}"
+
+
+def device_timer(device_id: str) -> str:
+    return f"d:{device_id}"
+
+
+def job_timer(job_id: str) -> str:
+    return f"j:{job_id}"
+
+
+def pc_timer(pc_id: str) -> str:
+    return f"p:{pc_id}"
+
+
+def alert_timer(key: str) -> str:
+    return f"l:{key}"
