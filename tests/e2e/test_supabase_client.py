@@ -22,12 +22,15 @@ async def phone(platform, http):
 @pytest.mark.req("DF-11", "DF-25")
 async def test_it_reads_devices_and_sends_the_heartbeat(http, phone):
     assert (await http.register(*SERIALS)).status == 201
+
+    async def counted():
+        ours = phone.table("devices").select("*", count=CountMethod.exact).in_("serial_number", SERIALS)
+        return (await ours.execute()).count == len(SERIALS)
+
+    await eventually(counted)
     ours = phone.table("devices").select("serial_number,status").like("serial_number", "SUPABASE%")
     page = await ours.neq("serial_number", SERIALS[-1]).order("serial_number", desc=True).limit(3).execute()
     assert [row["serial_number"] for row in page.data] == [*reversed(SERIALS[-4:-1])]
-
-    counted = await phone.table("devices").select("*", count=CountMethod.exact).in_("serial_number", SERIALS).execute()
-    assert counted.count == len(SERIALS)
 
     heartbeat = {"status": "online", "last_seen_at": "2026-01-01T00:00:00Z"}
     beaten = await phone.table("devices").update(heartbeat).eq("serial_number", SERIALS[0]).execute()

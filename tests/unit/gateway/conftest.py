@@ -127,13 +127,15 @@ class World:
 
 
 @pytest.fixture
-async def world():
+async def world(request):
+    """With other settings by `@pytest.mark.parametrize("world", [{NAME: value}], indirect=True)`."""
     world = World()
     settings = load(
         {
             "DROVER_NATS_URL": "nats://nowhere:1",
             "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
             "DROVER_JWT_SECRETS": SECRET,
+            **getattr(request, "param", {}),
         }
     )
     app = create_application(world.health, body_bytes_max=settings.body_bytes_max)

@@ -11,6 +11,8 @@ from drover.gateway.limits import DeviceLimits
 from drover.testing.waiting import eventually
 from drover.web.errors import ApiError
 
+SELDOM = {"DROVER_DEVICE_REQUESTS_PER_S": "0.001", "DROVER_DEVICE_REQUESTS_BURST": "2"}
+"""So seldom that a slow machine does not earn another turn while the test runs."""
 DONE = {"status": "completed", "progress_pct": 100, "actual_duration_sec": 156}
 
 
@@ -93,10 +95,10 @@ async def test_one_phone_that_beats_too_often_does_not_silence_the_others_of_the
 
 
 @pytest.mark.req("DF-19")
+@pytest.mark.parametrize("world", [SELDOM], indirect=True)
 async def test_reports_of_what_nobody_knows_have_a_limit_too(world):
-    answers = [(await world.report(f"00000000-0000-4000-8000-{n:012d}", DONE)).status for n in range(600)]
-    assert answers[0] == 404
-    assert answers[-1] == 429
+    answers = [(await world.report(f"00000000-0000-4000-8000-{n:012d}", DONE)).status for n in range(81)]
+    assert answers == [404] * 40 + [429] * 41, "a burst of two, twenty times over"
 
 
 @pytest.mark.req("DF-19")
