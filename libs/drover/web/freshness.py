@@ -45,15 +45,14 @@ class Freshness:
         while len(self._written) > WRITERS_REMEMBERED_MAX:
             self._written.popitem(last=False)
 
-    async def wait(
-        self, headers: Mapping[str, str], principal: str, context: str, *, device: str | None = None
-    ) -> None:
-        """Before a read of this context. 503 READ_MODEL_BEHIND when a position that was asked for does not come."""
+    async def wait(self, headers: Mapping[str, str], principal: str, *contexts: str, device: str | None = None) -> None:
+        """Before a read of these contexts. 503 READ_MODEL_BEHIND when a position that was asked for does not come."""
         header = headers.get(MIN_POSITION_HEADER)
-        if header is not None:
-            await self._wait_hard(header, context)
-        elif own := self._written.get((principal, context, device)):
-            await self._positions.wait(context, own, SOFT_WAIT_S)
+        for context in contexts:
+            if header is not None:
+                await self._wait_hard(header, context)
+            elif own := self._written.get((principal, context, device)):
+                await self._positions.wait(context, own, SOFT_WAIT_S)
 
     async def _wait_hard(self, header: str, context: str) -> None:
         try:

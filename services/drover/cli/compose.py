@@ -17,6 +17,7 @@ from drover.bus.client import CommandBus
 from drover.bus.connection import connected, wait_closed
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryBatch, TelemetryOut, listening
+from drover.domain.contexts import CONTEXTS
 from drover.eventlog.durability import DurabilityUnknown, refuse_unsynced
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
@@ -38,7 +39,6 @@ from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import prepare
 
 SERVICES: Final = ("scheduler", "gateway", "projector", "api")
-CONTEXTS: Final = ("fleet",)
 
 log = structlog.get_logger("drover.serve")
 

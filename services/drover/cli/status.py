@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from drover.api.status import PartitionStatus, Status, StatusReader
-from drover.cli.compose import CONTEXTS
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
 from drover.cli.output import console, json_option, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import NAME, data_dir_option, find_target, nats_of
+from drover.domain.contexts import CONTEXTS
 from drover.postgres.pool import open_pool
 
 BEHIND_MAX: Final = 1_000

@@ -1,4 +1,4 @@
-"""The one way from a handler to the writer of the fleet. What a command means and who may send it is not known here."""
+"""The one way from a handler to a writer. What a command means and who may send it is not known here."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from drover.web.freshness import Freshness, Waiter
 from drover.web.idempotency import command_id
 
 CONTEXT: Final = "fleet"
+"""The one that most of this edge is about, and that its roster folds."""
 ROSTER_WAIT_S: Final = 1.0
 """How long an answer is held back until the roster of this process has what was just written."""
 
@@ -31,12 +32,16 @@ class Bus(Protocol):
 
 
 class Commanding:
-    """Sends commands with id, actor and trace, and notes who wrote what, for reads that come after."""
+    """Sends commands to one context with id, actor and trace, and notes who wrote what, for reads that come after."""
 
-    def __init__(self, bus: Bus, freshness: Freshness, roster_at: Waiter) -> None:
+    def __init__(
+        self, bus: Bus, freshness: Freshness, roster_at: Waiter | None = None, *, context: str = CONTEXT
+    ) -> None:
         self._bus = bus
         self._freshness = freshness
         self._roster_at = roster_at
+        """None: this process keeps no roster of that context."""
+        self.context = context
 
     async def send(
         self,
@@ -52,7 +57,8 @@ class Commanding:
 
         `device`: for which one the caller speaks. It tells apart those whose key is in every phone.
         """
-        return accepted(await self.outcome(command, principal=principal, route=route, key=key, raw=raw, device=device))
+        outcome = await self.outcome(command, principal=principal, route=route, key=key, raw=raw, device=device)
+        return accepted(outcome, self.context)
 
     async def outcome(
         self,
@@ -68,7 +74,7 @@ class Commanding:
         """The same for those who make something of a refusal themselves. `target`: which row it is aimed at."""
         trace = current()
         outcome = await self._bus.send(
-            CONTEXT,
+            self.context,
             command,
             by=principal.name,
             id=command_id(key, principal=principal.name, route=route, body=raw, target=target),
@@ -76,7 +82,7 @@ class Commanding:
         )
         if outcome.position:
             shared = device if principal.role is Role.ANON else None
-            self._freshness.wrote(principal.name, CONTEXT, outcome.position, device=shared)
+            self._freshness.wrote(principal.name, self.context, outcome.position, device=shared)
         return outcome
 
     async def outcomes(
@@ -103,7 +109,9 @@ class Commanding:
 
     async def on_roster(self, position: int) -> bool:
         """Wait until this process itself knows what was written: who asks next finds it."""
-        return not position or await self._roster_at.wait(CONTEXT, position, ROSTER_WAIT_S)
+        if not position or self._roster_at is None:
+            return True
+        return await self._roster_at.wait(self.context, position, ROSTER_WAIT_S)
 
 
 def check(command: Command) -> None:
@@ -113,18 +121,18 @@ def check(command: Command) -> None:
         raise refusal(Rejected(rejection.code, rejection.message, rejection.details))
 
 
-def accepted(outcome: Outcome) -> Accepted:
+def accepted(outcome: Outcome, context: str = CONTEXT) -> Accepted:
     if isinstance(outcome, Rejected):
-        raise refusal(outcome)
+        raise refusal(outcome, context)
     return outcome
 
 
-def refusal(rejected: Rejected) -> ApiError:
+def refusal(rejected: Rejected, context: str = CONTEXT) -> ApiError:
     error = refused(rejected, current_id())
-    error.headers.update(position_headers(rejected.position))  # a refusal may be on record too
+    error.headers.update(position_headers(rejected.position, context))  # a refusal may be on record too
     return error
 
 
-def position_headers(position: int) -> dict[str, str]:
+def position_headers(position: int, context: str = CONTEXT) -> dict[str, str]:
     """What tells the client where its write stands; nothing where nothing was written."""
-    return {POSITION_HEADER: format_position({CONTEXT: position})} if position else {}
+    return {POSITION_HEADER: format_position({context: position})} if position else {}

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.decider import Command
+from drover.domain.decider import Command, Rejection
 from drover.domain.fleet.validation import validate
 from drover.gateway.commanding import Commanding, position_headers, refusal
 from drover.gateway.relations import RELATIONS
@@ -45,6 +45,7 @@ class Creation(Generic[T, C]):
         permissions: Permissions,
         commanding: Commanding,
         *,
+        validate: Callable[[C], Rejection | None] = validate,
         unique: str | None = None,
         names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
@@ -55,6 +56,8 @@ class Creation(Generic[T, C]):
         self._auth = auth
         self._permissions = permissions
         self._commanding = commanding
+        self._validate = validate
+        """What the domain says of a command on its own."""
         self._unique = unique
         """A field that no two rows of one body may share."""
         self._names = names
@@ -83,7 +86,7 @@ class Creation(Generic[T, C]):
             preferences,
             headers,
             select=select,
-            extra=position_headers(position),
+            extra=position_headers(position, self._commanding.context),
         )
 
     def _check(self, rows: Sequence[T], commands: Sequence[C], many: bool) -> None:
@@ -93,7 +96,7 @@ class Creation(Generic[T, C]):
         """
         seen: dict[Any, int] = {}
         for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
-            if (rejection := validate(command)) is not None:
+            if (rejection := self._validate(command)) is not None:
                 refused = Rejected(rejection.code, rejection.message, rejection.details)
                 raise self._in_place(refused, index if many else None)
             if self._unique is None:
@@ -114,13 +117,14 @@ class Creation(Generic[T, C]):
                     accepted = [place for place, other in enumerate(outcomes) if isinstance(other, Accepted)]
                     error.details = {**details, "accepted": accepted}
                     error.hint = "Rows whose index is in details.accepted were written."
-                    error.headers.update(position_headers(max(one.position for one in done)))
+                    position = max(one.position for one in done)
+                    error.headers.update(position_headers(position, self._commanding.context))
                 raise error
         return done
 
     def _in_place(self, rejected: Rejected, index: int | None) -> ApiError:
         """The refusal of one row, by the names that its client knows; in an array it says which."""
-        error = refusal(rejected)
+        error = refusal(rejected, self._commanding.context)
         if not isinstance(error.details, dict):
             return error
         details = dict(error.details)

@@ -11,7 +11,7 @@ from multidict import CIMultiDictProxy
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
-from drover.gateway.commanding import position_headers, refusal
+from drover.gateway.commanding import CONTEXT, position_headers, refusal
 from drover.gateway.representation import parse_view
 from drover.web.errors import ApiError, invalid
 from drover.web.postgrest.ast import Item
@@ -67,7 +67,7 @@ class Done(msgspec.Struct, frozen=True):
     position: int
 
 
-def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None]) -> Done:
+def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None], context: str = CONTEXT) -> Done:
     """All that could be done, or the refusal of one, which then says what was done all the same.
 
     That nobody knows a row is no refusal, unless it is so of all of them.
@@ -87,10 +87,10 @@ def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None]) ->
             details = error.details if isinstance(error.details, dict) else {}
             error.details = {**details, "id": id_, "accepted": list(rows)}
             error.hint = "Rows whose id is in details.accepted were changed."
-            error.headers.update(position_headers(position))
+            error.headers.update(position_headers(position, context))
         raise error
     return Done(rows, position)
 
 
-def result_of(outcome: Outcome) -> Accepted | ApiError:
-    return refusal(outcome) if isinstance(outcome, Rejected) else outcome
+def result_of(outcome: Outcome, context: str = CONTEXT) -> Accepted | ApiError:
+    return refusal(outcome, context) if isinstance(outcome, Rejected) else outcome

@@ -15,7 +15,7 @@ from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.gateway.commanding import Commanding, check, position_headers
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, result_of, settle
-from drover.gateway.relations import PCS
+from drover.gateway.relations.fleet import PCS
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row

@@ -42,5 +42,5 @@ class Reads:
         relation = RELATIONS[name]
         # One key is in every phone: of its many writers only the device that is asked about is waited for.
         device = device_in(request.rel_url.raw_query_string) if principal.role is Role.ANON else None
-        await self._freshness.wait(request.headers, principal.name, relation.context, device=device)
+        await self._freshness.wait(request.headers, principal.name, *relation.contexts, device=device)
         return await read(request, relation, self._pool, sight=self._permissions.sight(principal, RELATIONS))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
+from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.event import Event, TermStarted
 
 
@@ -300,24 +300,6 @@ class StaleReportRefused(AttemptEvent):
 
     status: str
     current_run: int
-
-
-class AlertRaised(Event):
-    alert_id: str
-    kind: str
-    subject: str
-    """Id of what it is about."""
-    message: str
-    details: dict[str, Any]
-    until: datetime | None = None
-    """When it is over by itself; None: when what it is about is over."""
-
-
-class AlertResolved(Event):
-    alert_id: str
-    kind: str
-    subject: str
-    reason: str
 
 
 FleetEvent = (

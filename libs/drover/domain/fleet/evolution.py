@@ -5,36 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
 from drover.domain.fleet import events as e
 from drover.domain.fleet import evolve_attempts, evolve_devices, evolve_jobs
-from drover.domain.fleet.index import (
-    settle,
-)
-from drover.domain.fleet.state import (
-    Fleet,
-)
-from drover.domain.fleet.timer_keys import alert_timer
+from drover.domain.fleet.index import settle
+from drover.domain.fleet.state import Fleet
 
 
-def _alert_raised(fleet: Fleet, event: e.AlertRaised) -> None:
-    key = f"{event.kind}:{event.subject}"
-    fleet.alerts[key] = event.alert_id
-    if event.until is not None:
-        fleet.timers.set(alert_timer(key), event.until)
+def _alert_raised(fleet: Fleet, event: AlertRaised) -> None:
+    note_raised(fleet.alerts, fleet.timers, event)
 
 
-def _alert_resolved(fleet: Fleet, event: e.AlertResolved) -> None:
-    key = f"{event.kind}:{event.subject}"
-    fleet.alerts.pop(key, None)
-    fleet.timers.clear(alert_timer(key))
+def _alert_resolved(fleet: Fleet, event: AlertResolved) -> None:
+    note_resolved(fleet.alerts, fleet.timers, event)
 
 
 _EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     **evolve_devices.EVOLVE,
     **evolve_jobs.EVOLVE,
     **evolve_attempts.EVOLVE,
-    e.AlertRaised: _alert_raised,
-    e.AlertResolved: _alert_resolved,
+    AlertRaised: _alert_raised,
+    AlertResolved: _alert_resolved,
 }
 
 

@@ -6,8 +6,9 @@ from datetime import datetime
 
 import msgspec
 
+from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, raise_alert, resolve_alert
+from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB
 from drover.domain.fleet.events import (
     AttemptFailed,
     AttemptFailedFinal,
@@ -115,7 +116,7 @@ def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
     if not job.is_open:
         return []
     if rule.job is JobEffect.DEACTIVATE:
-        over = resolve_alert(fleet, POISON_JOB, job.job_id, "deactivated")
+        over = resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "deactivated")
         return [JobDeactivated(job.job_id, rule.name), *over]
     if rule.job is JobEffect.NEED_AGE_VERIFIED and AGE_VERIFIED not in job.needs:
         return [JobNeedAdded(job.job_id, AGE_VERIFIED)]
@@ -162,7 +163,7 @@ def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: dat
         if other == device.device_id or (error and error.job_id == job.job_id and error.rule == rule.name):
             events.append(DeviceReleased(other, "poison_job"))
     message = f"Job {job.spec.title or job.job_id} failed with {rule.name} on {len(devices)} devices and was paused"
-    return events + raise_alert(fleet, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
+    return events + raise_alert(fleet.alerts, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
 
 
 def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
@@ -184,4 +185,4 @@ def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
     message = (
         f"All {len(recent)} devices of {pc.pc_id} failed within 10 minutes; it gets no work until {until:%H:%M} UTC"
     )
-    return events + raise_alert(fleet, HOST_FAILING, pc.pc_id, message, now, devices=sorted(recent))
+    return events + raise_alert(fleet.alerts, HOST_FAILING, pc.pc_id, message, now, devices=sorted(recent))

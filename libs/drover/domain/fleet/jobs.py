@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, answer, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import POISON_JOB, resolve_alert
+from drover.domain.fleet.alerts import POISON_JOB
 from drover.domain.fleet.commands import (
     AssignJob,
     CancelAssignment,
@@ -81,7 +82,9 @@ def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
         return _not_open(job, command.job_id)
     if job.status is not JobStatus.PAUSED and job.wanted:
         return NOTHING
-    return accept(JobResumed(job.job_id), *resolve_alert(fleet, POISON_JOB, job.job_id, "resumed"), then=follow_up())
+    return accept(
+        JobResumed(job.job_id), *resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "resumed"), then=follow_up()
+    )
 
 
 def deactivate_job(fleet: Fleet, command: DeactivateJob, now: datetime) -> Decision:
@@ -98,7 +101,7 @@ def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Event) -> Decision
         return _not_open(job, job_id)
     if job.has_ended:
         return NOTHING
-    return accept(event, *resolve_alert(fleet, POISON_JOB, job_id, status.value), then=follow_up())
+    return accept(event, *resolve_alert(fleet.alerts, POISON_JOB, job_id, status.value), then=follow_up())
 
 
 def _not_open(job: Job | None, job_id: str) -> Decision:

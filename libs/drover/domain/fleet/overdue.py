@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from drover.domain.alerts import expire_alert, resolve_alert
 from drover.domain.decider import Decision
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB, resolve_alert
+from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB
 from drover.domain.fleet.events import (
-    AlertResolved,
     DeviceHoldEnded,
     DeviceReleased,
     JobArchived,
@@ -64,16 +64,15 @@ def _device(fleet: Fleet, device_id: str, now: datetime) -> list[Event]:
 def _job(fleet: Fleet, job_id: str, now: datetime) -> list[Event]:
     if fleet.jobs[job_id].has_ended:
         return [JobArchived(job_id)]
-    return [JobExpired(job_id), *resolve_alert(fleet, POISON_JOB, job_id, "expired")]
+    return [JobExpired(job_id), *resolve_alert(fleet.alerts, POISON_JOB, job_id, "expired")]
 
 
 def _pc(fleet: Fleet, pc_id: str, now: datetime) -> list[Event]:
-    return [PcHoldEnded(pc_id), *resolve_alert(fleet, HOST_FAILING, pc_id, "tried again")]
+    return [PcHoldEnded(pc_id), *resolve_alert(fleet.alerts, HOST_FAILING, pc_id, "tried again")]
 
 
 def _alert(fleet: Fleet, key: str, now: datetime) -> list[Event]:
-    kind, _, subject = key.partition(":")
-    return [AlertResolved(fleet.alerts[key], kind, subject, "time")]
+    return expire_alert(fleet.alerts, key)
 
 
 _FIRE: Final[dict[str, Callable[[Fleet, str, datetime], list[Event]]]] = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.decider import NOTHING, Decision, Rejection, accept, refuse_recording, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import OFFERS_UNTAKEN, RATE_LIMITED, raise_alert, resolve_alert
+from drover.domain.fleet.alerts import OFFERS_UNTAKEN, RATE_LIMITED
 from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportRunning, ReportThrottled
 from drover.domain.fleet.events import (
     AttemptProgressed,
@@ -43,7 +44,7 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
 def _started(fleet: Fleet, assignment: Assignment, progress: int, claimed: datetime | None) -> list[Event]:
     assert assignment.sent_at is not None
     started = AttemptStarted(*attempt_of(assignment), progress, claimed, assignment.sent_at + ATTEMPT_TIMEOUT)
-    return [started, *resolve_alert(fleet, OFFERS_UNTAKEN, assignment.device_id, "taken")]
+    return [started, *resolve_alert(fleet.alerts, OFFERS_UNTAKEN, assignment.device_id, "taken")]
 
 
 def report_completed(fleet: Fleet, command: ReportCompleted, now: datetime) -> Decision:
@@ -146,4 +147,4 @@ def report_throttled(fleet: Fleet, command: ReportThrottled, now: datetime) -> D
     until = now + THROTTLE_ALERT_LASTS
     message = f"Device {device.serial_number} sends too much: its requests are stopped for 5 minutes"
     details = {"serial_number": device.serial_number, "pc_id": device.pc_id}
-    return accept(*raise_alert(fleet, RATE_LIMITED, device.device_id, message, now, until=until, **details))
+    return accept(*raise_alert(fleet.alerts, RATE_LIMITED, device.device_id, message, now, until=until, **details))

@@ -19,11 +19,11 @@ from drover.domain.fleet.events import (
     JobReturned,
     SupplyAdvanced,
 )
-from drover.domain.fleet.ids import derived_uuid
 from drover.domain.fleet.index import is_look_over, pcs_to_see, slots
 from drover.domain.fleet.policy import FOLLOW_UP_EVENTS_MAX, SWEEP_PCS_MAX, WITHDRAWALS_MAX
 from drover.domain.fleet.state import Fleet, Job, Pc
 from drover.domain.fleet.withdrawal import take_back
+from drover.domain.ids import derived_uuid
 
 Step = Callable[[Fleet, datetime, int], list[Event]]
 

@@ -17,7 +17,3 @@ def job_timer(job_id: str) -> str:
 
 def pc_timer(pc_id: str) -> str:
     return f"p:{pc_id}"
-
-
-def alert_timer(key: str) -> str:
-    return f"l:{key}"

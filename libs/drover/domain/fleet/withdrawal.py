@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from drover.domain.alerts import raise_alert
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import OFFERS_UNTAKEN, raise_alert
+from drover.domain.fleet.alerts import OFFERS_UNTAKEN
 from drover.domain.fleet.events import AssignmentCancelled, AssignmentParked, AttemptCancelled, DeviceHeld
 from drover.domain.fleet.policy import HOLD_FIRST, HOLD_MAX, UNTAKEN_ALERT_AT
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Phase
@@ -54,7 +55,7 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
     events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
     if untaken >= UNTAKEN_ALERT_AT:
         message = f"Device {device.serial_number} has not taken {untaken} offers in a row"
-        events += raise_alert(fleet, OFFERS_UNTAKEN, device.device_id, message, now, **_where(device))
+        events += raise_alert(fleet.alerts, OFFERS_UNTAKEN, device.device_id, message, now, **_where(device))
     return events
 
 

@@ -43,7 +43,7 @@ class _Level(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        return f'FROM "{self.relation.schema}"."{self.relation.name}" AS "{self.row}" WHERE {self.where}'
+        return f'FROM {_table(self.relation)} AS "{self.row}" WHERE {self.where}'
 
     def embedded(self, name: str) -> _Embedded | None:
         embed = self.query.embed(name)
@@ -59,6 +59,22 @@ class _Embedded(msgspec.Struct, frozen=True):
     @property
     def exists(self) -> str:
         return f"EXISTS (SELECT 1 {self.level.source})"
+
+
+def _quoted(schema: str, name: str) -> str:
+    return f'"{schema}"."{name}"'
+
+
+def _table(relation: Relation) -> str:
+    if not relation.united:
+        return _quoted(relation.schema, relation.name)
+    # Constants and plain columns only: so PostgreSQL pushes conditions and order down into the index of each part.
+    columns = ", ".join(f'"{column}"' for column in relation.columns if column != "context")
+    parts = (
+        f"SELECT '{context}'::text AS context, {columns} FROM {_quoted(f'rm_{context}', relation.name)}"  # noqa: S608
+        for context in relation.united  # names of ours, all of them
+    )
+    return f"({' UNION ALL '.join(parts)})"
 
 
 def compile_query(relation: Relation, query: Query, *, sight: Sight | None = None, count: bool = False) -> Compiled:

@@ -40,11 +40,11 @@ class Relation(msgspec.Struct, frozen=True):
     name: str
     """As clients call it."""
     schema: str
-    """Where it lives: `rm_<context>`."""
+    """Where it lives: `rm_<context>`. Empty for one that is united from several."""
     columns: Mapping[str, PgType]
     """In the order in which `*` gives them."""
     context: str
-    """Whose positions say how fresh it is."""
+    """Whose positions say how fresh it is; of a united one, of any of `united`."""
     order: tuple[str, ...] = ()
     """Columns that settle the order where the client's leaves rows equal, so that pages do not overlap."""
     relationships: Mapping[str, Relationship] = {}
@@ -53,6 +53,12 @@ class Relation(msgspec.Struct, frozen=True):
     """Other words for values, by column: what a filter by `eq`, `neq` or `in` may say, and what it then means."""
     owner: str | None = None
     """The column with the id of the device that a row belongs to; None where rows belong to none."""
+    united: tuple[str, ...] = ()
+    """The contexts that each have a table of this name: rows of all of them, with the column `context` in front."""
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return self.united or (self.context,)
 
 
 class Sight(msgspec.Struct, frozen=True):

@@ -12,9 +12,9 @@ import msgspec
 from nats.js.errors import NotFoundError
 
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
-from drover.cli.compose import CONTEXTS
 from drover.cli.errors import NoPlatform
 from drover.cli.target import Target, nats_of
+from drover.domain.contexts import CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.log import Partition

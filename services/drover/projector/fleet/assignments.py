@@ -32,9 +32,10 @@ from drover.domain.fleet.policy import RULES as ERROR_RULES
 from drover.domain.fleet.state import AssignmentStatus, Phase
 from drover.postgres.types import uuid_of
 from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.devices import DEVICES, free_slot, set_running, take_slot
 from drover.projector.fleet.jobs import JOBS, count
-from drover.projector.fleet.rule import Rule, Rules, assignment_of, device_of, job_of
+from drover.projector.fleet.keys import assignment_of, device_of, job_of
 
 # Looked up once: this is done for every event.
 WAITING: Final = Phase.WAITING.value

@@ -26,7 +26,8 @@ from drover.domain.fleet.events import (
 )
 from drover.postgres.types import uuid_of
 from drover.projection.projection import KeyedTable, Tables, need
-from drover.projector.fleet.rule import Rule, Rules, device_of
+from drover.projection.rule import Rule, Rules
+from drover.projector.fleet.keys import device_of
 
 
 class PcRow(msgspec.Struct, frozen=True, gc=False):

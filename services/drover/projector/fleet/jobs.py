@@ -26,7 +26,8 @@ from drover.domain.fleet.events import (
 from drover.domain.fleet.state import JobStatus
 from drover.postgres.types import uuid_of
 from drover.projection.projection import KeyedTable, Tables, need
-from drover.projector.fleet.rule import Rule, Rules, job_of
+from drover.projection.rule import Rule, Rules
+from drover.projector.fleet.keys import job_of
 
 BY_A_PERSON: Final = "admin"
 OVER_TIME: Final = "time"

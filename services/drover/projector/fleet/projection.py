@@ -10,18 +10,22 @@ from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import FleetEvent
 from drover.eventlog.codec import Codec
 from drover.postgres.types import uuid_of
+from drover.projection.alert_table import ALERT_RULES, ALERTS, ALERTS_DDL
 from drover.projection.event_table import EVENTS, EVENTS_DDL, append_event, jsonb_text
 from drover.projection.projection import Position, Projection, Tables, need
-from drover.projector.fleet.alerts import ALERT_RULES, ALERTS
+from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.assignments import ASSIGNMENT_RULES, ASSIGNMENTS
 from drover.projector.fleet.attempts import HISTORIES, TASKS_EVENT, append_attempt
 from drover.projector.fleet.devices import DEVICE_RULES, DEVICES, PCS
 from drover.projector.fleet.jobs import JOB_RULES, JOBS
-from drover.projector.fleet.rule import Rule, Rules
 
 _CODEC: Final = Codec(FleetEvent, FLEET.upcasters)
 _NUL: Final = "\\u0000"
 _FILES: Final = files("drover.projector.fleet")
+
+
+def _sql(name: str) -> str:
+    return (_FILES / name).read_text(encoding="utf-8")
 
 
 def _term_started(tables: Tables, event: TermStarted) -> None:
@@ -54,7 +58,7 @@ FLEET_PROJECTION: Final = Projection(
     context="fleet",
     name="fleet",
     schema="rm_fleet",
-    ddl=EVENTS_DDL + "".join((_FILES / name).read_text(encoding="utf-8") for name in ("tables.sql", "views.sql")),
+    ddl=EVENTS_DDL + ALERTS_DDL + _sql("tables.sql") + _sql("views.sql"),
     tables=(PCS, DEVICES, JOBS, ASSIGNMENTS, ALERTS, EVENTS, TASKS_EVENT),
     fold=fold,
     reads={type_: rule.reads for type_, rule in RULES.items()},

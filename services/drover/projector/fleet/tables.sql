@@ -129,17 +129,3 @@ CREATE INDEX tasks_event_task_device_id ON tasks_event (task_device_id);
 CREATE INDEX tasks_event_task_id ON tasks_event (task_id, created_at);
 CREATE INDEX tasks_event_device_id ON tasks_event (device_id, created_at);
 CREATE INDEX tasks_event_created_at ON tasks_event (created_at);
-
-CREATE TABLE alert_rows (
-  id          text PRIMARY KEY,
-  kind        text NOT NULL,
-  subject     text NOT NULL,
-  message     text NOT NULL,
-  details     jsonb NOT NULL,
-  raised_at   timestamptz NOT NULL,
-  until       timestamptz,
-  resolved_at timestamptz,
-  reason      text
-);
-CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
-CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);

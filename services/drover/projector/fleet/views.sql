@@ -100,7 +100,3 @@ CREATE VIEW execution_logs AS
 SELECT id, task_id, task_device_id, device_id, pc_id, event_type, level, message, error_code, attempt, run, by,
        created_at
 FROM tasks_event;
-
-CREATE VIEW alerts AS
-SELECT id, kind, subject, message, details, raised_at, until, resolved_at, reason
-FROM alert_rows;

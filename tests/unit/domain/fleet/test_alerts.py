@@ -5,10 +5,10 @@ Those of jobs, PCs and untaken offers stand with what they follow from; here is 
 
 import pytest
 
+from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import ReportThrottled
-from drover.domain.fleet.events import AlertRaised, AlertResolved
 from drover.testing.scenario import given
 from tests.unit.domain.fleet.world import D1, D2, NOBODY, at, farm, told
 

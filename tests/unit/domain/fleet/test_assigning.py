@@ -14,8 +14,8 @@ from drover.domain.fleet.events import (
     SupplyAdvanced,
     Target,
 )
-from drover.domain.fleet.ids import derived_uuid
 from drover.domain.fleet.state import AssignmentStatus, Phase
+from drover.domain.ids import derived_uuid
 from drover.testing.scenario import given
 from tests.unit.domain.fleet.world import (
     D1,

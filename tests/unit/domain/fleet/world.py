@@ -10,9 +10,9 @@ from drover.domain.event import Event
 from drover.domain.fleet import FLEET
 from drover.domain.fleet import events as e
 from drover.domain.fleet.commands import CreateJob, Report, ReportCompleted, ReportFailed, ReportRunning, SendAttempt
-from drover.domain.fleet.ids import derived_uuid
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, rule_of
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Pc
+from drover.domain.ids import derived_uuid
 from drover.testing.scenario import NOON, Scenario, given
 
 G1, G2 = "P1-G1", "P1-G2"

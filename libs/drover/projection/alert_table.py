@@ -1,16 +1,17 @@
-"""Rows of alerts: what needs a person, and whether it still does."""
+"""The tables of alerts that every context has: what needs a person, and whether it still does."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from importlib.resources import files
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from drover.domain.fleet.events import AlertRaised, AlertResolved
+from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.projection.projection import KeyedTable, Tables, need
-from drover.projector.fleet.rule import Rule, Rules
+from drover.projection.rule import Rule, Rules
 
 _encode = msgspec.json.Encoder().encode
 
@@ -46,6 +47,7 @@ ALERTS: Final = KeyedTable(
     },
     key=("id",),
 )
+ALERTS_DDL: Final = (files("drover.projection") / "alert_table.sql").read_text(encoding="utf-8")
 
 
 def _raised(tables: Tables, event: AlertRaised) -> None:

@@ -1,46 +1,14 @@
-"""What can be read at `/rest/v1`: names, columns, types and embeddings, as the fleet's projection makes them."""
+"""The fleet's relations, as its projection makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal
+from functools import partial
+from typing import Final
 
-from drover.web.postgrest.relation import PgType, Relation, Relationship
+from drover.gateway.relations.describe import many, one, relation
+from drover.web.postgrest.relation import PgType
 
-
-def _fleet(
-    name: str,
-    columns: Mapping[str, PgType],
-    *,
-    order: tuple[str, ...] = ("id",),
-    embeds: tuple[Relationship, ...] = (),
-    aliases: Mapping[str, Mapping[str, str]] | None = None,
-    owner: str | None = None,
-) -> Relation:
-    """Each embedded relation is called by its own name."""
-    return Relation(
-        name=name,
-        schema="rm_fleet",
-        context="fleet",
-        columns=columns,
-        order=order,
-        relationships={to.target: to for to in embeds},
-        aliases=aliases or {},
-        owner=owner,
-    )
-
-
-def _one(target: str, column: str, target_column: str = "id") -> Relationship:
-    return _relationship(target, "to-one", column, target_column)
-
-
-def _many(target: str, target_column: str, column: str = "id") -> Relationship:
-    return _relationship(target, "to-many", column, target_column)
-
-
-def _relationship(target: str, kind: Literal["to-one", "to-many"], column: str, target_column: str) -> Relationship:
-    return Relationship(target=target, kind=kind, column=column, target_column=target_column)
-
+_fleet: Final = partial(relation, "fleet")
 
 DEVICES: Final = _fleet(
     "devices",
@@ -59,7 +27,7 @@ DEVICES: Final = _fleet(
         "created_at": PgType.TIMESTAMPTZ,
         "updated_at": PgType.TIMESTAMPTZ,
     },
-    embeds=(_one("pcs", "pc_id"), _many("job_assignments", "device_id")),
+    embeds=(one("pcs", "pc_id"), many("job_assignments", "device_id")),
     owner="id",
 )
 PCS: Final = _fleet(
@@ -76,7 +44,7 @@ PCS: Final = _fleet(
         "busy": PgType.BIGINT,
         "error": PgType.BIGINT,
     },
-    embeds=(_many("devices", "pc_id"),),
+    embeds=(many("devices", "pc_id"),),
 )
 WORKERS: Final = _fleet(
     "workers",
@@ -132,7 +100,7 @@ JOBS: Final = _fleet(
         "cancelled": PgType.INTEGER,
         "skipped": PgType.INTEGER,
     },
-    embeds=(_many("job_assignments", "job_id"),),
+    embeds=(many("job_assignments", "job_id"),),
 )
 JOB_ASSIGNMENTS: Final = _fleet(
     "job_assignments",
@@ -164,7 +132,7 @@ JOB_ASSIGNMENTS: Final = _fleet(
         "created_at": PgType.TIMESTAMPTZ,
         "updated_at": PgType.TIMESTAMPTZ,
     },
-    embeds=(_one("jobs", "job_id"), _one("devices", "device_id")),
+    embeds=(one("jobs", "job_id"), one("devices", "device_id")),
     owner="device_id",
 )
 TASKS: Final = _fleet(
@@ -188,7 +156,7 @@ TASKS: Final = _fleet(
         "cancelled": PgType.INTEGER,
         "skipped": PgType.INTEGER,
     },
-    embeds=(_many("task_devices", "task_id"),),
+    embeds=(many("task_devices", "task_id"),),
     aliases={"status": {"completed": "success"}},  # some of the users' programs say it so
 )
 TASK_DEVICES: Final = _fleet(
@@ -213,7 +181,7 @@ TASK_DEVICES: Final = _fleet(
         "created_at": PgType.TIMESTAMPTZ,
         "updated_at": PgType.TIMESTAMPTZ,
     },
-    embeds=(_one("tasks", "task_id"),),
+    embeds=(one("tasks", "task_id"),),
     owner="device_id",
 )
 TASKS_EVENT: Final = _fleet(
@@ -257,51 +225,3 @@ EXECUTION_LOGS: Final = _fleet(
     },
     owner="device_id",
 )
-ALERTS: Final = _fleet(
-    "alerts",
-    {
-        "id": PgType.TEXT,
-        "kind": PgType.TEXT,
-        "subject": PgType.TEXT,
-        "message": PgType.TEXT,
-        "details": PgType.JSONB,
-        "raised_at": PgType.TIMESTAMPTZ,
-        "until": PgType.TIMESTAMPTZ,
-        "resolved_at": PgType.TIMESTAMPTZ,
-        "reason": PgType.TEXT,
-    },
-)
-EVENTS: Final = _fleet(
-    "events",
-    {
-        "seq": PgType.BIGINT,
-        "line": PgType.INTEGER,
-        "n": PgType.BIGINT,
-        "at": PgType.TIMESTAMPTZ,
-        "type": PgType.TEXT,
-        "by": PgType.TEXT,
-        "cause": PgType.TEXT,
-        "trace": PgType.TEXT,
-        "entities": PgType.TEXT_ARRAY,
-        "data": PgType.JSONB,
-    },
-    order=("seq", "line"),
-)
-
-RELATIONS: Final = {
-    relation.name: relation
-    for relation in (
-        DEVICES,
-        PCS,
-        WORKERS,
-        PC_DEVICE_SUMMARY,
-        JOBS,
-        JOB_ASSIGNMENTS,
-        TASKS,
-        TASK_DEVICES,
-        TASKS_EVENT,
-        EXECUTION_LOGS,
-        ALERTS,
-        EVENTS,
-    )
-}

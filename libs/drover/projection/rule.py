@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from uuid import UUID
 
-from drover.postgres.types import uuid_of
 from drover.projection.projection import Key, KeyedTable, Tables
 
 
@@ -19,15 +17,3 @@ class Rule(NamedTuple):
 
 
 Rules = Mapping[type, Rule]
-
-
-def device_of(event: Any) -> UUID:
-    return uuid_of(event.device_id)
-
-
-def job_of(event: Any) -> UUID:
-    return uuid_of(event.job_id)
-
-
-def assignment_of(event: Any) -> UUID:
-    return uuid_of(event.assignment_id)

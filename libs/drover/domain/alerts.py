@@ -1,0 +1,80 @@
+"""Alerts, which every context has: raised once for each kind and subject, resolved when what they are about is over.
+
+A context keeps the open ones in its state, `kind:subject` → id, and says itself which kinds there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from drover.domain.event import Event
+from drover.domain.ids import derived_uuid
+from drover.domain.timers import Timers
+
+
+class AlertRaised(Event):
+    alert_id: str
+    kind: str
+    subject: str
+    """Id of what it is about."""
+    message: str
+    details: dict[str, Any]
+    until: datetime | None = None
+    """When it is over by itself; None: when what it is about is over."""
+
+
+class AlertResolved(Event):
+    alert_id: str
+    kind: str
+    subject: str
+    reason: str
+
+
+def raise_alert(
+    alerts: Mapping[str, str],
+    kind: str,
+    subject: str,
+    message: str,
+    now: datetime,
+    *,
+    until: datetime | None = None,
+    **details: Any,
+) -> list[Event]:
+    """Nothing, if it is open already."""
+    if f"{kind}:{subject}" in alerts:
+        return []
+    return [AlertRaised(derived_uuid(kind, subject, now.isoformat()), kind, subject, message, details, until)]
+
+
+def resolve_alert(alerts: Mapping[str, str], kind: str, subject: str, reason: str) -> list[Event]:
+    """Nothing, if there is none."""
+    alert_id = alerts.get(f"{kind}:{subject}")
+    return [] if alert_id is None else [AlertResolved(alert_id, kind, subject, reason)]
+
+
+def alert_timer(key: str) -> str:
+    """Under which key of `Timers` the end of an alert is kept."""
+    return f"l:{key}"
+
+
+def expire_alert(alerts: Mapping[str, str], key: str) -> list[Event]:
+    """The deadline `alert_timer(key)` has come."""
+    kind, _, subject = key.partition(":")
+    return resolve_alert(alerts, kind, subject, "time")
+
+
+def note_raised(alerts: dict[str, str], timers: Timers, event: AlertRaised) -> None:
+    """For a context's `evolve`."""
+    key = f"{event.kind}:{event.subject}"
+    alerts[key] = event.alert_id
+    if event.until is not None:
+        timers.set(alert_timer(key), event.until)
+
+
+def note_resolved(alerts: dict[str, str], timers: Timers, event: AlertResolved) -> None:
+    """For a context's `evolve`."""
+    key = f"{event.kind}:{event.subject}"
+    alerts.pop(key, None)
+    timers.clear(alert_timer(key))

@@ -1,0 +1,20 @@
+"""Keys of the fleet's rows, from events that name them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drover.postgres.types import uuid_of
+
+
+def device_of(event: Any) -> UUID:
+    return uuid_of(event.device_id)
+
+
+def job_of(event: Any) -> UUID:
+    return uuid_of(event.job_id)
+
+
+def assignment_of(event: Any) -> UUID:
+    return uuid_of(event.assignment_id)
