@@ -1,0 +1,48 @@
+"""Alerts of the render queue: which follow from a final fault, and what ends them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from drover.domain.alerts import raise_alert, resolve_alert
+from drover.domain.event import Event
+from drover.domain.render.policy import ALERT_LIFETIME, RECOVERIES_QUIET, RULES, Fault, Rule
+from drover.domain.render.state import Render, RenderQueue
+
+RECOVERING: Final = "render_recovering"
+STOP_FAILED: Final = "render_not_stopped"
+
+
+def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:
+    if rule.alert is None:
+        return []
+    subject = {"render": str(render.render_id), "composition": render.composition_id}.get(rule.about, rule.about)
+    text = f"Render {render.render_id} ({render.composition}) failed: {message}"
+    until = now + ALERT_LIFETIME
+    return raise_alert(queue.alerts, rule.alert, subject, text, now, until=until, render_id=render.render_id)
+
+
+def alert_of_recovery(queue: RenderQueue, render: Render, count: int, now: datetime) -> list[Event]:
+    if count <= RECOVERIES_QUIET:
+        return []
+    text = f"Render {render.render_id} ({render.composition}) has been taken from its worker {count} times"
+    return raise_alert(queue.alerts, RECOVERING, str(render.render_id), text, now, render_id=render.render_id)
+
+
+def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:
+    """One that has ended needs nobody. One that was completed proves that template, mapping, nexrender and NAS work."""
+    if not queue.alerts:
+        return []
+    subjects = {"render": str(render.render_id), "composition": render.composition_id}
+    events = resolve_alert(queue.alerts, RECOVERING, str(render.render_id), reason)
+    for rule in (*RULES.values(), NEXRENDER_DOWN_RULE):
+        if rule.alert is not None and (proven or rule.about == "render"):
+            events += resolve_alert(queue.alerts, rule.alert, subjects.get(rule.about, rule.about), reason)
+    return events
+
+
+NEXRENDER_DOWN_RULE: Final = Rule(alert="nexrender_down", about="nexrender")
+"""For what is asked of it here the numbers, which can be set, do not matter."""
+
+assert {*RULES} | {Fault.NEXRENDER_DOWN} == {*Fault}

@@ -1,0 +1,119 @@
+"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from drover.domain.render import events as e
+from drover.domain.render.state import Status
+from drover.domain.render.work import stale_rejection
+
+
+def answer(events: Sequence[e.QueueEvent]) -> Any:
+    """By the first event that anybody asked for."""
+    for event in events:
+        tell = _TELL.get(type(event))
+        if tell is not None:
+            return tell(event)
+    return None
+
+
+def _requested(event: e.RenderRequested) -> dict[str, Any]:
+    return {
+        "id": event.render_id,
+        "composition_id": event.composition_id,
+        "composition": event.composition,
+        "cue_item_id": event.cue_item_id,
+        "broadcast_date": event.broadcast_date,
+        "status": Status.PENDING,
+        "progress": 0,
+        "recovery_count": 0,
+        "created_at": event.at,
+        "updated_at": event.at,
+    }
+
+
+def _claimed(event: e.RenderClaimed) -> dict[str, Any]:
+    return {
+        "render_id": event.render_id,
+        "run": event.run,
+        "lease_until": event.lease_until,
+        "resumed": event.resumed,
+    }
+
+
+def _renewed(event: e.LeaseRenewed) -> dict[str, Any]:
+    return {"lease_until": event.lease_until}
+
+
+def _retry(event: e.RetryScheduled) -> dict[str, Any]:
+    return {"again": "step", "number": event.number, "due_at": event.due_at}
+
+
+def _requeued(event: e.RenderRequeued) -> dict[str, Any]:
+    """To a worker it says: not yours any more. To an operator: as it stands now."""
+    return {
+        "again": "render",
+        "id": event.render_id,
+        "status": Status.PENDING,
+        "recovery_count": event.recovery_count,
+        "worker_id": None,
+        "lock_expires_at": None,
+        "updated_at": event.at,
+    }
+
+
+def _ended(status: Status) -> Callable[[e.RenderFailed | e.RenderCancelled | e.RenderCompleted], dict[str, Any]]:
+    def tell(event: e.RenderFailed | e.RenderCancelled | e.RenderCompleted) -> dict[str, Any]:
+        return {"again": None, "id": event.render_id, "status": status, "updated_at": event.at}
+
+    return tell
+
+
+def _stop(event: e.StopClaimed) -> dict[str, Any]:
+    return {
+        "render_id": event.render_id,
+        "uid": event.uid,
+        "composition": event.composition,
+        "broadcast_date": event.broadcast_date,
+        "discard": event.discard,
+    }
+
+
+def _mapped(event: e.FieldMapped) -> dict[str, Any]:
+    return {
+        "id": event.mapping_id,
+        "composition_id": event.composition_id,
+        "field_name": event.field_name,
+        "layer_name": event.layer_name,
+        "kind": event.kind,
+        "property": event.property,
+        "updated_at": event.at,
+    }
+
+
+def _described(event: e.CompositionDescribed) -> dict[str, Any]:
+    return {
+        "id": event.composition_id,
+        "name": event.name,
+        "template": event.template,
+        "output_module": event.output_module,
+        "updated_at": event.at,
+    }
+
+
+_TELL: Final[dict[type, Callable[[Any], Any]]] = {
+    e.RenderRequested: _requested,
+    e.RenderClaimed: _claimed,
+    e.LeaseRenewed: _renewed,
+    e.RetryScheduled: _retry,
+    e.RenderRequeued: _requeued,
+    e.RenderFailed: _ended(Status.FAILED),
+    e.RenderCancelled: _ended(Status.CANCELLED),
+    e.RenderCompleted: _ended(Status.COMPLETED),
+    e.StopClaimed: _stop,
+    e.FieldMapped: _mapped,
+    e.CompositionDescribed: _described,
+    e.StaleRunRefused: stale_rejection,
+}

@@ -1,0 +1,76 @@
+"""The decider of the render queue: which rule answers which command. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from drover.domain.decider import Decider, Decision, Tick
+from drover.domain.render import commands as c
+from drover.domain.render import compositions, questions, requests, stops, work
+from drover.domain.render.answers import answer
+from drover.domain.render.events import QueueEvent
+from drover.domain.render.evolution import evolve
+from drover.domain.render.faults import report_fault
+from drover.domain.render.overdue import next_deadline, tick
+from drover.domain.render.policy import Policy
+from drover.domain.render.state import RenderQueue
+from drover.domain.render.validation import validate
+
+Rule = Callable[[RenderQueue, Any, datetime], Decision]
+
+_RULES: Final[dict[type, Rule]] = {
+    c.RequestRender: requests.request_render,
+    c.CancelRender: requests.cancel_render,
+    c.ReleaseRender: requests.release_render,
+    c.RerunRender: requests.rerun_render,
+    c.ReportProgress: work.report_progress,
+    c.ReportRendered: work.report_rendered,
+    c.ReportUnmapped: work.report_unmapped,
+    c.ReportCompleted: work.report_completed,
+    c.ClaimStop: stops.claim_stop,
+    c.ReportStopped: stops.report_stopped,
+    c.GetRender: questions.get_render,
+    c.GetRuns: questions.get_runs,
+    c.GetComposition: questions.get_composition,
+    c.DescribeComposition: compositions.describe_composition,
+    c.RemoveComposition: compositions.remove_composition,
+    c.MapField: compositions.map_field,
+    c.ChangeField: compositions.change_field,
+    c.UnmapField: compositions.unmap_field,
+}
+_BY_POLICY: Final[dict[type, Callable[[Policy, RenderQueue, Any, datetime], Decision]]] = {
+    c.Claim: work.claim,
+    c.RenewLease: work.renew_lease,
+    c.ReportSubmitted: work.report_submitted,
+    c.ReportFault: report_fault,
+    Tick: tick,
+}
+
+
+def render_decider(policy: Policy) -> Decider[RenderQueue]:
+    rules: dict[type, Rule] = dict(_RULES)
+    rules.update((type_, partial(rule, policy)) for type_, rule in _BY_POLICY.items())
+
+    def decide(queue: RenderQueue, command: c.QueueCommand, now: datetime) -> Decision:
+        if (refusal := validate(command)) is not None:
+            return Decision(rejection=refusal)
+        return rules[type(command)](queue, command, now)
+
+    return Decider(
+        context="render",
+        initial=RenderQueue,
+        decide=decide,
+        evolve=evolve,
+        next_deadline=next_deadline,
+        answer=answer,
+        commands=c.QueueCommand,
+        events=QueueEvent,
+        state=RenderQueue,
+    )
+
+
+RENDER: Final = render_decider(Policy())
+"""With the numbers of 003."""

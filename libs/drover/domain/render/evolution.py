@@ -1,0 +1,211 @@
+"""How the render queue follows from its events: `evolve`. Only what events say, never a rule of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain.event import TermStarted
+from drover.domain.render import events as e
+from drover.domain.render import evolve_mapping
+from drover.domain.render.policy import ARCHIVE_AFTER
+from drover.domain.render.state import Render, RenderQueue, Status, Stop
+from drover.domain.render.timer_keys import archive_timer, lease_timer, timeout_timer
+
+
+def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
+    """To be read in the log; the state does not change."""
+
+
+def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
+    queue.last_id = event.render_id
+    queue.renders[event.render_id] = render = Render(
+        event.render_id,
+        event.composition_id,
+        event.composition,
+        event.gfx_id,
+        event.gfx_data,
+        event.cue_item_id,
+        event.broadcast_date,
+        event.at,
+        event.uid,
+    )
+    _wait(queue, render)
+
+
+def _wait(queue: RenderQueue, render: Render) -> None:
+    queue.pending.set(str(render.render_id), render.requested_at)
+
+
+def _leave_worker(queue: RenderQueue, render: Render) -> None:
+    if render.worker_id is not None:
+        queue.held.pop(render.worker_id, None)
+    render.worker_id = render.lease_until = render.retry_due = None
+    queue.timers.clear(lease_timer(render.render_id))
+
+
+def _claimed(queue: RenderQueue, event: e.RenderClaimed) -> None:
+    render = queue.renders[event.render_id]
+    queue.pending.clear(str(event.render_id))
+    render.status, render.run, render.touched = Status.PREPARING, event.run, True
+    render.worker_id = event.worker_id
+    render.retry_due = None
+    queue.held[event.worker_id] = event.render_id
+    _renewed(queue, event)
+
+
+def _renewed(queue: RenderQueue, event: e.LeaseRenewed | e.RenderClaimed) -> None:
+    queue.renders[event.render_id].lease_until = event.lease_until
+    queue.timers.set(lease_timer(event.render_id), event.lease_until)
+
+
+def _submitted(queue: RenderQueue, event: e.RenderSubmitted) -> None:
+    render = queue.renders[event.render_id]
+    render.status = Status.RENDERING
+    render.nexrender_job_id = event.nexrender_job_id
+    render.started_at = render.started_at or event.at
+    _regain(render)
+    queue.timers.set(timeout_timer(event.render_id), event.timeout_at)
+
+
+def _regain(render: Render) -> None:
+    """nexrender has answered: what it failed to do before counts no more."""
+    render.retries.pop("NEXRENDER_DOWN", None)
+    render.retry_due = None
+
+
+def _progressed(queue: RenderQueue, event: e.RenderProgressed) -> None:
+    render = queue.renders[event.render_id]
+    render.progress = event.progress
+    _regain(render)
+
+
+def _encoding(queue: RenderQueue, event: e.EncodingStarted) -> None:
+    render = queue.renders[event.render_id]
+    render.status, render.progress = Status.ENCODING, event.progress
+    _regain(render)
+
+
+def _uploading(queue: RenderQueue, event: e.UploadStarted) -> None:
+    render = queue.renders[event.render_id]
+    render.status, render.progress = Status.UPLOADING, 100
+    _regain(render)
+    queue.timers.clear(timeout_timer(event.render_id))
+
+
+def _retry(queue: RenderQueue, event: e.RetryScheduled) -> None:
+    render = queue.renders[event.render_id]
+    render.retries[event.fault] = event.number
+    render.retry_due = event.due_at
+
+
+def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
+    render = queue.renders[event.render_id]
+    _leave_worker(queue, render)
+    _stop(queue, render, event.stop, event)
+    render.status = Status.PENDING
+    render.recovery_count = event.recovery_count
+    queue.timers.clear(archive_timer(event.render_id))
+    if event.generation != render.generation:
+        render.generation, render.uid = event.generation, event.uid
+        render.touched, render.progress = False, 0
+        render.nexrender_job_id = render.started_at = None
+        queue.timers.clear(timeout_timer(event.render_id))
+    if event.reason == "rerun":
+        render.retries = {}
+    elif event.reason in _COUNTED:
+        render.retries[event.reason] = render.retries.get(event.reason, 0) + 1
+    _wait(queue, render)
+
+
+_COUNTED: Final = frozenset({"RENDER_TIMEOUT", "RENDER_LOST"})
+
+
+def _completed(queue: RenderQueue, event: e.RenderCompleted) -> None:
+    render = queue.renders[event.render_id]
+    render.status, render.progress, render.sha256 = Status.COMPLETED, 100, event.sha256
+    _end(queue, render, event)
+
+
+def _failed(queue: RenderQueue, event: e.RenderFailed) -> None:
+    render = queue.renders[event.render_id]
+    render.status = Status.FAILED
+    _stop(queue, render, event.stop, event)
+    _end(queue, render, event)
+
+
+def _cancelled(queue: RenderQueue, event: e.RenderCancelled) -> None:
+    render = queue.renders[event.render_id]
+    render.status = Status.CANCELLED
+    _stop(queue, render, event.stop, event)
+    _end(queue, render, event)
+
+
+def _end(queue: RenderQueue, render: Render, event: e.RenderEvent) -> None:
+    _leave_worker(queue, render)
+    queue.pending.clear(str(render.render_id))
+    queue.timers.clear(timeout_timer(render.render_id))
+    queue.timers.set(archive_timer(render.render_id), event.at + ARCHIVE_AFTER)
+
+
+def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEvent) -> None:
+    if uid is None:
+        return
+    discard = isinstance(event, e.RenderCancelled)
+    queue.stops[uid] = Stop(render.render_id, uid, render.composition, render.broadcast_date, discard)
+    queue.stops_due.set(uid, event.at)
+
+
+def _stop_claimed(queue: RenderQueue, event: e.StopClaimed) -> None:
+    queue.stops[event.uid].tries = event.tries
+    queue.stops_due.set(event.uid, event.until)
+
+
+def _stop_over(queue: RenderQueue, event: e.RenderStopped | e.StopAbandoned) -> None:
+    queue.stops.pop(event.uid, None)
+    queue.stops_due.clear(event.uid)
+
+
+def _archived(queue: RenderQueue, event: e.RenderArchived) -> None:
+    del queue.renders[event.render_id]
+    queue.timers.clear(archive_timer(event.render_id))
+
+
+def _alert_raised(queue: RenderQueue, event: AlertRaised) -> None:
+    note_raised(queue.alerts, queue.timers, event)
+
+
+def _alert_resolved(queue: RenderQueue, event: AlertResolved) -> None:
+    note_resolved(queue.alerts, queue.timers, event)
+
+
+_EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
+    TermStarted: _nothing,
+    e.RenderRequested: _requested,
+    e.RenderClaimed: _claimed,
+    e.LeaseRenewed: _renewed,
+    e.RenderSubmitted: _submitted,
+    e.RenderProgressed: _progressed,
+    e.EncodingStarted: _encoding,
+    e.UploadStarted: _uploading,
+    e.FieldsUnmapped: _nothing,
+    e.RetryScheduled: _retry,
+    e.RenderRequeued: _requeued,
+    e.RenderCompleted: _completed,
+    e.RenderFailed: _failed,
+    e.RenderCancelled: _cancelled,
+    e.StopClaimed: _stop_claimed,
+    e.RenderStopped: _stop_over,
+    e.StopAbandoned: _stop_over,
+    e.StaleRunRefused: _nothing,
+    e.RenderArchived: _archived,
+    AlertRaised: _alert_raised,
+    AlertResolved: _alert_resolved,
+    **evolve_mapping.EVOLVE,
+}
+
+
+def evolve(queue: RenderQueue, event: e.QueueEvent) -> RenderQueue:
+    _EVOLVE[type(event)](queue, event)
+    return queue

@@ -1,0 +1,61 @@
+"""What the clock does: leases that lapse, renders that take too long, what is archived, alerts that are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from drover.domain.alerts import expire_alert
+from drover.domain.decider import Decision, Tick, accept
+from drover.domain.event import Event
+from drover.domain.render.events import RenderArchived
+from drover.domain.render.faults import after
+from drover.domain.render.policy import Fault, Policy
+from drover.domain.render.requests import taken_back
+from drover.domain.render.state import RenderQueue
+
+
+def next_deadline(queue: RenderQueue) -> datetime | None:
+    first = queue.timers.first()
+    return None if first is None else first[0]
+
+
+def tick(policy: Policy, queue: RenderQueue, command: Tick, now: datetime) -> Decision:
+    def fire(queue: RenderQueue, now: datetime) -> Decision:
+        """One deadline, if any has passed; the state that it leads to says which is next."""
+        first = queue.timers.first()
+        if first is None or first[0] > now:
+            return Decision()
+        kind, _, subject = first[1].partition(":")
+        return accept(*_FIRE[kind](policy, queue, subject, now), then=fire)
+
+    return Decision(then=fire)
+
+
+def _lease(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
+    render = queue.renders[int(render_id)]
+    message = f"Worker {render.worker_id} has not been heard of: its lease has lapsed"
+    return taken_back(queue, render, "lapsed", message, now)
+
+
+def _timeout(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
+    render = queue.renders[int(render_id)]
+    message = f"Nexrender timeout ({policy.render_timeout_s / 60:g}min exceeded)"
+    return after(policy, queue, render, Fault.RENDER_TIMEOUT, message, now)
+
+
+def _archive(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
+    return [RenderArchived(int(render_id))]
+
+
+def _alert(policy: Policy, queue: RenderQueue, key: str, now: datetime) -> list[Event]:
+    return expire_alert(queue.alerts, key)
+
+
+_FIRE: Final[dict[str, Callable[[Policy, RenderQueue, str, datetime], list[Event]]]] = {
+    "e": _lease,
+    "t": _timeout,
+    "x": _archive,
+    "l": _alert,
+}

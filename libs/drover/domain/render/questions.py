@@ -1,0 +1,60 @@
+"""What workers ask: answered from live state, without an event."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.decider import Decision, answer, reject
+from drover.domain.errors import Code
+from drover.domain.render.commands import GetComposition, GetRender, GetRuns
+from drover.domain.render.state import Composition, RenderQueue
+
+
+def get_render(queue: RenderQueue, command: GetRender, now: datetime) -> Decision:
+    render = queue.renders.get(command.render_id)
+    if render is None:
+        return reject(Code.NOT_FOUND, f"Render {command.render_id} is not here", render_id=command.render_id)
+    composition = queue.compositions.get(render.composition_id)
+    return answer(
+        {
+            "render_id": render.render_id,
+            "status": render.status,
+            "run": render.run,
+            "generation": render.generation,
+            "worker_id": render.worker_id,
+            "composition_id": render.composition_id,
+            "composition": render.composition,
+            "gfx_id": render.gfx_id,
+            "gfx_data": render.gfx_data,
+            "broadcast_date": render.broadcast_date,
+            "uid": render.uid,
+            "nexrender_job_id": render.nexrender_job_id,
+            "progress": render.progress,
+            "retry_due": render.retry_due,
+            "mapping_version": composition.version if composition else 0,
+        }
+    )
+
+
+def get_runs(queue: RenderQueue, command: GetRuns, now: datetime) -> Decision:
+    """Those that are not here have ended long ago, or never were."""
+    known = (queue.renders[render_id] for render_id in command.render_ids if render_id in queue.renders)
+    return answer({str(one.render_id): {"status": one.status, "run": one.run, "uid": one.uid} for one in known})
+
+
+def get_composition(queue: RenderQueue, command: GetComposition, now: datetime) -> Decision:
+    """One that nobody described has no template and no fields."""
+    composition = queue.compositions.get(command.composition_id, Composition())
+    return answer(
+        {
+            "composition_id": command.composition_id,
+            "name": composition.name,
+            "template": composition.template,
+            "output_module": composition.output_module,
+            "version": composition.version,
+            "fields": {
+                name: {"layer_name": field.layer_name, "kind": field.kind, "property": field.property}
+                for name, field in composition.fields.items()
+            },
+        }
+    )

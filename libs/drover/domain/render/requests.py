@@ -1,0 +1,105 @@
+"""What people do with renders: request, cancel, release, run again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.decider import NOTHING, Decision, accept, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.ids import derived_uuid
+from drover.domain.render.alerts import alert_of_recovery, alerts_over
+from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
+from drover.domain.render.events import RenderCancelled, RenderRequested, RenderRequeued
+from drover.domain.render.policy import SEOUL
+from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Status
+
+
+def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:
+    render_id = queue.last_id + 1
+    described = queue.compositions.get(command.composition_id)
+    name = command.composition or (described.name if described else "") or command.composition_id
+    day = command.broadcast_date or (now + SEOUL).date()
+    return accept(
+        RenderRequested(
+            render_id,
+            command.composition_id,
+            name,
+            command.gfx_id,
+            command.gfx_data,
+            command.cue_item_id,
+            day,
+            uid_of(render_id, 1, now),
+        )
+    )
+
+
+def uid_of(render_id: int, generation: int, now: datetime) -> str:
+    """What nexrender is to call it: no other queue, nor this one in another life, gives the same."""
+    return f"drover-{render_id}-{generation}-{derived_uuid(render_id, generation, now.isoformat())[:8]}"
+
+
+def stop_of(render: Render) -> str | None:
+    """The uid of the job that nexrender has, or may have: who has submitted it may have died before it said so."""
+    return render.uid if render.touched else None
+
+
+def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> Decision:
+    render = queue.renders.get(command.render_id)
+    if render is None or render.status in ENDED:
+        return _ended(queue, command.render_id, render, "be cancelled")
+    cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop_of(render))
+    return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))
+
+
+def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) -> Decision:
+    render = queue.renders.get(command.render_id)
+    if render is not None and render.status is Status.PENDING:
+        return NOTHING
+    if render is None or render.status not in WORKING:
+        return _ended(queue, command.render_id, render, "be released")
+    return accept(*taken_back(queue, render, "released", "Released by an operator", now))
+
+
+def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
+    """From its worker. Its job at nexrender goes on: whoever has the render next looks for it first."""
+    count = render.recovery_count + 1
+    requeued = RenderRequeued(render.render_id, render.run, reason, message, count, render.generation, render.uid, None)
+    return [requeued, *alert_of_recovery(queue, render, count, now)]
+
+
+def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Decision:
+    render = queue.renders.get(command.render_id)
+    if render is None:
+        return _ended(queue, command.render_id, render, "run again: it ended more than a day ago")
+    if render.status not in (Status.FAILED, Status.CANCELLED):
+        return reject(
+            Code.CONFLICT,
+            f"Render {render.render_id} is {render.status}; only a failed or cancelled one can be run again",
+            render_id=render.render_id,
+            status=render.status,
+        )
+    if (stop := queue.stops.get(render.uid)) is not None and stop.discard:
+        # Whoever stops it removes its file, and must not find that of the new run under the same name.
+        return reject(
+            Code.CONFLICT,
+            f"Render {render.render_id} is still being stopped at nexrender; run it again in a minute",
+            render_id=render.render_id,
+        )
+    return accept(run_again(render, "rerun", "Run again by an operator", now, stop=None))
+
+
+def run_again(render: Render, reason: str, message: str, now: datetime, *, stop: str | None) -> RenderRequeued:
+    """As a new job at nexrender."""
+    generation = render.generation + 1
+    uid = uid_of(render.render_id, generation, now)
+    return RenderRequeued(render.render_id, render.run, reason, message, render.recovery_count, generation, uid, stop)
+
+
+def _ended(queue: RenderQueue, render_id: int, render: Render | None, what: str) -> Decision:
+    if render is not None:
+        message = f"Render {render_id} is {render.status} and cannot {what}"
+        return reject(Code.CONFLICT, message, render_id=render_id, status=render.status)
+    if 0 < render_id <= queue.last_id:
+        return reject(Code.CONFLICT, f"Render {render_id} has ended and cannot {what}", render_id=render_id)
+    return reject(Code.NOT_FOUND, f"There is no render {render_id}", render_id=render_id)

@@ -1,0 +1,43 @@
+"""Jobs at nexrender that must not go on: an effect that is owed until a worker says that it is done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.alerts import raise_alert
+from drover.domain.decider import NOTHING, Decision, accept, answer
+from drover.domain.render.alerts import STOP_FAILED
+from drover.domain.render.commands import ClaimStop, ReportStopped
+from drover.domain.render.events import RenderStopped, StopAbandoned, StopClaimed
+from drover.domain.render.policy import ALERT_LIFETIME, STOP_CLAIM, STOP_TRIES_MAX
+from drover.domain.render.state import RenderQueue
+
+
+def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decision:
+    first = queue.stops_due.first()
+    if first is None or first[0] > now:
+        return answer(None)
+    stop = queue.stops[first[1]]
+    if stop.tries < STOP_TRIES_MAX:
+        return accept(
+            StopClaimed(
+                stop.render_id,
+                stop.uid,
+                command.worker_id,
+                now + STOP_CLAIM,
+                stop.tries + 1,
+                stop.composition,
+                stop.broadcast_date,
+                stop.discard,
+            )
+        )
+    text = f"The job {stop.uid} of render {stop.render_id} could not be stopped at nexrender; remove it by hand"
+    alert = raise_alert(queue.alerts, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
+    return accept(StopAbandoned(stop.render_id, stop.uid, stop.tries), *alert)
+
+
+def report_stopped(queue: RenderQueue, command: ReportStopped, now: datetime) -> Decision:
+    stop = queue.stops.get(command.uid)
+    if stop is None:
+        return NOTHING  # said before
+    return accept(RenderStopped(stop.render_id, stop.uid, command.worker_id))

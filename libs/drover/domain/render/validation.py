@@ -1,0 +1,71 @@
+"""What can be refused without looking at the queue. Edges ask it before they send a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from drover.domain.decider import Command, Rejection
+from drover.domain.errors import Code
+from drover.domain.render import commands as c
+
+ID_CHARS_MAX: Final = 128
+NAME_CHARS_MAX: Final = 200
+PATH_CHARS_MAX: Final = 1000
+SEALED_CHARS_MAX: Final = 90_000
+"""So that a request stays well below the bytes of one decision."""
+UNMAPPED_MAX: Final = 200
+
+
+def validate(command: Command) -> Rejection | None:
+    return next(_problems(command), None)
+
+
+def _problems(command: Command) -> Iterator[Rejection]:
+    for name, chars_max, empty in _TEXTS:
+        value = getattr(command, name, None)
+        if not isinstance(value, str):
+            continue
+        if len(value) > chars_max:
+            yield _invalid(f"At most {chars_max} characters", name, len(value))
+        if not empty and not value.strip():
+            yield _invalid("It must not be empty", name, value)
+        if any(ord(char) < 32 and char not in "\t\n\r" for char in value):
+            yield _invalid("It must not contain control characters", name, value[:64])
+    for name in ("render_id", "mapping_id", "run", "size_bytes"):
+        value = getattr(command, name, None)
+        if value is not None and not 0 <= value < 2**53:
+            yield _invalid("It must be a number from 0 on", name, value)
+    if isinstance(command, c.RequestRender) and len(command.gfx_data) > SEALED_CHARS_MAX:
+        yield Rejection(Code.TOO_LARGE, "gfx_data is too large", {"field": "gfx_data"})
+    if isinstance(command, c.GetRuns) and len(command.render_ids) > c.IDS_PER_QUESTION_MAX:
+        yield _invalid(f"At most {c.IDS_PER_QUESTION_MAX} ids", "render_ids", len(command.render_ids))
+    if isinstance(command, c.ReportUnmapped) and (
+        len(command.fields) > UNMAPPED_MAX or any(len(field) > NAME_CHARS_MAX for field in command.fields)
+    ):
+        yield _invalid(f"At most {UNMAPPED_MAX} fields of {NAME_CHARS_MAX} characters", "fields", len(command.fields))
+
+
+_TEXTS: Final = (
+    ("composition_id", ID_CHARS_MAX, False),
+    ("composition", NAME_CHARS_MAX, True),
+    ("cue_item_id", ID_CHARS_MAX, True),
+    ("worker_id", ID_CHARS_MAX, False),
+    ("gfx_id", ID_CHARS_MAX, False),
+    ("uid", ID_CHARS_MAX, False),
+    ("nexrender_job_id", ID_CHARS_MAX, False),
+    ("reason", c.MESSAGE_CHARS_MAX, True),
+    ("message", c.MESSAGE_CHARS_MAX, True),
+    ("output_file_path", PATH_CHARS_MAX, False),
+    ("name", NAME_CHARS_MAX, True),
+    ("template", PATH_CHARS_MAX, True),
+    ("output_module", NAME_CHARS_MAX, True),
+    ("field_name", NAME_CHARS_MAX, False),
+    ("layer_name", NAME_CHARS_MAX, False),
+    ("property", NAME_CHARS_MAX, False),
+)
+"""Fields that are texts, whatever command they stand in: characters at most, and whether they may be empty."""
+
+
+def _invalid(message: str, field: str, value: Any) -> Rejection:
+    return Rejection(Code.VALIDATION_ERROR, message, {"field": field, "value": value})

@@ -1,0 +1,146 @@
+"""What workers do: claim, renew, report. A report of a run that is over is refused, and changes nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from drover.domain.decider import NOTHING, Decision, Rejection, accept, answer, refuse_recording
+from drover.domain.errors import Code
+from drover.domain.render import commands as c
+from drover.domain.render.alerts import alerts_over
+from drover.domain.render.events import (
+    EncodingStarted,
+    FieldsUnmapped,
+    LeaseRenewed,
+    RenderClaimed,
+    RenderCompleted,
+    RenderProgressed,
+    RenderSubmitted,
+    StaleRunRefused,
+    UploadStarted,
+)
+from drover.domain.render.policy import PROGRESS_STEP, Policy
+from drover.domain.render.state import WORKING, Render, RenderQueue, Status
+
+
+def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -> Decision:
+    lease_until = now + timedelta(seconds=policy.lease_s)
+    held = queue.held.get(command.worker_id)
+    if held is not None:  # it has died and come back: its work goes on, and its former self is fenced off
+        render = queue.renders[held]
+        return accept(RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True))
+    first = queue.pending.first()
+    if first is None:
+        return answer(None)
+    render = queue.renders[int(first[1])]
+    return accept(RenderClaimed(render.render_id, render.run + 1, command.worker_id, lease_until, False))
+
+
+def current(queue: RenderQueue, report: c.Report) -> Render | None:
+    """The render that this worker has in its hands, if the report is about this very run."""
+    render = queue.renders.get(report.render_id)
+    if render is None or render.run != report.run or render.worker_id != report.worker_id:
+        return None
+    return render if render.status in WORKING else None
+
+
+def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command, record=False)
+    return accept(LeaseRenewed(*_run(render), now + timedelta(seconds=policy.lease_s)))
+
+
+def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmitted, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command)
+    if render.status is not Status.PREPARING:
+        return NOTHING  # said before
+    # In all: what a former worker of this very job has used up counts.
+    timeout = (render.started_at or now) + timedelta(seconds=policy.render_timeout_s)
+    return accept(RenderSubmitted(*_run(render), render.uid, command.nexrender_job_id, command.found, timeout))
+
+
+def report_progress(queue: RenderQueue, command: c.ReportProgress, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command, record=False)
+    progress = min(100, max(render.progress, command.progress))
+    if command.stage == "encoding" and render.status is Status.RENDERING:
+        return accept(EncodingStarted(*_run(render), progress))
+    if render.status not in (Status.RENDERING, Status.ENCODING):
+        return NOTHING
+    regained = render.retry_due is not None
+    if regained or progress // PROGRESS_STEP > render.progress // PROGRESS_STEP:
+        return accept(RenderProgressed(*_run(render), progress))
+    return NOTHING
+
+
+def report_rendered(queue: RenderQueue, command: c.ReportRendered, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command)
+    if render.status is Status.UPLOADING:
+        return NOTHING
+    return accept(UploadStarted(*_run(render)))
+
+
+def report_unmapped(queue: RenderQueue, command: c.ReportUnmapped, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command)
+    return accept(FieldsUnmapped(*_run(render), command.fields)) if command.fields else NOTHING
+
+
+def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: datetime) -> Decision:
+    render = current(queue, command)
+    if render is None:
+        known = queue.renders.get(command.render_id)
+        if known is not None and known.status is Status.COMPLETED and known.run == command.run:
+            return NOTHING  # it was told before, and the answer got lost
+        return overtaken(queue, command)
+    duration_s = (now - (render.started_at or now)).total_seconds()
+    completed = RenderCompleted(
+        *_run(render),
+        command.output_file_path,
+        command.size_bytes,
+        command.sha256,
+        duration_s,
+        command.codec,
+        command.width,
+        command.height,
+    )
+    return accept(completed, *alerts_over(queue, render, "completed"))
+
+
+def overtaken(queue: RenderQueue, report: c.Report, *, record: bool = True) -> Decision:
+    """409: this worker has the render no more. Written down, unless such reports come every few seconds."""
+    render = queue.renders.get(report.render_id)
+    if render is None:
+        known = 0 < report.render_id <= queue.last_id
+        message = f"Render {report.render_id} has ended" if known else f"There is no render {report.render_id}"
+        code = Code.STALE_ATTEMPT if known else Code.NOT_FOUND
+        return Decision(rejection=Rejection(code, message, {"render_id": report.render_id}))
+    kind = type(report).__name__
+    refused = StaleRunRefused(render.render_id, report.run, report.worker_id, kind, render.run, render.status)
+    rejection = stale_rejection(refused)
+    return refuse_recording(rejection, refused) if record else Decision(rejection=rejection)
+
+
+def stale_rejection(event: StaleRunRefused) -> Rejection:
+    return Rejection(
+        Code.STALE_ATTEMPT,
+        f"Run {event.run} of render {event.render_id} is over: it is {event.status}, at run {event.current_run}",
+        {
+            "render_id": event.render_id,
+            "run": event.run,
+            "current_run": event.current_run,
+            "status": event.status,
+        },
+    )
+
+
+def _run(render: Render) -> tuple[int, int, str]:
+    assert render.worker_id is not None
+    return render.render_id, render.run, render.worker_id
