@@ -1,0 +1,100 @@
+"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from drover.domain.analysis import events as e
+from drover.domain.analysis.cleanup import asked_for
+from drover.domain.analysis.state import TestStatus
+from drover.domain.analysis.tests import late_rejection, skipped_rejection
+
+
+def answer(events: Sequence[e.AnalysisEvent]) -> Any:
+    """By the first event: what follows from it speaks for itself in the read models."""
+    for event in events:
+        tell = _TELL.get(type(event))
+        if tell is not None:
+            return tell(event, events)
+    return None
+
+
+def _registered(event: e.UserRegistered, _: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    return {
+        "id": event.user_id,
+        "tier": event.tier,
+        "remaining_tests": event.remaining_tests,
+        "frozen": False,
+        "created_at": event.at,
+        "updated_at": event.at,
+    }
+
+
+def _changed(event: Any, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    """What is new, and nothing else."""
+    told: dict[str, Any] = {"id": event.user_id, "updated_at": event.at}
+    for other in events:
+        if isinstance(other, e.UserTierChanged):
+            told["tier"] = other.tier
+        elif isinstance(other, e.TestsGranted):
+            told["remaining_tests"] = other.remaining_tests
+        elif isinstance(other, e.UserFrozen | e.UserUnfrozen):
+            told["frozen"] = isinstance(other, e.UserFrozen)
+    return told
+
+
+def _started(event: e.TestStarted, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    charged = next(other for other in events if isinstance(other, e.TestCharged))
+    return {
+        **_test(event, TestStatus.PROCESSING),
+        "created_at": event.at,
+        "updated_at": event.at,
+        "remaining_tests": charged.remaining_tests,
+    }
+
+
+def _completed(event: e.TestCompleted, _: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    return {**_test(event, TestStatus.COMPLETED), "result_ref": event.result_ref, "completed_at": event.at}
+
+
+def _failed(event: e.TestFailed, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    refunded = next(other for other in events if isinstance(other, e.TestRefunded))
+    return {
+        **_test(event, TestStatus.FAILED),
+        "error_code": event.error_code,
+        "error_message": event.error_message,
+        "completed_at": event.at,
+        "remaining_tests": refunded.remaining_tests,
+    }
+
+
+def _test(event: e.TestStarted | e.TestCompleted | e.TestFailed, status: TestStatus) -> dict[str, Any]:
+    return {"id": event.test_id, "user_id": event.user_id, "status": status.value}
+
+
+def _skipped(event: e.TestSkipped, _: Sequence[e.AnalysisEvent]) -> Any:
+    return skipped_rejection(event) if event.run_id is None else None
+
+
+def _late(event: e.LateReportRefused, _: Sequence[e.AnalysisEvent]) -> Any:
+    return late_rejection(event)
+
+
+def _run(event: e.CleanupRunStarted, _: Sequence[e.AnalysisEvent]) -> dict[str, object]:
+    return asked_for(event.run_id, joined=False)
+
+
+_TELL: Final[dict[type, Callable[[Any, Sequence[e.AnalysisEvent]], Any]]] = {
+    e.UserRegistered: _registered,
+    e.UserTierChanged: _changed,
+    e.UserFrozen: _changed,
+    e.UserUnfrozen: _changed,
+    e.TestsGranted: _changed,
+    e.TestStarted: _started,
+    e.TestCompleted: _completed,
+    e.TestFailed: _failed,
+    e.TestSkipped: _skipped,
+    e.LateReportRefused: _late,
+    e.CleanupRunStarted: _run,
+}

@@ -1,0 +1,136 @@
+"""A cleanup: found by an index, one test after the other, as much as fits a decision; the clock goes on with the rest.
+
+There is at most one at a time. Who asks meanwhile is told of that one, so no two ever meet at a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from drover.domain.alerts import raise_alert, resolve_alert
+from drover.domain.analysis.alerts import CLEANUP, CLEANUP_FAILED
+from drover.domain.analysis.commands import Cleanup, GetCleanupRun, ReportCleanupFailed
+from drover.domain.analysis.events import CleanupRunFinished, CleanupRunStarted, UserNotificationRequested
+from drover.domain.analysis.ledger import time_out
+from drover.domain.analysis.policy import FOLLOW_UP_EVENTS_MAX, NOTICES_MAX, REASON_BYTES_MAX, USERS_PER_ANSWER_MAX
+from drover.domain.analysis.state import Analyses, Run, Underway
+from drover.domain.analysis.texts import cut
+from drover.domain.decider import NOTHING, Decision, accept, answer, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.ids import derived_uuid
+
+Step = Callable[[Analyses, datetime, int], list[Event]]
+
+
+def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
+    if analyses.run is not None:
+        return answer(asked_for(analyses.run.run_id, joined=True))
+    if command.run_id in analyses.runs:
+        return answer(asked_for(command.run_id, joined=True))
+    scheduled = command.scheduled_for
+    if scheduled is not None and analyses.cron_at is not None and scheduled <= analyses.cron_at:
+        return answer(asked_for(analyses.cron_run, joined=True))  # another instance was faster
+    started = CleanupRunStarted(
+        command.run_id,
+        command.trigger,
+        scheduled,
+        now - timedelta(seconds=command.timeout_s),
+        {tier: now - timedelta(seconds=timeout_s) for tier, timeout_s in command.tier_timeouts_s.items()},
+        command.notify,
+    )
+    return accept(started, then=follow_up())
+
+
+def asked_for(run_id: str | None, *, joined: bool) -> dict[str, object]:
+    """`joined`: it was somebody else's, and found what it found."""
+    return {"run_id": run_id, "joined": joined}
+
+
+def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Analyses, datetime], Decision]:
+    """The rest of a decision: these steps first, then the cleanup, each on the state that the one before led to."""
+
+    def carry_on(analyses: Analyses, now: datetime) -> Decision:
+        if events_max <= 0:
+            return NOTHING
+        for step in (*steps, clean_on):
+            if events := step(analyses, now, events_max):
+                return Decision(events=events, then=follow_up(*steps, events_max=events_max - len(events)))
+        return NOTHING
+
+    return carry_on
+
+
+def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
+    """The next step of the cleanup at work. Each makes headway; the last one ends it."""
+    run = analyses.run
+    if run is None:
+        return []
+    if (test := _next_stalled(analyses, run)) is not None:
+        return time_out(analyses, test, run.run_id)
+    if run.notify and run.notified < len(run.users):
+        return _notices(run, min(NOTICES_MAX, events_max))
+    return _finish(analyses, run, now)
+
+
+def _next_stalled(analyses: Analyses, run: Run) -> Underway | None:
+    """Those that were skipped before this run began come first; what it skips itself is for the next one."""
+    first = analyses.blocked.first()
+    if first is not None and first[0] < run.started_at:
+        return analyses.tests[first[1]]
+    for tier, waiting in analyses.waiting.items():
+        first = waiting.first()
+        if first is not None and first[0] < run.stalled_before(tier):
+            return analyses.tests[first[1]]
+    return None
+
+
+def _notices(run: Run, notices_max: int) -> list[Event]:
+    return [
+        UserNotificationRequested(derived_uuid(run.run_id, user_id), user_id, run.run_id, run.tests_of[user_id])
+        for user_id in run.users[run.notified : run.notified + notices_max]
+    ]
+
+
+def _finish(analyses: Analyses, run: Run, now: datetime) -> list[Event]:
+    duration_ms = (now - run.started_at) // timedelta(milliseconds=1)
+    finished = CleanupRunFinished(run.run_id, run.cleaned, run.skipped, len(run.users), duration_ms)
+    if run.skipped:
+        message = f"Failed to cleanup {run.skipped} stalled tests: what they cost cannot be given back now"
+        return [finished, *_alarm(analyses, message, now, run_id=run.run_id, skipped=run.skipped)]
+    if analyses.blocked.first() is not None:
+        return [finished]  # skipped a moment ago, so this run had to leave them alone
+    return [finished, *resolve_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, "a clean run")]
+
+
+def _alarm(analyses: Analyses, message: str, now: datetime, **details: Any) -> list[Event]:
+    return raise_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, message, now, **details)
+
+
+def report_cleanup_failed(analyses: Analyses, command: ReportCleanupFailed, now: datetime) -> Decision:
+    reason = cut(command.reason, REASON_BYTES_MAX)
+    return accept(*_alarm(analyses, f"Failed to cleanup tests - {reason}", now))
+
+
+def get_cleanup_run(analyses: Analyses, command: GetCleanupRun, now: datetime) -> Decision:
+    run = analyses.run
+    if run is None or run.run_id != command.run_id:
+        run = analyses.runs.get(command.run_id)
+    if run is None:
+        return reject(Code.NOT_FOUND, "No such cleanup, or one of long ago", run_id=command.run_id)
+    finished = run.duration_ms is not None
+    # Who asks all the time whether it has ended need not be told of all users each time.
+    users = run.users[command.users_from : command.users_from + USERS_PER_ANSWER_MAX] if finished else []
+    return answer(
+        {
+            "run_id": run.run_id,
+            "finished": finished,
+            "cleaned": run.cleaned,
+            "skipped": run.skipped,
+            "duration_ms": run.duration_ms,
+            "users_count": len(run.users),
+            "users": users,
+        }
+    )

@@ -1,0 +1,50 @@
+"""The decider of analyses: which rule answers which command. Pure; no decision costs more where there is more state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from drover.domain.analysis import commands as c
+from drover.domain.analysis.answers import answer
+from drover.domain.analysis.cleanup import cleanup, get_cleanup_run, report_cleanup_failed
+from drover.domain.analysis.events import AnalysisEvent
+from drover.domain.analysis.evolution import evolve
+from drover.domain.analysis.overdue import next_deadline, tick
+from drover.domain.analysis.state import Analyses
+from drover.domain.analysis.tests import complete_test, fail_test, start_test
+from drover.domain.analysis.users import change_user, register_user
+from drover.domain.analysis.validation import validate
+from drover.domain.decider import Decider, Decision, Tick
+
+_DECIDE: Final[dict[type, Callable[[Analyses, Any, datetime], Decision]]] = {
+    c.RegisterUser: register_user,
+    c.ChangeUser: change_user,
+    c.StartTest: start_test,
+    c.CompleteTest: complete_test,
+    c.FailTest: fail_test,
+    c.Cleanup: cleanup,
+    c.GetCleanupRun: get_cleanup_run,
+    c.ReportCleanupFailed: report_cleanup_failed,
+    Tick: tick,
+}
+
+
+def decide(analyses: Analyses, command: c.AnalysisCommand, now: datetime) -> Decision:
+    if (refusal := validate(command)) is not None:
+        return Decision(rejection=refusal)
+    return _DECIDE[type(command)](analyses, command, now)
+
+
+ANALYSIS: Final = Decider(
+    context="analysis",
+    initial=Analyses,
+    decide=decide,
+    evolve=evolve,
+    next_deadline=next_deadline,
+    answer=answer,
+    commands=c.AnalysisCommand,
+    events=AnalysisEvent,
+    state=Analyses,
+)

@@ -1,0 +1,47 @@
+"""What the clock does: a cleanup goes on, ended tests are archived, alerts end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from drover.domain.alerts import expire_alert
+from drover.domain.analysis.cleanup import follow_up
+from drover.domain.analysis.events import TestArchived
+from drover.domain.analysis.state import Analyses
+from drover.domain.decider import Decision
+from drover.domain.event import Event
+
+AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def next_deadline(analyses: Analyses) -> datetime | None:
+    if analyses.run is not None:
+        return AT_ONCE
+    first = analyses.timers.first()
+    return None if first is None else first[0]
+
+
+def tick(analyses: Analyses, command: object, now: datetime) -> Decision:
+    return Decision(then=follow_up(_fire_first))
+
+
+def _fire_first(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
+    """One deadline, if any has passed, and nobody waits for a cleanup."""
+    first = analyses.timers.first()
+    if first is None or first[0] > now or analyses.run is not None:
+        return []
+    kind, _, subject = first[1].partition(":")
+    return _FIRE[kind](analyses, subject)
+
+
+def _test(analyses: Analyses, test_id: str) -> list[Event]:
+    return [TestArchived(test_id)]
+
+
+def _alert(analyses: Analyses, key: str) -> list[Event]:
+    return expire_alert(analyses.alerts, key)
+
+
+_FIRE: Final[dict[str, Callable[[Analyses, str], list[Event]]]] = {"t": _test, "l": _alert}

@@ -1,0 +1,82 @@
+"""Tests start and end. A report that contradicts an end is refused, written down once, and changes nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.analysis.commands import CompleteTest, FailTest, StartTest
+from drover.domain.analysis.events import LateReportRefused, TestCompleted, TestFailed, TestSkipped
+from drover.domain.analysis.ledger import WORKER, charge, give_back, why_no_refund
+from drover.domain.analysis.policy import MESSAGE_BYTES_MAX, RESULT_REF_BYTES_MAX, UNDER_WAY_PER_USER_MAX
+from drover.domain.analysis.state import Analyses, Ended, TestStatus, Underway
+from drover.domain.analysis.texts import cut
+from drover.domain.analysis.users import unknown_user
+from drover.domain.decider import Decision, Rejection, accept, refuse_recording, reject
+from drover.domain.errors import Code
+
+
+def start_test(analyses: Analyses, command: StartTest, now: datetime) -> Decision:
+    user = analyses.users.get(command.user_id)
+    if user is None:
+        return unknown_user(command.user_id)
+    if command.test_id in analyses.tests or command.test_id in analyses.ended:
+        return reject(Code.UNIQUE_VIOLATION, "There is a test with this id", field="id", value=command.test_id)
+    if user.frozen:
+        return reject(Code.CONFLICT, "The user is frozen", user_id=user.user_id)
+    if user.remaining <= 0:
+        return reject(Code.NO_TESTS_LEFT, "No tests are left", user_id=user.user_id, remaining_tests=0)
+    if len(user.under_way) >= UNDER_WAY_PER_USER_MAX:
+        message = f"{UNDER_WAY_PER_USER_MAX} tests of this user are under way, which is the most"
+        return reject(Code.CONFLICT, message, user_id=user.user_id)
+    return accept(*charge(user, command.test_id))
+
+
+def complete_test(analyses: Analyses, command: CompleteTest, now: datetime) -> Decision:
+    test = _under_way(analyses, command.test_id, TestStatus.COMPLETED)
+    if isinstance(test, Decision):
+        return test
+    return accept(TestCompleted(test.test_id, test.user_id, cut(command.result_ref, RESULT_REF_BYTES_MAX)))
+
+
+def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
+    test = _under_way(analyses, command.test_id, TestStatus.FAILED)
+    if isinstance(test, Decision):
+        return test
+    user = analyses.users[test.user_id]
+    if reason := why_no_refund(user):
+        # The worker may ask again, and a cleanup will; for the record once is enough.
+        skipped = TestSkipped(test.test_id, test.user_id, reason, None)
+        rejection = skipped_rejection(skipped)
+        return Decision(rejection=rejection) if test.skipped == reason else refuse_recording(rejection, skipped)
+    message = cut(command.error_message, MESSAGE_BYTES_MAX)
+    failed = TestFailed(test.test_id, test.user_id, WORKER, command.error_code, message, None)
+    return accept(*give_back(user, test, failed))
+
+
+def _under_way(analyses: Analyses, test_id: str, reported: TestStatus) -> Underway | Decision:
+    """The test, if it has not ended; else the refusal."""
+    if test := analyses.tests.get(test_id):
+        return test
+    ended = analyses.ended.get(test_id)
+    if ended is None:
+        return reject(Code.NOT_FOUND, "Test not found", test_id=test_id)
+    if ended.status is reported:
+        return reject(Code.CONFLICT, f"Test already {ended.status}", status=ended.status.value)
+    return _too_late(test_id, ended, reported)
+
+
+def _too_late(test_id: str, ended: Ended, reported: TestStatus) -> Decision:
+    refused = LateReportRefused(test_id, ended.user_id, reported.value, ended.status.value, ended.refunded)
+    rejection = late_rejection(refused)
+    return Decision(rejection=rejection) if ended.late_noted else refuse_recording(rejection, refused)
+
+
+def late_rejection(event: LateReportRefused) -> Rejection:
+    given_back = " and was given back" if event.refunded else ""
+    details = {"status": event.status, "refunded": event.refunded}
+    return Rejection(Code.STALE_ATTEMPT, f"The test has {event.status}{given_back}; this report is too late", details)
+
+
+def skipped_rejection(event: TestSkipped) -> Rejection:
+    message = "The test cannot be given back now, so it is not failed either; a cleanup will try again"
+    return Rejection(Code.CONFLICT, message, {"reason": event.reason})

@@ -1,0 +1,52 @@
+"""Users become known, and the back office changes their tier, freezes them, or grants tests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.analysis.commands import ChangeUser, RegisterUser
+from drover.domain.analysis.events import TestsGranted, UserFrozen, UserRegistered, UserTierChanged, UserUnfrozen
+from drover.domain.analysis.policy import REMAINING_MAX, TIERS_MAX
+from drover.domain.analysis.state import Analyses
+from drover.domain.decider import Decision, accept, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+
+
+def unknown_user(user_id: str) -> Decision:
+    return reject(Code.NOT_FOUND, "User not found", user_id=user_id)
+
+
+def register_user(analyses: Analyses, command: RegisterUser, now: datetime) -> Decision:
+    if command.user_id in analyses.users:
+        return reject(Code.UNIQUE_VIOLATION, "This user is already registered", field="user_id", value=command.user_id)
+    return _no_room(analyses, command.tier) or accept(
+        UserRegistered(command.user_id, command.tier, command.remaining_tests)
+    )
+
+
+def change_user(analyses: Analyses, command: ChangeUser, now: datetime) -> Decision:
+    user = analyses.users.get(command.user_id)
+    if user is None:
+        return unknown_user(command.user_id)
+    events: list[Event] = []
+    if command.tier not in (None, user.tier):
+        assert command.tier is not None
+        if refusal := _no_room(analyses, command.tier):
+            return refusal
+        events.append(UserTierChanged(user.user_id, command.tier))
+    if command.frozen not in (None, user.frozen):
+        events.append(UserFrozen(user.user_id) if command.frozen else UserUnfrozen(user.user_id))
+    if command.grant_tests is not None:
+        remaining = user.remaining + command.grant_tests
+        if remaining > REMAINING_MAX:
+            message = f"A user can have at most {REMAINING_MAX} tests left"
+            return reject(Code.CONFLICT, message, field="grant_tests", value=command.grant_tests)
+        events.append(TestsGranted(user.user_id, command.grant_tests, remaining))
+    return accept(*events)
+
+
+def _no_room(analyses: Analyses, tier: str) -> Decision | None:
+    if tier in analyses.tiers or len(analyses.tiers) < TIERS_MAX:
+        return None
+    return reject(Code.CONFLICT, f"{TIERS_MAX} tiers are in use, which is the most", field="tier", value=tier)

@@ -1,0 +1,114 @@
+"""Whether a command is well formed: all that can be said without looking at the state. Edges ask it beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from drover.domain.analysis import commands as c
+from drover.domain.analysis.policy import (
+    ERROR_CODE_PATTERN,
+    REMAINING_MAX,
+    RUN_ID_PATTERN,
+    TEST_ID_PATTERN,
+    TIER_PATTERN,
+    TIERS_MAX,
+    TIMEOUT_S_MAX,
+    USER_ID_PATTERN,
+)
+from drover.domain.decider import Command, Rejection
+from drover.domain.errors import Code
+
+_PATTERNS: Final = {
+    "user_id": re.compile(USER_ID_PATTERN),
+    "test_id": re.compile(TEST_ID_PATTERN),
+    "run_id": re.compile(RUN_ID_PATTERN),
+    "tier": re.compile(TIER_PATTERN),
+    "error_code": re.compile(ERROR_CODE_PATTERN),
+}
+
+
+def invalid(field: str, value: object, message: str) -> Rejection:
+    return Rejection(Code.VALIDATION_ERROR, message, {"field": field, "value": value})
+
+
+def validate(command: Command) -> Rejection | None:
+    """Why it can never be accepted, or None."""
+    check = _CHECKS.get(type(command))
+    return None if check is None else check(command)
+
+
+def _text(**fields: str | None) -> Rejection | None:
+    for field, value in fields.items():
+        # fullmatch: `$` alone would let a trailing line feed through.
+        if value is not None and not (pattern := _PATTERNS[field]).fullmatch(value):
+            return invalid(field, value[:200], f"{field} must match {pattern.pattern}")
+    return None
+
+
+def _range(low: int, high: int, **fields: int | None) -> Rejection | None:
+    for field, value in fields.items():
+        if value is not None and not low <= value <= high:
+            return invalid(field, value, f"{field} must be between {low} and {high}")
+    return None
+
+
+def _register_user(command: c.RegisterUser) -> Rejection | None:
+    return _text(user_id=command.user_id, tier=command.tier) or _range(
+        0, REMAINING_MAX, remaining_tests=command.remaining_tests
+    )
+
+
+def _change_user(command: c.ChangeUser) -> Rejection | None:
+    return _text(user_id=command.user_id, tier=command.tier) or _range(
+        1, REMAINING_MAX, grant_tests=command.grant_tests
+    )
+
+
+def _start_test(command: c.StartTest) -> Rejection | None:
+    return _text(test_id=command.test_id, user_id=command.user_id)
+
+
+def _complete_test(command: c.CompleteTest) -> Rejection | None:
+    return _text(test_id=command.test_id)
+
+
+def _fail_test(command: c.FailTest) -> Rejection | None:
+    return _text(test_id=command.test_id, error_code=command.error_code)
+
+
+def _cleanup(command: c.Cleanup) -> Rejection | None:
+    if command.trigger not in (c.CRON, c.MANUAL):
+        return invalid("trigger", command.trigger, "trigger must be cron or manual")
+    if (command.trigger == c.CRON) is (command.scheduled_for is None):
+        return invalid("scheduled_for", command.scheduled_for, "a run by cron, and no other, has a time")
+    return (
+        _text(run_id=command.run_id)
+        or _range(1, TIMEOUT_S_MAX, timeout_s=command.timeout_s)
+        or _tiers(command.tier_timeouts_s)
+    )
+
+
+def _tiers(timeouts_s: Mapping[str, int]) -> Rejection | None:
+    if len(timeouts_s) > TIERS_MAX:
+        return invalid("tier_timeouts_s", len(timeouts_s), f"at most {TIERS_MAX} tiers")
+    for tier, timeout_s in timeouts_s.items():
+        if refusal := _text(tier=tier) or _range(1, TIMEOUT_S_MAX, tier_timeouts_s=timeout_s):
+            return refusal
+    return None
+
+
+def _get_cleanup_run(command: c.GetCleanupRun) -> Rejection | None:
+    return _text(run_id=command.run_id) or _range(0, 2**31 - 1, users_from=command.users_from)
+
+
+_CHECKS: Final[dict[type, Callable[[Any], Rejection | None]]] = {
+    c.RegisterUser: _register_user,
+    c.ChangeUser: _change_user,
+    c.StartTest: _start_test,
+    c.CompleteTest: _complete_test,
+    c.FailTest: _fail_test,
+    c.Cleanup: _cleanup,
+    c.GetCleanupRun: _get_cleanup_run,
+}

@@ -1,0 +1,78 @@
+"""The composition of the cleanup service: the writer of analyses, cron and books beside it, and its routes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from aiohttp import web
+from nats.aio.client import Client
+
+from drover.cleanup import health
+from drover.cleanup.asking import Asking, Bus
+from drover.cleanup.books import Books
+from drover.cleanup.cleaning import Cleaning
+from drover.cleanup.cron import CleanupCron
+from drover.cleanup.manual import ManualCleanup
+from drover.cleanup.options import cleanup_options
+from drover.cleanup.schedule import Schedule
+from drover.cleanup.secret import CronSecrets
+from drover.cleanup.tests import Tests
+from drover.cleanup.users import Users
+from drover.domain.analysis import ANALYSIS
+from drover.domain.analysis.state import Analyses
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
+from drover.service.config import Settings
+from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.freshness import Freshness, Waiter
+from drover.web.permissions import Permissions
+from drover.writer.nats_writer import nats_writer
+from drover.writer.writer import Writer
+
+
+class Cleanup:
+    """One a process; of several processes one leads, fires cron and keeps the books, the others are warm."""
+
+    def __init__(self, client: Client, settings: Settings, lease_token: str | None = None) -> None:
+        self.writer: Writer[Analyses] = nats_writer(
+            client, ANALYSIS, instance=settings.instance, lease_token=lease_token
+        )
+        schedule, options = Schedule(settings.cleanup_cron), cleanup_options(settings)
+        self._cron = CleanupCron(self.writer, schedule, options)
+        self.books = Books(JetStreamLog(client, Partition(ANALYSIS.context)), self.writer)
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Stopped before the writer, which takes nothing new while it drains."""
+        async with self.books.running(), self._cron.running():
+            yield
+
+
+def add_routes(
+    app: web.Application,
+    settings: Settings,
+    *,
+    auth: Authenticator,
+    bus: Bus,
+    client: Any,
+    pool: Any,
+    positions: Waiter,
+) -> None:
+    """What people, workers, cron jobs and watchers ask. Works in any process: commands go over the bus."""
+    permissions, freshness = Permissions.of(settings), Freshness(positions)
+    asking = Asking(bus, freshness)
+    probes = {
+        "database": health.database(pool),
+        "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),
+        "gemini": None if settings.analysis_url is None else health.address(settings.analysis_url),
+        "nats": health.nats(client),
+    }
+    secrets, callers = CronSecrets(settings.cron_secrets), Callers(settings.trusted_proxies)
+    Cleaning(secrets, ManualCleanup(asking, cleanup_options(settings)), callers).add_routes(app)
+    health.SystemHealth(probes, version("drover")).add_routes(app)
+    Tests(auth, permissions, asking, freshness, pool).add_routes(app)
+    Users(auth, permissions, asking).add_routes(app)

@@ -1,0 +1,108 @@
+"""Follows the log and tells of it: a line for each cleanup, numbers for Prometheus. Only where this process leads.
+
+It begins with what comes after its start: history is in the tables, and nothing is told twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from drover.cleanup import metrics, words
+from drover.domain.analysis import ANALYSIS
+from drover.domain.analysis import events as e
+from drover.domain.analysis.state import Analyses
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import EventLog, LogUnreachable
+from drover.service.tasks import end
+from drover.writer.writer import Writer
+
+RETRY_PAUSE_S: Final = 0.5
+
+
+class Books:
+    def __init__(self, event_log: EventLog, writer: Writer[Analyses]) -> None:
+        self._log = event_log
+        self._writer = writer
+        self._codec = Codec.of(ANALYSIS)
+        self.at = 0
+        """How far it has read."""
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self.at = await self._last()
+        self._task = asyncio.create_task(self._follow(), name="cleanup-books")
+        try:
+            yield
+        finally:
+            await end(self._task)
+
+    async def wait_failed(self) -> None:
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    async def _last(self) -> int:
+        while True:
+            try:
+                last = await self._log.last()
+            except LogUnreachable:
+                await asyncio.sleep(RETRY_PAUSE_S)
+            else:
+                return 0 if last is None else last.seq
+
+    async def _follow(self) -> None:
+        async with self._log.read(self.at) as reader:
+            while True:
+                for commit in await reader.next():
+                    if self._writer.leading.is_set():
+                        for event in self._codec.decode(commit.payload):
+                            self.tell(event)
+                    self.at = commit.seq
+                    await asyncio.sleep(0)  # the loop is shared with others who must be answered
+
+    def tell(self, event: Any) -> None:
+        told = _TOLD.get(type(event))
+        if told is not None:
+            told(self, event)
+
+    def _started(self, event: e.TestStarted) -> None:
+        metrics.TESTS.labels("started").inc()
+
+    def _completed(self, event: e.TestCompleted) -> None:
+        metrics.TESTS.labels("completed").inc()
+
+    def _failed(self, event: e.TestFailed) -> None:
+        metrics.TESTS.labels("failed").inc()
+        if event.run_id is not None:
+            metrics.CLEANED.labels("cleaned").inc()
+
+    def _late(self, event: e.LateReportRefused) -> None:
+        metrics.TESTS.labels("late").inc()
+
+    def _skipped(self, event: e.TestSkipped) -> None:
+        words.skipped(event.test_id, event.user_id, event.reason, event.run_id)
+        if event.run_id is not None:
+            metrics.CLEANED.labels("skipped").inc()
+
+    def _finished(self, event: e.CleanupRunFinished) -> None:
+        metrics.RUNS.labels("skipped" if event.skipped else "clean").inc()
+        metrics.SECONDS.observe(event.duration_ms / 1000)
+        if event.cleaned == 0 and event.skipped == 0:
+            words.nothing_to_do()
+            return
+        state = self._writer.state
+        run = None if state is None else state.runs.get(event.run_id)
+        words.cleaned(event.cleaned, [] if run is None else run.users, event.skipped, event.duration_ms)
+
+
+_TOLD: Final[dict[type, Callable[[Books, Any], None]]] = {
+    e.TestStarted: Books._started,
+    e.TestCompleted: Books._completed,
+    e.TestFailed: Books._failed,
+    e.LateReportRefused: Books._late,
+    e.TestSkipped: Books._skipped,
+    e.CleanupRunFinished: Books._finished,
+}

@@ -1,0 +1,66 @@
+"""`POST /api/system/cleanup-tests`: a cleanup now, for whoever has the secret. Answers as in 001 §1.4."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import web
+
+from drover.cleanup import metrics, words
+from drover.cleanup.manual import CleanupFailed, ManualCleanup
+from drover.cleanup.secret import CronSecrets
+from drover.web.application import add_route
+from drover.web.callers import Callers
+from drover.web.errors import ApiError, encode_json
+
+PATH: Final = "/api/system/cleanup-tests"
+BY: Final = "cron_secret"
+"""The actor: whoever has it."""
+TOLD_EVERY_S: Final = 1.0
+"""Wrong secrets in between are counted, so that guessing fills no disk."""
+
+
+class Cleaning:
+    def __init__(
+        self,
+        secrets: CronSecrets,
+        cleanup: ManualCleanup,
+        callers: Callers,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._secrets = secrets
+        self._cleanup = cleanup
+        self._callers = callers
+        self._clock = clock
+        self._told_at = float("-inf")
+        self._unmentioned = 0
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", PATH, self.clean)
+
+    async def clean(self, request: web.Request) -> web.Response:
+        """Nothing of the request counts but the header: no body, and no query, where a secret would end up in logs."""
+        if not self._secrets.match(request.headers):
+            self._tell_of_a_wrong_one(self._callers.key_of(request))
+            headers = {"WWW-Authenticate": 'Bearer realm="drover"'}
+            raise ApiError(401, "UNAUTHORIZED", "Invalid cron secret", headers=headers)
+        try:
+            done = await self._cleanup.run(by=BY)
+        except CleanupFailed as error:
+            words.failed(error.reason)
+            metrics.RUNS.labels("failed").inc()
+            await self._cleanup.report(error.reason, by=BY)
+            raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
+        body = {"message": "Cleanup completed", "cleaned_count": done.cleaned, "users_affected": done.users}
+        return web.Response(body=encode_json(body), content_type="application/json")
+
+    def _tell_of_a_wrong_one(self, caller: str) -> None:
+        metrics.REFUSED.inc()
+        now = self._clock()
+        if now - self._told_at < TOLD_EVERY_S:
+            self._unmentioned += 1
+            return
+        words.wrong_secret(caller, self._unmentioned)
+        self._told_at, self._unmentioned = now, 0

@@ -1,0 +1,104 @@
+"""Cleanup by the clock: fired by the process that leads, and once for each moment, whoever else fires too.
+
+Which moment was the last is in the log; so a moment that nobody was there for is made up for at the next start, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from uuid_utils import uuid7
+
+from drover.bus.messages import Outcome, Rejected
+from drover.cleanup import words
+from drover.cleanup.schedule import Schedule
+from drover.domain.analysis.commands import CRON, Cleanup, ReportCleanupFailed
+from drover.domain.analysis.state import Analyses
+from drover.domain.errors import Code
+from drover.service.tasks import end
+from drover.writer.clock import Clock, SystemClock
+from drover.writer.writer import Writer
+
+BY: Final = "cron"
+LOOK_EVERY_S: Final = 5.0
+"""At most this late, also after a change of leader or of the clock."""
+STUCK_AFTER: Final = timedelta(minutes=5)
+"""A cleanup that is at work for this long does not end by itself."""
+
+
+class CleanupCron:
+    def __init__(
+        self,
+        writer: Writer[Analyses],
+        schedule: Schedule,
+        options: Mapping[str, Any],
+        clock: Clock | None = None,
+    ) -> None:
+        self._writer = writer
+        self._schedule = schedule
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._asking: asyncio.Future[Outcome] | None = None
+        self._reported: str | None = None
+        """The run that was reported as stuck."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        looking = asyncio.create_task(self._keep_looking(), name="cleanup-cron")
+        try:
+            yield
+        finally:
+            await end(looking)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await self._writer.leading.wait()
+            try:
+                self.look()
+            except Exception as error:  # without it nothing would ever be cleaned up again, and nobody would notice
+                words.failed(repr(error))
+            await asyncio.sleep(self._pause_s())
+
+    def _pause_s(self) -> float:
+        now = self._clock.now()
+        due_in_s = (self._schedule.following(now) - now).total_seconds()
+        return max(0.0, min(due_in_s, LOOK_EVERY_S))
+
+    def look(self) -> None:
+        """Ask for the cleanup that is due, if one is and it has not been asked for."""
+        state = self._writer.state
+        if not self._writer.leading.is_set() or state is None:
+            return
+        now = self._clock.now()
+        self._report_a_stuck_run(state, now)
+        due = self._schedule.latest(now)
+        if state.cron_at is not None and due <= state.cron_at:
+            return
+        if state.run is not None or self._asking is not None:
+            return  # it would only be told of that one
+        command = Cleanup(str(uuid7()), CRON, due, **self._options)
+        self._asking = self._writer.submit(command, by=BY)
+        self._asking.add_done_callback(self._answered)
+
+    def _answered(self, asking: asyncio.Future[Outcome]) -> None:
+        self._asking = None
+        if asking.cancelled() or asking.exception() is not None:
+            return
+        outcome = asking.result()
+        # Whoever leads next looks for itself what is due.
+        if isinstance(outcome, Rejected) and outcome.code != Code.NOT_LEADER:
+            self._report(f"{outcome.code}: {outcome.message}")
+
+    def _report_a_stuck_run(self, state: Analyses, now: datetime) -> None:
+        run = state.run
+        if run is not None and now - run.started_at > STUCK_AFTER and self._reported != run.run_id:
+            self._reported = run.run_id
+            self._report(f"the cleanup {run.run_id} does not end")
+
+    def _report(self, reason: str) -> None:
+        words.failed(reason)
+        self._writer.submit(ReportCleanupFailed(reason), by=BY)

@@ -1,0 +1,130 @@
+"""`GET /api/system/health`: how each dependency is, for whoever watches. Answers as in 001 §3.2, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import aiohttp
+import structlog
+from aiohttp import web
+
+from drover.web.application import add_route
+from drover.web.errors import encode_json
+
+PATH: Final = "/api/system/health"
+PROBE_S: Final = 2.0
+KEPT_S: Final = 2.0
+"""Anybody may ask, so that many who do cost as much as one."""
+
+CONNECTED: Final = "connected"
+REACHABLE: Final = "reachable"
+ERROR: Final = "error"
+TIMEOUT: Final = "timeout"
+NOT_CONFIGURED: Final = "not_configured"
+_WELL: Final = (CONNECTED, REACHABLE, NOT_CONFIGURED)
+
+log = structlog.stdlib.get_logger("drover.cleanup")
+
+Probe = Callable[[], Awaitable[str]]
+"""A word for how it is. May raise, and may hang."""
+
+
+class SystemHealth:
+    def __init__(
+        self,
+        probes: Mapping[str, Probe | None],
+        version: str,
+        *,
+        probe_s: float = PROBE_S,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`probes`: by the name of the dependency; None: it is not configured."""
+        self._probes = dict(probes)
+        self._version = version
+        self._probe_s = probe_s
+        self._clock = clock
+        self._now = now
+        self._asking: asyncio.Task[dict[str, Any]] | None = None
+        self._known: dict[str, Any] | None = None
+        self._known_at = float("-inf")
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self.get)
+
+    async def get(self, request: web.Request) -> web.Response:
+        body = await self._body()
+        status = 200 if body["status"] == "healthy" else 503
+        headers = {"Cache-Control": "no-store"}
+        return web.Response(body=encode_json(body), status=status, content_type="application/json", headers=headers)
+
+    async def _body(self) -> dict[str, Any]:
+        if self._known is not None and self._clock() - self._known_at < KEPT_S:
+            return self._known
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask_all(), name="system-health")
+        return await asyncio.shield(self._asking)
+
+    async def _ask_all(self) -> dict[str, Any]:
+        try:
+            found = await asyncio.gather(*(self._ask(name) for name in self._probes))
+            services = dict(zip(self._probes, found, strict=True))
+            well = all(word in _WELL for word in found)
+            self._known = {
+                "status": "healthy" if well else "unhealthy",
+                "timestamp": self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "version": self._version,
+                "services": services,
+            }
+            self._known_at = self._clock()
+            return self._known
+        finally:
+            self._asking = None
+
+    async def _ask(self, name: str) -> str:
+        probe = self._probes[name]
+        if probe is None:
+            return NOT_CONFIGURED
+        try:
+            async with asyncio.timeout(self._probe_s):
+                return await probe()
+        except TimeoutError:
+            return TIMEOUT
+        except Exception as error:  # whatever it is, it is not well; and who asks need not know more
+            log.warning("dependency_unwell", dependency=name, error=type(error).__name__)
+            return ERROR
+
+
+def database(pool: Any) -> Probe:
+    async def ask() -> str:
+        await pool.fetchrow("SELECT 1", timeout=PROBE_S)
+        return CONNECTED
+
+    return ask
+
+
+def nats(client: Any) -> Probe:
+    async def ask() -> str:
+        if not client.is_connected:
+            return ERROR
+        await client.flush(timeout=PROBE_S)
+        return CONNECTED
+
+    return ask
+
+
+def address(url: str) -> Probe:
+    """Whether anything that works answers there: what it says without a key is no concern of ours."""
+
+    async def ask() -> str:
+        async with (
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.get(url, allow_redirects=False) as answer,
+        ):
+            return REACHABLE if answer.status < 500 else ERROR
+
+    return ask

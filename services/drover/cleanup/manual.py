@@ -1,0 +1,99 @@
+"""A cleanup that somebody asks for, and waits for: it may take several commits, so its end is asked for, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from uuid_utils import uuid7
+
+from drover.bus.messages import Rejected
+from drover.cleanup.asking import Asking
+from drover.domain.analysis.commands import Cleanup, GetCleanupRun, ReportCleanupFailed
+from drover.domain.decider import Command
+from drover.domain.errors import DroverError
+
+WAIT_S: Final = 25.0
+"""For its end, once it has begun. A thousand tests take less than one."""
+LOOK_AFTER_S: Final = 0.02
+LOOK_EVERY_MAX_S: Final = 0.5
+REPORT_S: Final = 2.0
+
+
+class CleanupFailed(DroverError):
+    """A cleanup could not be begun, or has not ended in time."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """What a cleanup has done."""
+
+    run_id: str
+    cleaned: int
+    skipped: int
+    users: list[str]
+
+
+class _Asked(msgspec.Struct):
+    run_id: str
+
+
+class _Run(msgspec.Struct):
+    run_id: str
+    finished: bool
+    cleaned: int
+    skipped: int
+    users_count: int
+    users: list[str]
+
+
+class ManualCleanup:
+    def __init__(self, asking: Asking, options: Mapping[str, Any], wait_s: float = WAIT_S) -> None:
+        self._asking = asking
+        self._options = options
+        self._wait_s = wait_s
+
+    async def run(self, *, by: str) -> Finished:
+        """Until it has ended. Where one is at work already, that one. Raises CleanupFailed."""
+        asked = await self._ask(Cleanup(str(uuid7()), **self._options), by, _Asked)
+        try:
+            async with asyncio.timeout(self._wait_s):
+                run = await self._ended(asked.run_id, by)
+                users = list(run.users)
+                while len(users) < run.users_count:
+                    run = await self._ask(GetCleanupRun(run.run_id, len(users)), by, _Run)
+                    if not run.users:
+                        raise CleanupFailed("The list of users has a gap")
+                    users += run.users
+        except TimeoutError:
+            reason = f"The cleanup {asked.run_id} has not ended within {self._wait_s:g} s; it goes on"
+            raise CleanupFailed(reason) from None
+        return Finished(run.run_id, run.cleaned, run.skipped, users)
+
+    async def _ended(self, run_id: str, by: str) -> _Run:
+        pause_s = LOOK_AFTER_S
+        while True:
+            run: _Run = await self._ask(GetCleanupRun(run_id), by, _Run)
+            if run.finished:
+                return run
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LOOK_EVERY_MAX_S)
+
+    async def _ask(self, command: Command, by: str, shape: Any) -> Any:
+        outcome = await self._asking.outcome(command, by=by)
+        if isinstance(outcome, Rejected):
+            raise CleanupFailed(f"{outcome.code}: {outcome.message}")
+        return msgspec.convert(outcome.result, shape)
+
+    async def report(self, reason: str, *, by: str) -> None:
+        """Raise an alert, if anybody is there to raise one."""
+        try:
+            async with asyncio.timeout(REPORT_S):
+                await self._asking.outcome(ReportCleanupFailed(reason), by=by)
+        except TimeoutError:
+            pass

@@ -1,0 +1,24 @@
+"""What a cleanup is asked for with: the settings of this process, as the command carries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drover.domain.analysis.commands import Cleanup
+from drover.domain.analysis.validation import validate
+from drover.service.config import ConfigurationError, Settings
+
+_A_RUN = "00000000-0000-7000-8000-000000000000"
+
+
+def cleanup_options(settings: Settings) -> dict[str, Any]:
+    """Fields of `Cleanup`. Refused here, at the start, rather than every hour."""
+    tiers = dict(pair.split("=") for pair in settings.cleanup_tier_timeouts_s)
+    options: dict[str, Any] = {
+        "timeout_s": settings.cleanup_timeout_s,
+        "tier_timeouts_s": {tier: int(timeout_s) for tier, timeout_s in tiers.items()},
+        "notify": settings.cleanup_notifies,
+    }
+    if refusal := validate(Cleanup(_A_RUN, **options)):
+        raise ConfigurationError((f"DROVER_CLEANUP_TIER_TIMEOUTS_S is not understood: {refusal.message}.",))
+    return options

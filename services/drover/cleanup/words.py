@@ -1,0 +1,48 @@
+"""The log lines of the cleanup, as the users wrote them (001 §4.1). User ids only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+USERS_SHOWN_MAX: Final = 100
+"""A line is for people. All of them are in the table `cleanup_runs`."""
+
+log = structlog.get_logger("cleanup-tests")
+
+
+def cleaned(count: int, users: Sequence[str], skipped: int, duration_ms: int) -> None:
+    shown = ", ".join(users[:USERS_SHOWN_MAX])
+    more = len(users) - USERS_SHOWN_MAX
+    ids = f"[{shown}{f', … {more} more' if more > 0 else ''}]"
+    log.info(
+        f"cleanup-tests: Cleaned {count} stalled tests for users {ids}",
+        cleaned_count=count,
+        users_count=len(users),
+        skipped_count=skipped,
+        duration_ms=duration_ms,
+    )
+
+
+def nothing_to_do() -> None:
+    log.info("cleanup-tests: No tests to cleanup", cleaned_count=0)
+
+
+def failed(reason: str) -> None:
+    log.error(f"cleanup-tests: Failed to cleanup tests - {reason}", alert=True)
+
+
+def skipped(test_id: str, user_id: str, reason: str, run_id: str | None) -> None:
+    log.error(
+        f"cleanup-tests: Skipped test {test_id} of user {user_id} - {reason}",
+        test_id=test_id,
+        user_id=user_id,
+        reason=reason,
+        run_id=run_id,
+    )
+
+
+def wrong_secret(caller: str, unmentioned: int) -> None:
+    log.warning("cleanup-tests: Invalid cron secret", caller=caller, unmentioned=unmentioned)

@@ -1,0 +1,131 @@
+"""Simulated people who have their fortune told, and a simulated worker who tells it: well, badly, late, or never.
+
+Nothing is analysed. Users are made up, and the tier that they have is cleaned up after minutes, so that it shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from enum import StrEnum
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import structlog
+
+from drover.service.tasks import end
+from drover.simulator.clock import Clock
+from drover.simulator.http import Client
+
+USERS_MAX: Final = 1000
+TIER: Final = "demo"
+TIER_TIMEOUT_S: Final = 120
+"""What the demo sets for that tier."""
+TESTS_EACH: Final = 20
+GRANTED: Final = 10
+START_EVERY_S: Final = 4.0
+UNDER_WAY_MAX: Final = 200
+"""Tests whose end the worker has in mind; beyond that it begins none."""
+CLEAN_EVERY_S: Final = 300.0
+NO_TESTS_LEFT: Final = 402
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Fate(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"
+    FORGOTTEN = "forgotten"
+    """The worker died with it: a cleanup has to find it."""
+    LATE = "late"
+    """The worker comes back with it when it has long been given back."""
+
+
+FATES: Final = {Fate.COMPLETED: 14, Fate.FAILED: 3, Fate.FORGOTTEN: 2, Fate.LATE: 1}
+"""How often each comes."""
+ERRORS: Final = (("PROVIDER_OVERLOADED", "The model is overloaded"), ("EMPTY_ANSWER", "The model gave no answer"))
+
+
+class Wish(NamedTuple):
+    """A test that somebody wants, and what will become of it."""
+
+    user_id: str
+    fate: Fate
+    lasts_s: float
+    error: tuple[str, str]
+
+
+class _Started(msgspec.Struct):
+    id: str
+
+
+def user_ids(users: int) -> list[str]:
+    return [f"user_demo{number:04d}" for number in range(1, users + 1)]
+
+
+def wishes(users: int, seed: int) -> Iterator[Wish]:
+    """For ever. The same arguments give the same ones."""
+    dice = Random(f"{seed} analyses")
+    known = user_ids(users)
+    while True:
+        (fate,) = dice.choices(list(FATES), list(FATES.values()))
+        lasts_s = dice.uniform(5, 40)
+        if fate is Fate.LATE:
+            lasts_s = CLEAN_EVERY_S + TIER_TIMEOUT_S + dice.uniform(30, 60)
+        yield Wish(dice.choice(known), fate, lasts_s, dice.choice(ERRORS))
+
+
+class Tellers:
+    """The people, the worker and the cron job of the demo, as one."""
+
+    def __init__(self, client: Client, clock: Clock, wanted: Iterator[Wish], *, users: int, cron_secret: str) -> None:
+        assert 0 < users <= USERS_MAX
+        self._client = client
+        self._clock = clock
+        self._wanted = wanted
+        self._users = users
+        self._cron_secret = cron_secret
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """For ever. What is refused is not repeated: the next one comes soon."""
+        for user_id in user_ids(self._users):
+            row = {"user_id": user_id, "remaining_tests": TESTS_EACH, "tier": TIER}
+            await self._client.api("POST", "/api/saju/users", row)  # 409 after a restart: it is there already
+        cleaning = asyncio.create_task(self._keep_cleaning())
+        try:
+            while True:
+                if len(self._under_way) < UNDER_WAY_MAX:
+                    await self._start(next(self._wanted))
+                await asyncio.sleep(self._clock.real_s(START_EVERY_S))
+        finally:
+            await end(cleaning, *self._under_way)
+
+    async def _start(self, wish: Wish) -> None:
+        answer, body = await self._client.api("POST", "/api/saju/tests", {"user_id": wish.user_id})
+        if answer.status == NO_TESTS_LEFT:
+            await self._client.api("PATCH", f"/api/saju/users/{wish.user_id}", {"grant_tests": GRANTED})
+        elif not answer.ok:
+            log.warning("no_test_started", status=answer.status, user_id=wish.user_id)
+        elif wish.fate is not Fate.FORGOTTEN:
+            task = asyncio.create_task(self._end(msgspec.json.decode(body, type=_Started).id, wish))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+
+    async def _end(self, test_id: str, wish: Wish) -> None:
+        await asyncio.sleep(self._clock.real_s(wish.lasts_s))
+        path = f"/api/saju/tests/{test_id}"
+        if wish.fate is Fate.FAILED:
+            code, message = wish.error
+            await self._client.api("POST", f"{path}/fail", {"error_code": code, "error_message": message})
+        else:
+            await self._client.api("POST", f"{path}/complete", {"result_ref": f"simulated/{test_id}"})
+
+    async def _keep_cleaning(self) -> None:
+        headers: dict[str, Any] = {"X-Cron-Secret": self._cron_secret}
+        while True:
+            await asyncio.sleep(self._clock.real_s(CLEAN_EVERY_S))
+            answer, _ = await self._client.api("POST", "/api/system/cleanup-tests", headers=headers)
+            if not answer.ok:
+                log.warning("no_cleanup", status=answer.status)
