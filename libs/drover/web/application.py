@@ -14,7 +14,7 @@ from drover.domain.errors import Code
 from drover.service.health import Health
 from drover.service.metrics import route_meter
 from drover.service.tracing import begin, current_id
-from drover.web.errors import ApiError, encode_json, from_http, internal, too_large
+from drover.web.errors import ApiError, NotYet, encode_json, from_http, internal, too_large
 from drover.web.sockets import CLOSE_HANDSHAKE_S, Session, Sockets
 
 log = structlog.stdlib.get_logger(__name__)
@@ -66,7 +66,11 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
         started = perf_counter()
         begin(request.headers.get("traceparent"))
         try:
-            response = await handler(request)
+            try:
+                response = await handler(request)
+            except NotYet as not_yet:
+                await not_yet.ready()
+                response = await handler(request)
         except ConnectionError:  # the client is gone: nobody is left to be answered
             raise
         except Exception as error:
@@ -95,7 +99,11 @@ def add_socket(app: web.Application, path: str, accept: Accept, *, frame_bytes_m
         try:
             _check_upgrade(request, socket)
             sockets.check_room()
-            session = await accept(request)
+            try:
+                session = await accept(request)
+            except NotYet as not_yet:
+                await not_yet.ready()
+                session = await accept(request)
             sockets.check_room()  # accepting took its time
             await socket.prepare(request)
         except ConnectionError:
@@ -144,13 +152,13 @@ async def _run(request: web.Request, session: Session, socket: web.WebSocketResp
 
 def _answer(request: web.Request, error: Exception) -> web.StreamResponse:
     if isinstance(error, ApiError):
-        return error.response()
+        return error.response(request.path)
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return too_large(request.client_max_size).response()
+        return too_large(request.client_max_size).response(request.path)
     if isinstance(error, web.HTTPException):
-        return error if error.status < 400 else from_http(error).response()
+        return error if error.status < 400 else from_http(error).response(request.path)
     log.error("request_failed", method=request.method, path=request.path, exc_info=error)
-    return internal(current_id()).response()
+    return internal(current_id()).response(request.path)
 
 
 async def nothing_here(request: web.Request) -> web.StreamResponse:

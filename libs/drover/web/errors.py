@@ -1,7 +1,12 @@
-"""Errors as clients see them under `/rest`: four keys, always. One table says which code has which status."""
+"""Errors as clients see them. One table says which code has which status, the path says which shape a body has.
+
+Under `/rest` it is PostgREST's: `{code, message, details, hint}`, always. Under `/api` and `/auth` it is
+`{error, message}`, and details and hint where there are any.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +26,8 @@ STATUS: Final[dict[str, int]] = {
     Code.CONFLICT: 409,
     Code.UNIQUE_VIOLATION: 409,
     Code.STALE_ATTEMPT: 409,
+    Code.NO_TESTS_LEFT: 402,
+    Code.PAST_SCHEDULE: 422,
     Code.FORBIDDEN: 403,
     Code.RATE_LIMITED: 429,
     Code.IDEMPOTENCY_MISMATCH: 422,
@@ -34,6 +41,8 @@ STATUS: Final[dict[str, int]] = {
 log = structlog.stdlib.get_logger(__name__)
 
 _encoder: Final = msgspec.json.Encoder()
+_PLAIN: Final = ("/api/", "/auth/")
+_GOTRUE: Final = "/auth/"
 
 
 class ApiError(DroverError):
@@ -48,7 +57,9 @@ class ApiError(DroverError):
         details: Any = None,
         hint: str | None = None,
         headers: dict[str, str] | None = None,
+        plain: tuple[str, str] | None = None,
     ) -> None:
+        """`plain`: code and message under `/api` and `/auth`, where the users wrote others there than under `/rest`."""
         super().__init__(f"{status} {code}: {message}")
         self.status = status
         self.code = code
@@ -56,14 +67,37 @@ class ApiError(DroverError):
         self.details = details
         self.hint = hint
         self.headers = headers or {}
+        self.plain = plain or (code, message)
         if status in RETRY_AFTER_S:
             self.headers.setdefault("Retry-After", str(RETRY_AFTER_S[status]))
 
-    def response(self) -> web.Response:
-        body = {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint}
+    def response(self, path: str = "") -> web.Response:
+        """As it is told to whoever asked for this path."""
+        body = self._plain_body(path) if path.startswith(_PLAIN) else self._rest_body()
         return web.Response(
             body=encode_json(body), status=self.status, content_type="application/json", headers=self.headers
         )
+
+    def _rest_body(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint}
+
+    def _plain_body(self, path: str) -> dict[str, Any]:
+        error, message = self.plain
+        body = {"error": error, "message": message}
+        if path.startswith(_GOTRUE):
+            body["error_code"] = error.lower()  # what Supabase's clients tell errors apart by
+        return body | {name: value for name in ("details", "hint") if (value := getattr(self, name)) is not None}
+
+
+class NotYet(ApiError):
+    """Something has to be fetched before this request can be judged: await `ready`, then ask the handler once more.
+
+    Only for refusals that come before a handler has done anything.
+    """
+
+    def __init__(self, ready: Callable[[], Awaitable[object]], message: str) -> None:
+        super().__init__(503, Code.UNAVAILABLE, message, hint="Try again; nothing is wrong with the request.")
+        self.ready = ready
 
 
 def encode_json(value: Any) -> bytes:

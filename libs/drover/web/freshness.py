@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, Protocol
 
 from drover.projection.errors import BadPosition
-from drover.projection.positions import MIN_POSITION_HEADER, parse_position
+from drover.projection.positions import MIN_POSITION_HEADER, context_of, format_position, parse_position
 from drover.web.errors import invalid, unavailable
 
 HARD_WAIT_S: Final = 2.0
@@ -22,7 +23,7 @@ WRITERS_REMEMBERED_MAX: Final = 100_000
 class Waiter(Protocol):
     """What is needed of `drover.projection.positions.Positions`."""
 
-    async def wait(self, context: str, seq: int, timeout_s: float) -> bool: ...
+    async def wait(self, place: str, seq: int, timeout_s: float) -> bool: ...
 
 
 class Freshness:
@@ -35,12 +36,14 @@ class Freshness:
     def __init__(self, positions: Waiter) -> None:
         self._positions = positions
         self._hard_waits = 0
-        # (principal, context, device), least recent first.
-        self._written: OrderedDict[tuple[str, str, str | None], int] = OrderedDict()
+        # By (principal, context, device), least recent first; in a context that is divided, by place.
+        self._written: OrderedDict[tuple[str, str, str | None], dict[str, int]] = OrderedDict()
 
-    def wrote(self, principal: str, context: str, seq: int, *, device: str | None = None) -> None:
+    def wrote(self, principal: str, place: str, seq: int, *, device: str | None = None) -> None:
+        context = context_of(place)
         for key in dict.fromkeys(((principal, context, None), (principal, context, device))):
-            self._written[key] = max(seq, self._written.get(key, 0))
+            own = self._written.setdefault(key, {})
+            own[place] = max(seq, own.get(place, 0))
             self._written.move_to_end(key)
         while len(self._written) > WRITERS_REMEMBERED_MAX:
             self._written.popitem(last=False)
@@ -52,19 +55,25 @@ class Freshness:
             if header is not None:
                 await self._wait_hard(header, context)
             elif own := self._written.get((principal, context, device)):
-                await self._positions.wait(context, own, SOFT_WAIT_S)
+                await self._reached(own, SOFT_WAIT_S)
 
     async def _wait_hard(self, header: str, context: str) -> None:
         try:
-            wanted = parse_position(header).get(context, 0)
+            wanted = {place: seq for place, seq in parse_position(header).items() if context_of(place) == context}
         except BadPosition as error:
             raise invalid(str(error), field=error.field, value=error.value[:200]) from error
         if self._hard_waits >= HARD_WAITS_MAX:
             raise unavailable("Too many reads wait for the read model", "READ_MODEL_BEHIND")
         self._hard_waits += 1
         try:
-            reached = await self._positions.wait(context, wanted, HARD_WAIT_S)
+            reached = await self._reached(wanted, HARD_WAIT_S)
         finally:
             self._hard_waits -= 1
         if not reached:
-            raise unavailable(f"The read model has not reached {context}={wanted} yet", "READ_MODEL_BEHIND")
+            raise unavailable(f"The read model has not reached {format_position(wanted)} yet", "READ_MODEL_BEHIND")
+
+    async def _reached(self, wanted: Mapping[str, int], within_s: float) -> bool:
+        waits = [self._positions.wait(place, seq, within_s) for place, seq in wanted.items()]
+        if len(waits) == 1:  # the usual case, and gathering costs a task
+            return await waits[0]
+        return all(await asyncio.gather(*waits))

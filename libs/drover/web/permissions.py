@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from drover.service.access_tokens import PEOPLE
 from drover.service.api_keys import Role
 from drover.service.config import Settings
 from drover.web.auth import Principal
@@ -83,13 +84,33 @@ _REPORT: Final = frozenset(
 )
 _FARM: Final = ("devices", "pcs", "jobs", "job_assignments")
 _VIEWS: Final = ("workers", "tasks", "task_devices", "tasks_event", "execution_logs", "pc_device_summary")
-_OPERATIONS: Final = ("alerts", "events", "status")
+_RENDER: Final = ("render_queue", "aep_compositions", "aep_field_mapping")
+_RENDER_VIEWS: Final = (
+    "render_queue_audit",
+    "render_stages",
+    "render_stage_ranges",
+    "render_workers",
+    "render_figures",
+)
+_GFX_DATA: Final = "render_queue.gfx_data"
+"""To see what is in it. Who may read the queue and not this finds null in its place."""
+_ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
+_ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
+"""The first has users' own words in it: it is for those who look after them."""
+_OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
+"""The last is all that `/api` shows of the read models."""
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
     "rpc/fn_timeout_tasks_and_task_devices",
     "rpc/why",
 )
+
+_SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
+"""What people look at, whichever role they have: a relation that they should see is added here."""
+_WORKED_ON: Final = (*_FARM, *_RENDER)
+"""What operators command."""
+_ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
     _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,)),
@@ -106,8 +127,35 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
+    _Rule(Role.SERVICE_ROLE, (*_RENDER, *_RENDER_VIEWS, _GFX_DATA), (Verb.READ,)),
+    _Rule(Role.SERVICE_ROLE, _RENDER, (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, ("aep_compositions", "aep_field_mapping"), (Verb.DELETE,)),
+    _Rule(Role.SERVICE_ROLE, ("rpc/clear_render_cache",), (Verb.CALL,)),
+    _Rule(Role.SERVICE_ROLE, _ANALYSES, (Verb.READ,)),
+    _Rule(Role.SERVICE_ROLE, ("saju_tests", "users"), (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, _ALARMS, (Verb.READ,)),
+    _Rule(Role.SERVICE_ROLE, ("alarm",), (Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
+    _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
+    *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
+    *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
+    *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
+    *(_Rule(role, _WORKED_ON, (Verb.CREATE, Verb.UPDATE)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, _ERRANDS, (Verb.CALL,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, (_GFX_DATA,), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, ("aep_compositions", "aep_field_mapping"), (Verb.DELETE,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, ("alarm",), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, ("reminder_sending",), (Verb.UPDATE,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    _Rule(Role.ADMIN, ("accounts",), (Verb.READ, Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.ADMIN, ("sessions",), (Verb.READ, Verb.DELETE)),
+    _Rule(Role.ADMIN, ("users",), (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.AUTHENTICATED, ("me",), (Verb.READ,)),
+    *(_Rule(role, ("my_tests",), (Verb.READ, Verb.CREATE)) for role in (*PEOPLE, Role.AUTHENTICATED)),
+    *(
+        _Rule(role, ("my_alarms",), (Verb.READ, Verb.CREATE, Verb.UPDATE, Verb.DELETE))
+        for role in (*PEOPLE, Role.AUTHENTICATED)
+    ),
 )
 
 
@@ -130,6 +178,9 @@ class Permissions:
         if grant is None:
             raise _denied(f"permission denied for table {relation}", principal.role, relation, verb)
         return grant
+
+    def may(self, principal: Principal, relation: str, verb: Verb) -> bool:
+        return (principal.role, relation, verb) in self._grants
 
     def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
         """Of these relations, those that it may read, and of which only the rows of its own device."""
@@ -178,5 +229,7 @@ def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) ->
     return ApiError(403, "42501", message, details={"role": role, "relation": relation, "verb": verb, **what})
 
 
-demand: Final = Permissions().demand
+_plain: Final = Permissions()
+demand: Final = _plain.demand
 """With every setting off. Whoever has settings asks `Permissions.of` them."""
+may: Final = _plain.may

@@ -8,7 +8,7 @@ import msgspec
 
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Column, Condition, Count, Embed, Filter, Item, Order, Query
-from drover.web.postgrest.conditions import Parameter, Parameters, condition, field
+from drover.web.postgrest.conditions import Parameter, Parameters, condition, field, refuse_sealed
 from drover.web.postgrest.grammar import not_embedded
 from drover.web.postgrest.relation import Relation, Relationship, Sight
 from drover.web.postgrest.values import bad_value, cast_type
@@ -77,8 +77,15 @@ def _table(relation: Relation) -> str:
     return f"({' UNION ALL '.join(parts)})"
 
 
-def compile_query(relation: Relation, query: Query, *, sight: Sight | None = None, count: bool = False) -> Compiled:
-    return _Compiler(sight or Sight()).compile(relation, query, count)
+def compile_query(
+    relation: Relation,
+    query: Query,
+    *,
+    sight: Sight | None = None,
+    count: bool = False,
+    bytes_max: int = ANSWER_BYTES_MAX,
+) -> Compiled:
+    return _Compiler(sight or Sight()).compile(relation, query, count, bytes_max)
 
 
 class _Compiler:
@@ -87,7 +94,7 @@ class _Compiler:
         self._parameters = Parameters()
         self._levels = 0
 
-    def compile(self, relation: Relation, query: Query, count: bool) -> Compiled:
+    def compile(self, relation: Relation, query: Query, count: bool, bytes_max: int) -> Compiled:
         level = self._level(relation, query)
         limit = min(query.limit if query.limit is not None else ROWS_MAX, ROWS_MAX)
         # Whose total is asked for are the rows of the answer: a count is one.
@@ -98,7 +105,7 @@ class _Compiler:
             f'count(*) AS rows, {total if count else "NULL::bigint"} AS total FROM ({page}) AS "the page"'
         )
         sql = (
-            f"SELECT CASE WHEN octet_length(body) <= {ANSWER_BYTES_MAX} THEN body END AS body, rows, total, "  # noqa: S608
+            f"SELECT CASE WHEN octet_length(body) <= {bytes_max} THEN body END AS body, rows, total, "  # noqa: S608
             f'octet_length(body) AS bytes FROM ({sql}) AS "the answer"'
         )
         return Compiled(sql, tuple(self._parameters.values), limit, query.offset)
@@ -166,6 +173,8 @@ class _Compiler:
             embedded = next(one for one in level.embeds if one.embed is item)
             return [f'{self._embed(embedded)} AS "{item.key}"'] if item.query.select else []
         if isinstance(item, Column):
+            if item.path is not None or item.cast is not None:
+                refuse_sealed(level.relation, item.name)
             found = field(level.relation, level.row, item.name, item.path, self._parameters)
             sql = found.sql if item.cast is None else f"{found.sql}::{cast_type(found.type, item.cast)}"
             return [f'{sql} AS "{item.alias or item.name}"']
@@ -191,6 +200,7 @@ class _Compiler:
 
     def _sorted_by(self, level: _Level, term: Order) -> str:
         if term.embed is None:
+            refuse_sealed(level.relation, term.column)
             return field(level.relation, level.row, term.column, term.path, self._parameters).sql
         embedded = level.embedded(term.embed)
         if embedded is None:
@@ -203,6 +213,7 @@ class _Compiler:
                 details=f"'{level.relation.name}' and '{term.embed}' do not form a many-to-one relationship",
             )
         inner = embedded.level
+        refuse_sealed(inner.relation, term.column)
         column = field(inner.relation, inner.row, term.column, term.path, self._parameters)
         return f"(SELECT {column.sql} {inner.source} LIMIT 1)"
 

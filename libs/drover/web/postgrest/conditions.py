@@ -53,6 +53,7 @@ def field(relation: Relation, row: str, column: str, path: Path | None, paramete
 
 def condition(relation: Relation, row: str, filter_: Filter, parameters: Parameters) -> str:
     """Without its negation."""
+    refuse_sealed(relation, filter_.column)
     found = field(relation, row, filter_.column, filter_.path, parameters)
     type_, operator, value = found.type, filter_.operator, filter_.value
     words = relation.aliases.get(filter_.column, {}) if filter_.path is None else {}
@@ -79,6 +80,17 @@ def condition(relation: Relation, row: str, filter_: Filter, parameters: Paramet
         value = words.get(value, value)
     check_value(type_, value)
     return f"{found.sql} {_COMPARISONS[operator]} {parameters.add(value)}::text::{type_}"
+
+
+def refuse_sealed(relation: Relation, column: str) -> None:
+    """What the database knows of such a column is noise."""
+    if column in relation.sealed or column in relation.sealed.values():
+        raise ApiError(
+            400,
+            "PGRST127",
+            "Feature not implemented",
+            details=f"{relation.name}.{column} is sealed: it can be shown as a whole, and nothing else.",
+        )
 
 
 def no_column(relation: Relation, column: str) -> ApiError:

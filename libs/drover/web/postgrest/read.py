@@ -8,7 +8,10 @@ import asyncpg
 import structlog
 from aiohttp import web
 
+from drover.domain.errors import DroverError
 from drover.web.errors import ApiError, unavailable
+from drover.web.postgrest import sealed
+from drover.web.postgrest.ast import Query
 from drover.web.postgrest.compile import ANSWER_BYTES_MAX, compile_query
 from drover.web.postgrest.grammar import parse_query, split_parameters
 from drover.web.postgrest.prefer import parse_prefer
@@ -37,14 +40,52 @@ class Pool(Protocol):
     async def fetchrow(self, query: str, *args: Any, timeout: float | None = None) -> Any: ...  # noqa: ASYNC109
 
 
-async def read(request: web.Request, relation: Relation, pool: Pool, *, sight: Sight | None = None) -> web.Response:
-    """`sight`: what the caller may embed, and which rows it may see. Without one it embeds nothing and sees all."""
+class StaysSealed(DroverError):
+    """Nobody here can open it."""
+
+    def __init__(self) -> None:
+        super().__init__("It is sealed, and there is nothing here to open it with")
+
+
+def keep_sealed(relation: str, column: str, text: str) -> bytes:
+    """For whoever opens nothing."""
+    raise StaysSealed
+
+
+async def read(
+    request: web.Request,
+    relation: Relation,
+    pool: Pool,
+    *,
+    sight: Sight | None = None,
+    unseal: sealed.Unseal = keep_sealed,
+) -> web.Response:
+    """`sight`: what the caller may embed, and which rows it may see. Without one it embeds nothing and sees all.
+
+    `unseal`: what opens columns that are sealed, as far as this caller may see what is in them.
+    """
     headers = request.headers
     check_profile(headers, "Accept-Profile")
     media = choose_media(headers)
     preferences = parse_prefer(headers.getall("Prefer", ()))
     query = apply_range(parse_query(split_parameters(request.rel_url.raw_query_string)), headers)
-    compiled = compile_query(relation, query, sight=sight, count=preferences.count)
+    page = await fetch(relation, query, pool, sight=sight, count=preferences.count, unseal=unseal)
+    return respond(page, media, preferences)
+
+
+async def fetch(
+    relation: Relation,
+    query: Query,
+    pool: Pool,
+    *,
+    sight: Sight | None = None,
+    count: bool = False,
+    unseal: sealed.Unseal = keep_sealed,
+) -> Page:
+    """The rows that a query asks for, or 400 where it asks too much, or 503."""
+    opening = sealed.plan_opening(relation, query, sight)
+    bytes_max = ANSWER_BYTES_MAX if opening is None else sealed.ANSWER_BYTES_MAX
+    compiled = compile_query(relation, query, sight=sight, count=count, bytes_max=bytes_max)
     try:
         row = await pool.fetchrow(compiled.sql, *compiled.parameters, timeout=READ_TIMEOUT_S)
     except _THEIRS as error:
@@ -53,15 +94,16 @@ async def read(request: web.Request, relation: Relation, pool: Pool, *, sight: S
         log.warning("read_failed", relation=relation.name, error=repr(error))
         raise unavailable("The read model cannot be read at the moment") from error
     if row["body"] is None:
-        raise _too_much(row["bytes"])
-    return respond(Page(row["body"], row["rows"], compiled.offset, row["total"]), media, preferences)
+        raise _too_much(row["bytes"], bytes_max)
+    body = row["body"] if opening is None else await sealed.open_answer(row["body"], opening, unseal)
+    return Page(body, row["rows"], compiled.offset, row["total"])
 
 
-def _too_much(bytes_: int) -> ApiError:
+def _too_much(bytes_: int, bytes_max: int) -> ApiError:
     return ApiError(
         400,
         "54000",
-        f"The answer has {bytes_} bytes, more than {ANSWER_BYTES_MAX}",
+        f"The answer has {bytes_} bytes, more than {bytes_max}",
         hint="Ask for fewer columns or rows; an embed has a limit of its own, as in jobs.limit=10.",
     )
 

@@ -20,6 +20,7 @@ class PgType(StrEnum):
     FLOAT = "float8"
     BOOLEAN = "bool"
     TIMESTAMPTZ = "timestamptz"
+    DATE = "date"
     JSONB = "jsonb"
     TEXT_ARRAY = "text[]"
 
@@ -53,6 +54,9 @@ class Relation(msgspec.Struct, frozen=True):
     """Other words for values, by column: what a filter by `eq`, `neq` or `in` may say, and what it then means."""
     owner: str | None = None
     """The column with the id of the device that a row belongs to; None where rows belong to none."""
+    sealed: Mapping[str, str] = {}
+    """Columns that are sealed in the database and opened for the answer, each with the column that says why one could
+    not be. Neither can be asked for in parts, filtered or ordered by."""
     united: tuple[str, ...] = ()
     """The contexts that each have a table of this name: rows of all of them, with the column `context` in front."""
 
@@ -76,6 +80,7 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
         columns = relation.columns
         assert name == relation.name
         assert {*relation.order, *relation.aliases, *([relation.owner] if relation.owner else [])} <= columns.keys()
+        assert {*relation.sealed, *relation.sealed.values()} <= columns.keys()
         for key, to in relation.relationships.items():
             place = f"{name} embeds {key}"
             assert key not in columns, f"{place}: it is a column, too"

@@ -28,6 +28,7 @@ _TYPE_NAMES: Final = {
     "bool": PgType.BOOLEAN,
     "boolean": PgType.BOOLEAN,
     "timestamptz": PgType.TIMESTAMPTZ,
+    "date": PgType.DATE,
     "json": PgType.JSONB,
     "jsonb": PgType.JSONB,
 }

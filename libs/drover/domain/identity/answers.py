@@ -1,0 +1,22 @@
+"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from drover.domain.identity import events as e
+from drover.domain.identity.sessions import REUSE, reused_rejection, rotated
+
+
+def answer(events: Sequence[e.IdentityEvent]) -> Any:
+    for event in events:
+        if isinstance(event, e.AccountCreated):
+            return {"account_id": event.account_id, "role": event.role, "created_at": event.at}
+        if isinstance(event, e.SessionStarted):
+            return {"session_id": event.session_id, "expires_at": event.expires_at, "started_at": event.at}
+        if isinstance(event, e.RefreshRotated):
+            return rotated(event.session_id, event.account_id, event.child, event.expires_at)
+        if isinstance(event, e.SessionEnded) and event.reason == REUSE:
+            return reused_rejection()
+    return {"ended": sum(isinstance(event, e.SessionEnded) for event in events)}

@@ -1,0 +1,69 @@
+"""Identity's decider: which rule answers which command. Pure; the cost of a decision does not grow with the people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from drover.domain.decider import Decider, Decision, Tick
+from drover.domain.identity import commands as c
+from drover.domain.identity.accounts import (
+    change_password,
+    change_role,
+    create_account,
+    disable_account,
+    enable_account,
+    find_account,
+    read_account,
+    reseal_account,
+)
+from drover.domain.identity.answers import answer
+from drover.domain.identity.events import IdentityEvent
+from drover.domain.identity.evolution import evolve
+from drover.domain.identity.overdue import next_deadline, tick
+from drover.domain.identity.sessions import (
+    end_all_sessions,
+    end_session,
+    list_sessions,
+    rotate_refresh,
+    start_session,
+)
+from drover.domain.identity.state import Identity
+from drover.domain.identity.validation import validate
+
+_DECIDE: Final[dict[type, Callable[[Identity, Any, datetime], Decision]]] = {
+    c.CreateAccount: create_account,
+    c.ChangePassword: change_password,
+    c.ChangeRole: change_role,
+    c.DisableAccount: disable_account,
+    c.EnableAccount: enable_account,
+    c.ResealAccount: reseal_account,
+    c.StartSession: start_session,
+    c.RotateRefresh: rotate_refresh,
+    c.EndSession: end_session,
+    c.EndAllSessions: end_all_sessions,
+    c.FindAccount: find_account,
+    c.ReadAccount: read_account,
+    c.ListSessions: list_sessions,
+    Tick: tick,
+}
+
+
+def decide(identity: Identity, command: c.IdentityCommand, now: datetime) -> Decision:
+    if (refusal := validate(command)) is not None:
+        return Decision(rejection=refusal)
+    return _DECIDE[type(command)](identity, command, now)
+
+
+IDENTITY: Final = Decider(
+    context="identity",
+    initial=Identity,
+    decide=decide,
+    evolve=evolve,
+    next_deadline=next_deadline,
+    answer=answer,
+    commands=c.IdentityCommand,
+    events=IdentityEvent,
+    state=Identity,
+)

@@ -1,0 +1,103 @@
+"""What can happen to people's accounts and sessions. Addresses are hashed and sealed, passwords too, tokens digests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.event import Event, TermStarted
+
+
+class AccountCreated(Event):
+    account_id: str
+    email_hash: str
+    """HMAC of the address, to find the account by."""
+    email_sealed: str
+    role: str
+    password_sealed: str
+    """The argon2id hash, sealed: whoever has only the log has nothing to guess against."""
+
+
+class PasswordChanged(Event):
+    account_id: str
+    password_sealed: str
+
+
+class RoleChanged(Event):
+    account_id: str
+    role: str
+
+
+class AccountDisabled(Event):
+    account_id: str
+
+
+class AccountEnabled(Event):
+    account_id: str
+
+
+class AccountResealed(Event):
+    """The same address and password under other keys."""
+
+    account_id: str
+    email_hash: str
+    email_sealed: str
+    password_sealed: str
+
+
+class SessionStarted(Event):
+    """Somebody signed in."""
+
+    session_id: str
+    account_id: str
+    digest: str
+    """Of the first refresh token."""
+    user_agent: str
+    """A label such as `Firefox on Windows`, never the header itself."""
+    expires_at: datetime
+    """When it ends unless it is used before."""
+    ends_at: datetime
+    """When it ends in any case."""
+
+
+class RefreshRotated(Event):
+    """A refresh token was used, and replaced by its child."""
+
+    session_id: str
+    account_id: str
+    parent: str
+    child: str
+    grace_until: datetime
+    """Until then the parent, used again, gets the same child."""
+    expires_at: datetime
+
+
+class SessionEnded(Event):
+    session_id: str
+    account_id: str
+    reason: str
+    kept_until: datetime
+    """When it leaves the state."""
+
+
+class SessionArchived(Event):
+    """An ended session left the state; the read model has it for good."""
+
+    session_id: str
+
+
+IdentityEvent = (
+    TermStarted
+    | AccountCreated
+    | PasswordChanged
+    | RoleChanged
+    | AccountDisabled
+    | AccountEnabled
+    | AccountResealed
+    | SessionStarted
+    | RefreshRotated
+    | SessionEnded
+    | SessionArchived
+    | AlertRaised
+    | AlertResolved
+)

@@ -1,0 +1,40 @@
+"""What the clock does: sessions expire, ended ones are archived, alerts pass."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from drover.domain.alerts import expire_alert
+from drover.domain.decider import NOTHING, Decision, Tick, accept
+from drover.domain.event import Event
+from drover.domain.identity.events import SessionArchived
+from drover.domain.identity.policy import FIRED_AT_ONCE_MAX
+from drover.domain.identity.sessions import expire
+from drover.domain.identity.state import Identity
+
+
+def next_deadline(identity: Identity) -> datetime | None:
+    first = identity.timers.first()
+    return None if first is None else first[0]
+
+
+def tick(identity: Identity, command: Tick, now: datetime) -> Decision:
+    """One deadline after the other, each on the state that the one before left behind."""
+    return _fire(identity, now, left=FIRED_AT_ONCE_MAX)
+
+
+def _fire(identity: Identity, now: datetime, *, left: int) -> Decision:
+    first = identity.timers.first()
+    if first is None or first[0] > now or not left:
+        return NOTHING
+    kind, _, subject = first[1].partition(":")
+    return accept(*_due(identity, kind, subject, now), then=partial(_fire, left=left - 1))
+
+
+def _due(identity: Identity, kind: str, subject: str, now: datetime) -> list[Event]:
+    if kind == "s":
+        return [expire(identity.sessions[subject], now)]
+    if kind == "a":
+        return [SessionArchived(subject)]
+    return expire_alert(identity.alerts, subject)

@@ -1,0 +1,71 @@
+"""What identity's decider knows: accounts, living sessions, and for an hour those that ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from drover.domain.identity.policy import AccountRole
+from drover.domain.timers import Timers
+
+
+class Account(msgspec.Struct):
+    account_id: str
+    email_hash: str
+    email_sealed: str
+    role: AccountRole
+    password_sealed: str
+    created_at: datetime
+    updated_at: datetime
+    revision: int = 1
+    """Grows with whatever makes a sign-in that is under way void."""
+    disabled: bool = False
+    last_sign_in_at: datetime | None = None
+    sessions: dict[str, None] = {}
+    """Living ones, the least recently used first."""
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role is AccountRole.ADMIN and not self.disabled
+
+
+class Spent(msgspec.Struct, array_like=True, gc=False):
+    """A refresh token that was used a moment ago."""
+
+    parent: str
+    child: str
+    until: datetime
+
+
+class Session(msgspec.Struct):
+    """A family of refresh tokens, of which one lives."""
+
+    session_id: str
+    account_id: str
+    digest: str
+    """Of the one that lives."""
+    user_agent: str
+    started_at: datetime
+    last_used_at: datetime
+    expires_at: datetime
+    ends_at: datetime
+    spent: list[Spent] = []
+    """Those whose grace had not passed at the last rotation."""
+
+
+class Ended(msgspec.Struct, array_like=True, gc=False):
+    account_id: str
+    reason: str
+
+
+class Identity(msgspec.Struct):
+    accounts: dict[str, Account] = {}
+    by_email: dict[str, str] = {}
+    """Address, hashed, to account."""
+    admins: int = 0
+    """That are not disabled."""
+    sessions: dict[str, Session] = {}
+    ended: dict[str, Ended] = {}
+    alerts: dict[str, str] = {}
+    timers: Timers = msgspec.field(default_factory=Timers)

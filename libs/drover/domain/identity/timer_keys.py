@@ -1,0 +1,11 @@
+"""Under which keys identity keeps its deadlines. Those of alerts are in `drover.domain.alerts`."""
+
+from __future__ import annotations
+
+
+def expiry(session_id: str) -> str:
+    return f"s:{session_id}"
+
+
+def archiving(session_id: str) -> str:
+    return f"a:{session_id}"

@@ -1,0 +1,36 @@
+"""People's access tokens: how they are issued. Edges verify them (`drover.web.people`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import jwt
+
+from drover.service.api_keys import Role
+from drover.service.identity_keys import ALGORITHM, IdentityKeys
+
+ISSUER: Final = "drover-identity"
+"""Another one than that of API keys: by it an edge finds out whose keys and which algorithm hold."""
+AUDIENCE: Final = "authenticated"
+"""As Supabase's tokens have it."""
+LIFETIME_S_MAX: Final = 3600
+PEOPLE: Final = (Role.ADMIN, Role.OPERATOR, Role.VIEWER)
+
+
+def issue_access_token(
+    keys: IdentityKeys, *, account_id: str, session_id: str, role: Role, now_s: float, lifetime_s: int
+) -> str:
+    """A signed token. It says who and for how long; no address and no name are in it, since tokens end up in logs."""
+    assert role in PEOPLE, role
+    assert 0 < lifetime_s <= LIFETIME_S_MAX, lifetime_s
+    kid, private = keys.signing
+    claims = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": account_id,
+        "role": role.value,
+        "session_id": session_id,
+        "iat": int(now_s),
+        "exp": int(now_s) + lifetime_s,
+    }
+    return jwt.encode(claims, private, algorithm=ALGORITHM, headers={"kid": kid})

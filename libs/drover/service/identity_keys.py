@@ -1,0 +1,98 @@
+"""The keys behind people's tokens, all derived from one secret. What they sign is in `access_tokens` and at the edge.
+
+Access tokens are signed with ES256: whoever verifies holds a public key and cannot issue, other systems can verify with
+the published key set, and Supabase's clients know how to. Everything else that is derived here is an HMAC key.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from drover.service.config import ConfigurationError
+
+ALGORITHM: Final = "ES256"
+"""Fixed: a token never chooses how it is verified."""
+KEY_BYTES: Final = 32
+SCALAR_BYTES: Final = 48
+"""128 bits more than the curve has, so that the remainder is as good as even (FIPS 186-5, A.2.1)."""
+_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+
+
+class _Derived:
+    """What one secret gives."""
+
+    def __init__(self, secret: str) -> None:
+        scalar = int.from_bytes(_derive(secret, "access token, ES256", SCALAR_BYTES)) % (_ORDER - 1) + 1
+        self.private = ec.derive_private_key(scalar, ec.SECP256R1())
+        self.public = self.private.public_key()
+        self.refresh = _derive(secret, "refresh token")
+        self.email = _derive(secret, "e-mail address")
+        numbers = self.public.public_numbers()
+        self.jwk = {
+            "kty": "EC",
+            "crv": "P-256",
+            "x": _base64(numbers.x.to_bytes(KEY_BYTES)),
+            "y": _base64(numbers.y.to_bytes(KEY_BYTES)),
+        }
+        self.kid = _thumbprint(self.jwk)
+
+
+class IdentityKeys:
+    """Of one or two live secrets: the first one signs, both are believed."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        if not secrets:
+            raise ConfigurationError(
+                (
+                    "DROVER_IDENTITY_SECRETS is not set. It takes one or two secrets of at least 32 characters, "
+                    "separated by a comma; for example DROVER_IDENTITY_SECRETS=$(openssl rand -hex 32).",
+                )
+            )
+        self._derived = [_Derived(secret) for secret in secrets]
+
+    @property
+    def signing(self) -> tuple[str, ec.EllipticCurvePrivateKey]:
+        """Id and key of what access tokens are signed with."""
+        return self._derived[0].kid, self._derived[0].private
+
+    @property
+    def verifying(self) -> dict[str, ec.EllipticCurvePublicKey]:
+        return {derived.kid: derived.public for derived in self._derived}
+
+    @property
+    def refresh(self) -> list[bytes]:
+        """HMAC keys of refresh tokens, the current one first."""
+        return [derived.refresh for derived in self._derived]
+
+    def jwks(self) -> dict[str, list[dict[str, Any]]]:
+        """The public keys, as other systems want them."""
+        about = {"alg": ALGORITHM, "use": "sig", "key_ops": ["verify"]}
+        return {"keys": [{**derived.jwk, "kid": derived.kid, **about} for derived in self._derived]}
+
+    def email_hashes(self, address: str) -> tuple[str, ...]:
+        """What an address is found by, under the current key first."""
+        return tuple(hmac.new(derived.email, address.encode(), sha256).hexdigest() for derived in self._derived)
+
+
+def _derive(secret: str, purpose: str, length: int = KEY_BYTES) -> bytes:
+    info = f"drover identity: {purpose}".encode()
+    return HKDF(hashes.SHA256(), length, salt=None, info=info).derive(secret.encode())
+
+
+def _thumbprint(jwk: dict[str, str]) -> str:
+    """RFC 7638."""
+    members = {name: jwk[name] for name in ("crv", "kty", "x", "y")}
+    return _base64(sha256(msgspec.json.encode(members)).digest())
+
+
+def _base64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

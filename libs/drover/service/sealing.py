@@ -1,0 +1,183 @@
+"""Envelope sealing of what must not stand in the log in clear: personal fields, gfx data. AES-256-GCM, twice.
+
+Each record has a data key of its own, wrapped by a key of the ring. So a change of ring key re-wraps 32 bytes and
+leaves the content alone, and whoever deletes the wrap has erased the record. Who keeps what sealed is not decided here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+from collections.abc import Sequence
+from typing import Final, Self
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from drover.domain.errors import DroverError
+
+VERSION: Final = 1
+KEY_BYTES: Final = 32
+NONCE_BYTES: Final = 12
+TAG_BYTES: Final = 16
+PLAINTEXT_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Far below what GCM allows for one nonce; a record that is larger is a mistake."""
+
+_KEY_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
+_WRAP_BYTES: Final = NONCE_BYTES + KEY_BYTES + TAG_BYTES
+
+
+class SealingKeysUnusable(DroverError):
+    """The ring of sealing keys is empty or malformed. Never carries key material."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"DROVER_SEALING_KEYS cannot be used: {problem}. It takes `id:base64` of {KEY_BYTES} random bytes, several "
+            f"separated by commas, the first one seals; for example k1:$(openssl rand -base64 {KEY_BYTES})"
+        )
+
+
+class UnknownSealingKey(DroverError):
+    """The record was sealed under a key that is not in the ring: put it back into DROVER_SEALING_KEYS."""
+
+    def __init__(self, kid: str) -> None:
+        self.kid = kid
+        super().__init__(f"The sealing key {kid} is not in DROVER_SEALING_KEYS; put it back to open what it sealed")
+
+
+class SealDamaged(DroverError):
+    """The sealed text was changed, belongs to another record, or its key of that name is another one."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"The sealed record cannot be opened: {reason}")
+
+
+class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """As it is written: compact JSON, so that it fits wherever a text does. Bytes are base64."""
+
+    v: int
+    kid: str
+    wrap: bytes
+    """Nonce, then the data key, encrypted under the ring's key."""
+    nonce: bytes
+    ct: bytes
+
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(_Envelope).decode
+
+
+class Sealer:
+    """Seals with the first key of the ring, opens with any. Has no state that changes: threads may share it."""
+
+    def __init__(self, ring: dict[str, bytes]) -> None:
+        """`ring`: raw keys by id; the first one seals."""
+        if not ring:
+            raise SealingKeysUnusable("there is no key")
+        for kid, key in ring.items():
+            if not _KEY_ID.match(kid):
+                raise SealingKeysUnusable("an id must be 1 to 32 letters, digits, dashes or underscores")
+            if len(key) != KEY_BYTES:
+                raise SealingKeysUnusable(f"the key {kid} has {len(key)} bytes, not {KEY_BYTES}")
+        self._ring = {kid: AESGCM(key) for kid, key in ring.items()}
+        self._current = next(iter(ring))
+
+    @classmethod
+    def from_settings(cls, keys: Sequence[str]) -> Self:
+        """From `Settings.sealing_keys`: `id:base64`, the first one seals."""
+        ring: dict[str, bytes] = {}
+        for number, entry in enumerate(keys, 1):
+            kid, colon, text = entry.partition(":")
+            if not colon:
+                raise SealingKeysUnusable(f"key number {number} has no id")
+            if kid in ring:
+                raise SealingKeysUnusable(f"the id {kid[:32]} stands there twice")
+            ring[kid] = _key_bytes(text, number)
+        return cls(ring)
+
+    @property
+    def current_key_id(self) -> str:
+        """The key that seals; a record under another one is waiting for `rewrap`."""
+        return self._current
+
+    def seal(self, plaintext: bytes, *, context: str, subject: str) -> str:
+        """A text that only `open` with the same context and subject makes sense of."""
+        assert len(plaintext) <= PLAINTEXT_BYTES_MAX
+        data_key, nonce = os.urandom(KEY_BYTES), os.urandom(NONCE_BYTES)
+        content = AESGCM(data_key).encrypt(nonce, plaintext, _bound("content", context, subject))
+        return self._text(self._wrap(data_key, context, subject), nonce, content)
+
+    def open(self, sealed: str, *, context: str, subject: str) -> bytes:
+        """What was sealed, or UnknownSealingKey, or SealDamaged."""
+        envelope = _parse(sealed)
+        data_key = self._unwrap(envelope, context, subject)
+        try:
+            return AESGCM(data_key).decrypt(envelope.nonce, envelope.ct, _bound("content", context, subject))
+        except InvalidTag:
+            raise SealDamaged("its content was changed") from None
+
+    def rewrap(self, sealed: str, *, context: str, subject: str) -> str:
+        """The same record under the ring's first key. Only the wrap changes; the content is not even read."""
+        envelope = _parse(sealed)
+        data_key = self._unwrap(envelope, context, subject)
+        if envelope.kid == self._current:
+            return sealed
+        return self._text(self._wrap(data_key, context, subject), envelope.nonce, envelope.ct)
+
+    @staticmethod
+    def key_id(sealed: str) -> str:
+        """The key of the ring that it is sealed under. Nothing is opened, so nothing is proven."""
+        return _parse(sealed).kid
+
+    def _text(self, wrap: bytes, nonce: bytes, content: bytes) -> str:
+        return _encode(_Envelope(VERSION, self._current, wrap, nonce, content)).decode()
+
+    def _wrap(self, data_key: bytes, context: str, subject: str) -> bytes:
+        nonce = os.urandom(NONCE_BYTES)  # random: enough for 2^32 records under one key of the ring
+        bound = _bound("key", context, subject, self._current)
+        return nonce + self._ring[self._current].encrypt(nonce, data_key, bound)
+
+    def _unwrap(self, envelope: _Envelope, context: str, subject: str) -> bytes:
+        key = self._ring.get(envelope.kid)
+        if key is None:
+            raise UnknownSealingKey(envelope.kid)
+        nonce, wrapped = envelope.wrap[:NONCE_BYTES], envelope.wrap[NONCE_BYTES:]
+        try:
+            return key.decrypt(nonce, wrapped, _bound("key", context, subject, envelope.kid))
+        except InvalidTag:
+            raise SealDamaged(
+                f"it was changed, it belongs to another record, or {envelope.kid} is not the key it was"
+            ) from None
+
+
+def _parse(sealed: str) -> _Envelope:
+    try:
+        envelope = _decode(sealed)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise SealDamaged("it is not a sealed text") from None
+    if envelope.v != VERSION:
+        raise SealDamaged(f"version {envelope.v} is not known here")
+    if not _KEY_ID.match(envelope.kid):
+        raise SealDamaged("its key id is malformed")
+    if len(envelope.wrap) != _WRAP_BYTES or len(envelope.nonce) != NONCE_BYTES or len(envelope.ct) < TAG_BYTES:
+        raise SealDamaged("a part of it is missing")
+    return envelope
+
+
+def _bound(part: str, *names: str) -> bytes:
+    """Associated data: where the ciphertext belongs, so that moved elsewhere it does not open. JSON, so that no two
+    lists of names give the same bytes."""
+    return _encode((VERSION, part, *names))
+
+
+def _key_bytes(text: str, number: int) -> bytes:
+    padded = text.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
+    try:
+        return base64.b64decode(padded + "=" * (-len(padded) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise SealingKeysUnusable(f"key number {number} is not base64") from None

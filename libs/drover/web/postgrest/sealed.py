@@ -1,0 +1,114 @@
+"""Columns that are sealed in the database, opened for an answer: where they stand in it, and what takes their place.
+
+Which keys there are, and who may see what is in a column, is not known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from drover.domain.errors import DroverError
+from drover.web.postgrest.ast import Column, Embed, Query, Star
+from drover.web.postgrest.relation import Relation, Sight
+
+ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
+"""Of an answer in which something must be opened: that takes its time in this process."""
+_ASIDE_BYTES: Final = 64 * 1024
+"""Larger ones are opened in a thread: the loop is shared with heartbeats."""
+
+Unseal = Callable[[str, str, str], bytes]
+"""(relation, column, sealed text): the JSON in it, or a DroverError that says why not."""
+
+_decode_rows: Final = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
+_decode_row: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
+_decode_text: Final = msgspec.json.Decoder(str | None).decode
+_encode: Final = msgspec.json.Encoder().encode
+_NULL: Final = msgspec.Raw(b"null")
+
+
+class _Shown(msgspec.Struct, frozen=True):
+    """A sealed column as a row shows it."""
+
+    column: str
+    key: str
+    excuses: tuple[str, ...]
+    """Where the row says why it could not be opened."""
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """What is to be opened in the rows of an answer, and of what is embedded in them."""
+
+    relation: str
+    shown: tuple[_Shown, ...]
+    embeds: tuple[tuple[str, Opening], ...]
+
+
+def plan_opening(relation: Relation, query: Query, sight: Sight | None = None) -> Opening | None:
+    """None: nothing that was asked for is sealed."""
+    relations = {} if sight is None else sight.relations
+    names: dict[str, list[str]] = {}
+    embeds: list[tuple[str, Opening]] = []
+    for item in query.select:
+        if isinstance(item, Star):
+            for column in relation.columns:
+                names.setdefault(column, []).append(column)
+        elif isinstance(item, Column):
+            names.setdefault(item.name, []).append(item.alias or item.name)
+        elif isinstance(item, Embed) and (to := relation.relationships.get(item.relation)) is not None:
+            target = relations.get(to.target)
+            inner = None if target is None else plan_opening(target, item.query, sight)
+            if inner is not None:
+                embeds.append((item.key, inner))
+    shown = tuple(
+        _Shown(column, key, tuple(names.get(excuse, ())))
+        for column, excuse in relation.sealed.items()
+        for key in names.get(column, ())
+    )
+    return Opening(relation.name, shown, tuple(embeds)) if shown or embeds else None
+
+
+async def open_answer(body: str, opening: Opening, unseal: Unseal) -> str:
+    """The same answer (a JSON array of rows), opened."""
+    if len(body) < _ASIDE_BYTES:
+        return _open_rows(body, opening, unseal)
+    return await asyncio.to_thread(_open_rows, body, opening, unseal)
+
+
+def _open_rows(body: str, opening: Opening, unseal: Unseal) -> str:
+    rows = _decode_rows(body)
+    for row in rows:
+        _open_row(row, opening, unseal)
+    return _encode(rows).decode()
+
+
+def _open_row(row: dict[str, msgspec.Raw], opening: Opening, unseal: Unseal) -> None:
+    for shown in opening.shown:
+        sealed = _decode_text(row[shown.key])
+        if sealed is None:
+            continue
+        try:
+            row[shown.key] = msgspec.Raw(unseal(opening.relation, shown.column, sealed))
+        except DroverError as error:
+            row[shown.key] = _NULL
+            for excuse in shown.excuses:
+                row[excuse] = msgspec.Raw(_encode(str(error)))
+    for key, inner in opening.embeds:
+        if key in row:
+            row[key] = msgspec.Raw(_encode(_opened(row[key], inner, unseal)))
+
+
+def _opened(value: msgspec.Raw, opening: Opening, unseal: Unseal) -> Any:
+    """What is embedded: rows, a row, or none."""
+    if bytes(value)[:1] == b"[":
+        rows = _decode_rows(value)
+        for row in rows:
+            _open_row(row, opening, unseal)
+        return rows
+    one = _decode_row(value)
+    if one is not None:
+        _open_row(one, opening, unseal)
+    return one

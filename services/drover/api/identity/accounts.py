@@ -1,0 +1,197 @@
+"""`/api/accounts`: people as admins see them. E-mail addresses are opened here, for those who may see them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import uuid4
+
+import asyncpg
+import msgspec
+from aiohttp import web
+from msgspec import UNSET, UnsetType
+
+from drover.api.identity.addresses import Addresses
+from drover.api.identity.bodies import NO_STORE, read, respond
+from drover.api.identity.desk import CONTEXT, Desk, position_headers
+from drover.api.identity.issuing import Issuing
+from drover.api.identity.passwords import Passwords
+from drover.api.identity.self_service import Door
+from drover.bus.messages import Accepted
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.domain.identity.commands import (
+    ChangePassword,
+    ChangeRole,
+    CreateAccount,
+    DisableAccount,
+    EnableAccount,
+    EndAllSessions,
+    EndSession,
+    ListSessions,
+)
+from drover.domain.identity.policy import AccountRole
+from drover.postgres.pool import Pool
+from drover.web.application import add_route
+from drover.web.auth import Principal
+from drover.web.errors import ApiError, invalid, unavailable
+from drover.web.freshness import Freshness
+from drover.web.permissions import Verb, demand
+
+PAGE_MAX: Final = 200
+QUERY_S: Final = 5.0
+BY_ADMIN: Final = "by_admin"
+
+_LISTED: Final = """
+SELECT id, email_sealed, role, disabled, created_at, updated_at, last_sign_in_at
+FROM rm_identity.account_rows ORDER BY created_at, id LIMIT $1 OFFSET $2
+"""
+
+
+class NewAccount(msgspec.Struct, forbid_unknown_fields=True):
+    email: str
+    password: str
+    role: AccountRole = AccountRole.VIEWER
+
+
+class Change(msgspec.Struct, forbid_unknown_fields=True):
+    """One at a time, as each is a decision of its own."""
+
+    role: AccountRole | UnsetType = UNSET
+    disabled: bool | UnsetType = UNSET
+    password: str | UnsetType = UNSET
+
+
+class Accounts:
+    def __init__(
+        self,
+        door: Door,
+        issuing: Issuing,
+        desk: Desk,
+        addresses: Addresses,
+        passwords: Passwords,
+        pool: Pool,
+        freshness: Freshness,
+    ) -> None:
+        self._door = door
+        self._issuing = issuing
+        self._desk = desk
+        self._addresses = addresses
+        self._passwords = passwords
+        self._pool = pool
+        self._freshness = freshness
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", "/api/accounts", self.list)
+        add_route(app, "POST", "/api/accounts", self.create)
+        add_route(app, "GET", "/api/accounts/{id}", self.get)
+        add_route(app, "PATCH", "/api/accounts/{id}", self.change)
+        add_route(app, "GET", "/api/accounts/{id}/sessions", self.sessions)
+        add_route(app, "DELETE", "/api/accounts/{id}/sessions", self.end_all)
+        add_route(app, "DELETE", "/api/accounts/{id}/sessions/{session_id}", self.end_one)
+
+    async def list(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "accounts", Verb.READ)
+        limit, offset = _number(request, "limit", PAGE_MAX, PAGE_MAX), _number(request, "offset", 0, 1_000_000)
+        await self._freshness.wait(request.headers, admin.name, CONTEXT)
+        try:
+            rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            raise unavailable("The read model cannot be asked") from error
+        return respond({"accounts": [self._row(row) for row in rows]})
+
+    async def create(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "accounts", Verb.CREATE)
+        body = await read(request, NewAccount)
+        account_id = str(uuid4())
+        command = await new_account(self._addresses, self._passwords, account_id, body.email, body.password, body.role)
+        done = await self._ask(command, admin)
+        return respond(await self._shown(account_id), status=201, headers=position_headers(done))
+
+    async def get(self, request: web.Request) -> web.Response:
+        self._admin(request, "accounts", Verb.READ)
+        return respond(await self._shown(request.match_info["id"]))
+
+    async def change(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "accounts", Verb.UPDATE)
+        body = await read(request, Change)
+        account_id = request.match_info["id"]
+        done = await self._ask(await self._command(account_id, body), admin)
+        return respond(await self._shown(account_id), headers=position_headers(done))
+
+    async def sessions(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "sessions", Verb.READ)
+        listed = await self._desk.ask(ListSessions(request.match_info["id"]), by=admin.name)
+        return respond({"sessions": listed.result})
+
+    async def end_all(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "sessions", Verb.DELETE)
+        done = await self._ask(EndAllSessions(request.match_info["id"], reason=BY_ADMIN), admin)
+        return respond({"ended": (done.result or {}).get("ended", 0)}, headers=position_headers(done))
+
+    async def end_one(self, request: web.Request) -> web.Response:
+        admin = self._admin(request, "sessions", Verb.DELETE)
+        account_id, session_id = request.match_info["id"], request.match_info["session_id"]
+        done = await self._ask(EndSession(session_id, account_id, reason=BY_ADMIN), admin)
+        return web.Response(status=204, headers={**NO_STORE, **position_headers(done)})
+
+    def _admin(self, request: web.Request, relation: str, verb: Verb) -> Principal:
+        self._door.callers.demand_https(request)
+        principal = self._door.auth.authenticate(request.headers)
+        demand(principal, relation, verb)
+        return principal
+
+    async def _ask(self, command: Command, admin: Principal) -> Accepted:
+        done = await self._desk.ask(command, by=admin.name)
+        if done.position:
+            self._freshness.wrote(admin.name, CONTEXT, done.position)
+        return done
+
+    async def _command(self, account_id: str, body: Change) -> Command:
+        given = [name for name in body.__struct_fields__ if getattr(body, name) is not UNSET]
+        if len(given) != 1:
+            raise invalid("One of role, disabled and password must be given, and only one")
+        if body.role is not UNSET:
+            return ChangeRole(account_id, body.role)
+        if body.disabled is not UNSET:
+            return DisableAccount(account_id) if body.disabled else EnableAccount(account_id)
+        assert body.password is not UNSET
+        return ChangePassword(account_id, await self._passwords.sealed(body.password, account_id))
+
+    async def _shown(self, account_id: str) -> dict[str, Any]:
+        account = await self._desk.read(account_id)
+        if account is None:
+            raise ApiError(404, Code.NOT_FOUND, "Account not found")
+        return self._issuing.person(account)
+
+    def _row(self, row: Any) -> dict[str, Any]:
+        account_id = str(row["id"])
+        return {
+            "id": account_id,
+            "email": self._addresses.opened(row["email_sealed"], account_id),
+            **{name: row[name] for name in ("role", "disabled", "created_at", "updated_at", "last_sign_in_at")},
+        }
+
+
+async def new_account(
+    addresses: Addresses, passwords: Passwords, account_id: str, email: str, password: str, role: AccountRole
+) -> CreateAccount:
+    """The command, with everything personal hashed and sealed."""
+    address = addresses.checked(email)
+    email_hash, *also = addresses.hashes(address)
+    return CreateAccount(
+        account_id,
+        email_hash,
+        addresses.sealed(address, account_id),
+        role,
+        await passwords.sealed(password, account_id),
+        tuple(also),
+    )
+
+
+def _number(request: web.Request, name: str, default: int, most: int) -> int:
+    text = request.query.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= most):
+        raise invalid(f"{name} must be a number of at most {most}", field=name, value=text[:32])
+    return int(text)

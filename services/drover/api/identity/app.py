@@ -1,0 +1,72 @@
+"""The composition of the issuer: its writer, its parts, its routes. Without keys of its own only the writer runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from aiohttp import web
+from argon2 import PasswordHasher
+
+from drover.api.identity.accounts import Accounts
+from drover.api.identity.addresses import Addresses
+from drover.api.identity.browser import Browser
+from drover.api.identity.desk import Bus, Desk
+from drover.api.identity.first_admin import FirstAdmin, made
+from drover.api.identity.gotrue import GoTrue
+from drover.api.identity.issuing import Issuing
+from drover.api.identity.passwords import Passwords
+from drover.api.identity.self_service import Door
+from drover.postgres.pool import Pool
+from drover.service.config import ConfigurationError, Settings
+from drover.service.identity_keys import IdentityKeys
+from drover.service.sealing import Sealer
+from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.freshness import Freshness
+
+
+def is_configured(settings: Settings) -> bool:
+    """Whether people can sign in here. Half of it is a mistake, and stops the start."""
+    has_keys, can_seal = bool(settings.identity_secrets), bool(settings.sealing_keys)
+    if has_keys != can_seal:
+        missing = "DROVER_SEALING_KEYS" if has_keys else "DROVER_IDENTITY_SECRETS"
+        example = "k1:$(openssl rand -base64 32)" if has_keys else "$(openssl rand -hex 32)"
+        raise ConfigurationError((f"{missing} is not set, and people sign in with both. Write {missing}={example}.",))
+    return has_keys
+
+
+class Identity:
+    """The issuer. One for each process of the api service."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        auth: Authenticator,
+        bus: Bus,
+        pool: Pool,
+        freshness: Freshness,
+        *,
+        hasher: PasswordHasher | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        sealer = Sealer.from_settings(settings.sealing_keys)
+        keys = IdentityKeys(settings.identity_secrets)
+        self.desk = Desk(bus)
+        self.passwords = Passwords(sealer, hasher)
+        self.addresses = Addresses(keys, sealer)
+        door = Door(auth, Callers(settings.trusted_proxies))
+        issuing = Issuing(settings, keys, self.desk, self.addresses, self.passwords, clock=clock)
+        self._parts = (
+            GoTrue(door, issuing, self.desk, keys),
+            Browser(door, issuing, self.desk, self.passwords, clock=clock),
+            Accounts(door, issuing, self.desk, self.addresses, self.passwords, pool, freshness),
+        )
+
+    def add_routes(self, app: web.Application) -> None:
+        for part in self._parts:
+            part.add_routes(app)
+
+    def first_admin(self, admin: FirstAdmin) -> AbstractAsyncContextManager[None]:
+        return made(self.desk, self.addresses, self.passwords, admin)

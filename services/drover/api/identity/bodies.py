@@ -1,0 +1,46 @@
+"""Bodies with passwords and tokens in them: read strictly, and never repeated in a refusal."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from drover.web.bodies import read_body
+from drover.web.errors import encode_json, invalid, too_large
+
+BYTES_MAX: Final = 16 * 1024
+NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class SignInBody(msgspec.Struct):
+    """Supabase's clients send more than this; what is not needed is not looked at."""
+
+    email: str
+    password: str
+
+
+class RefreshBody(msgspec.Struct):
+    refresh_token: str
+
+
+async def read(request: web.Request, shape: type[T]) -> T:
+    raw = await read_body(request)
+    if len(raw) > BYTES_MAX:
+        raise too_large(BYTES_MAX)
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        # Not `from error`: its text may hold a part of the body.
+        fields = ", ".join(field.encode_name for field in msgspec.structs.fields(shape))
+        raise invalid(f"The body must be a JSON object with {fields}") from None
+
+
+def respond(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    """JSON that nobody on the way keeps."""
+    return web.Response(
+        body=encode_json(body), status=status, content_type="application/json", headers={**NO_STORE, **(headers or {})}
+    )

@@ -1,0 +1,202 @@
+"""`/api/auth`: signing in from the dashboard. The refresh token lives in a cookie that no script can read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.identity.bodies import NO_STORE, SignInBody, read, respond
+from drover.api.identity.desk import Desk, refusal
+from drover.api.identity.issuing import Issuing, SignedIn
+from drover.api.identity.passwords import Passwords
+from drover.api.identity.self_service import Door
+from drover.api.identity.user_agents import label
+from drover.bus.messages import Rejected
+from drover.domain.errors import Code
+from drover.domain.identity.commands import ChangePassword, EndAllSessions, EndSession, ListSessions
+from drover.web.application import add_route
+from drover.web.errors import ApiError
+from drover.web.permissions import Verb, demand
+from drover.web.same_origin import demand_same_origin
+
+COOKIE: Final = "drover_refresh"
+COOKIE_PATH: Final = "/api/auth"
+"""It travels to these routes and to no others."""
+CLIENT_ERROR: Final = 400
+
+
+class PasswordBody(msgspec.Struct):
+    current_password: str
+    new_password: str
+
+
+class Browser:
+    def __init__(
+        self,
+        door: Door,
+        issuing: Issuing,
+        desk: Desk,
+        passwords: Passwords,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._door = door
+        self._issuing = issuing
+        self._desk = desk
+        self._passwords = passwords
+        self._clock = clock
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/api/auth/sign-in", self.sign_in)
+        add_route(app, "POST", "/api/auth/refresh", self.refresh)
+        add_route(app, "POST", "/api/auth/sign-out", self.sign_out)
+        add_route(app, "POST", "/api/auth/password", self.change_password)
+        add_route(app, "GET", "/api/auth/me", self.me)
+        add_route(app, "GET", "/api/auth/sessions", self.sessions)
+        add_route(app, "DELETE", "/api/auth/sessions", self.end_others)
+        add_route(app, "DELETE", "/api/auth/sessions/{id}", self.end_one)
+
+    async def sign_in(self, request: web.Request) -> web.Response:
+        self._guard_cookie(request)
+        body = await read(request, SignInBody)
+        try:
+            signed_in = await self._issuing.sign_in(
+                body.email,
+                body.password,
+                address=self._door.callers.key_of(request),
+                user_agent=label(request.headers.get("User-Agent")),
+            )
+        except ApiError as error:
+            raise _as_401(error) from error
+        return self._answer(request, signed_in)
+
+    async def refresh(self, request: web.Request) -> web.Response:
+        self._guard_cookie(request)
+        token = request.cookies.get(COOKIE)
+        if token is None:
+            raise ApiError(401, "SESSION_EXPIRED", "Please sign in again")
+        try:
+            signed_in = await self._issuing.refresh(token)
+        except ApiError as error:
+            if error.status != CLIENT_ERROR:  # nothing is wrong with the session: it may be tried again
+                raise
+            response = _as_401(error).response(request.path)
+            self._drop_cookie(request, response)
+            return response
+        return self._answer(request, signed_in)
+
+    async def sign_out(self, request: web.Request) -> web.Response:
+        """Of the session whose cookie it is. Whoever has none is signed out already."""
+        self._guard_cookie(request)
+        session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
+        if session_id is not None:
+            outcome = await self._desk.outcome(EndSession(session_id), by=f"session:{session_id}")
+            if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
+                raise refusal(outcome)
+        response = web.Response(status=204, headers=NO_STORE)
+        self._drop_cookie(request, response)
+        return response
+
+    async def change_password(self, request: web.Request) -> web.Response:
+        person = self._door.person(request, Verb.UPDATE)
+        body = await read(request, PasswordBody)
+        account = await self._desk.read(person.account_id)
+        if account is None:
+            raise ApiError(404, Code.NOT_FOUND, "Account not found")
+        # As with a sign-in: a token that was left open somewhere must not be a way to guess the password.
+        if not await self._issuing.confirms(account, body.current_password, address=self._door.callers.key_of(request)):
+            raise ApiError(401, "INVALID_CREDENTIALS", "This is not the current password")
+        sealed = await self._passwords.sealed(body.new_password, person.account_id)
+        await self._desk.ask(
+            ChangePassword(person.account_id, sealed, keep_session_id=person.session_id), by=person.principal.name
+        )
+        return web.Response(status=204, headers=NO_STORE)
+
+    async def me(self, request: web.Request) -> web.Response:
+        self._door.callers.demand_https(request)
+        principal = self._door.auth.authenticate(request.headers)
+        demand(principal, "me", Verb.READ)
+        about: dict[str, Any] = {"user": {"id": principal.user_id, "role": principal.role}}
+        if principal.issuer == self._issuing.issuer and principal.user_id is not None:
+            account = await self._desk.read(principal.user_id)
+            if account is not None:
+                about["user"] = self._issuing.person(account)
+        about |= {
+            "issuer": principal.issuer,
+            "session_id": principal.session_id,
+            "expires_at": int(principal.expires_at),
+        }
+        return respond(about)
+
+    async def sessions(self, request: web.Request) -> web.Response:
+        person = self._door.person(request, Verb.READ)
+        listed = await self._desk.ask(ListSessions(person.account_id), by=person.principal.name)
+        rows = [{**row, "current": row["id"] == person.session_id} for row in listed.result]
+        return respond({"sessions": rows})
+
+    async def end_others(self, request: web.Request) -> web.Response:
+        """All but the one that asks, which signs out by itself."""
+        person = self._door.person(request, Verb.DELETE)
+        command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
+        ended = await self._desk.ask(command, by=person.principal.name)
+        return respond({"ended": (ended.result or {}).get("ended", 0)})
+
+    async def end_one(self, request: web.Request) -> web.Response:
+        person = self._door.person(request, Verb.DELETE)
+        session_id = request.match_info["id"]
+        await self._desk.ask(EndSession(session_id, person.account_id), by=person.principal.name)
+        response = web.Response(status=204, headers=NO_STORE)
+        if session_id == person.session_id:
+            self._drop_cookie(request, response)
+        return response
+
+    def _guard_cookie(self, request: web.Request) -> None:
+        self._door.callers.demand_https(request)
+        demand_same_origin(request)
+
+    def _answer(self, request: web.Request, signed_in: SignedIn) -> web.Response:
+        response = respond(
+            {
+                "access_token": signed_in.access_token,
+                "token_type": "bearer",
+                "expires_in": signed_in.expires_in,
+                "expires_at": signed_in.expires_at,
+                "user": self._issuing.person(signed_in.account),
+                "session": {"id": signed_in.session_id, "expires_at": signed_in.session_expires_at},
+            }
+        )
+        self._set_cookie(request, response, signed_in.refresh_token, signed_in.session_expires_at)
+        return response
+
+    def _set_cookie(self, request: web.Request, response: web.Response, token: str, ends: datetime) -> None:
+        response.set_cookie(
+            COOKIE,
+            token,
+            max_age=max(0, int(ends.timestamp() - self._clock())),
+            path=COOKIE_PATH,
+            httponly=True,
+            secure=not self._door.callers.is_local(request),
+            samesite="Strict",
+        )
+
+    def _drop_cookie(self, request: web.Request, response: web.Response) -> None:
+        response.del_cookie(
+            COOKIE,
+            path=COOKIE_PATH,
+            httponly=True,
+            secure=not self._door.callers.is_local(request),
+            samesite="Strict",
+        )
+
+
+def _as_401(error: ApiError) -> ApiError:
+    """What GoTrue answers with 400 is 401 here: whoever asked is not signed in."""
+    if error.status != CLIENT_ERROR:
+        return error
+    code, message = error.plain
+    return ApiError(401, code, message)

@@ -1,0 +1,40 @@
+"""The first account, which can make all others: `drover up` makes it. Elsewhere `drover account add` does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+from uuid import uuid4
+
+import structlog
+
+from drover.api.identity.accounts import new_account
+from drover.api.identity.addresses import Addresses
+from drover.api.identity.desk import Desk
+from drover.api.identity.passwords import Passwords
+from drover.domain.identity.policy import AccountRole
+from drover.web.errors import ApiError
+
+log = structlog.stdlib.get_logger("drover.identity")
+
+
+class FirstAdmin(NamedTuple):
+    email: str
+    password: str
+
+
+@asynccontextmanager
+async def made(desk: Desk, addresses: Addresses, passwords: Passwords, admin: FirstAdmin) -> AsyncIterator[None]:
+    """Make sure of the account. What its owner has changed since, the password too, stays as it is."""
+    try:
+        if await desk.find(addresses.hashes(admin.email)) is None:
+            account_id = str(uuid4())
+            command = await new_account(
+                addresses, passwords, account_id, admin.email, admin.password, AccountRole.ADMIN
+            )
+            await desk.ask(command, by="up")
+            log.info("first_admin_made", user_id=account_id)
+    except ApiError as error:  # the platform is more than its accounts: it starts all the same
+        log.error("first_admin_not_made", code=error.code, message=error.message)
+    yield

@@ -1,0 +1,109 @@
+"""`/auth/v1`: the part of Supabase's auth API (GoTrue) that its clients need to sign in, refresh and sign out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from drover.api.identity.bodies import NO_STORE, RefreshBody, SignInBody, read, respond
+from drover.api.identity.desk import Desk, KnownAccount, refusal
+from drover.api.identity.issuing import Issuing, SignedIn
+from drover.api.identity.self_service import Door
+from drover.api.identity.user_agents import label
+from drover.bus.messages import Rejected
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.domain.identity.commands import EndAllSessions, EndSession
+from drover.service.access_tokens import AUDIENCE
+from drover.service.identity_keys import IdentityKeys
+from drover.web.application import add_route
+from drover.web.errors import ApiError, invalid
+from drover.web.permissions import Verb
+
+
+class GoTrue:
+    def __init__(self, door: Door, issuing: Issuing, desk: Desk, keys: IdentityKeys) -> None:
+        self._door = door
+        self._issuing = issuing
+        self._desk = desk
+        self._jwks = keys.jwks()
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/auth/v1/token", self.token)
+        add_route(app, "GET", "/auth/v1/user", self.user)
+        add_route(app, "POST", "/auth/v1/logout", self.logout)
+        add_route(app, "GET", "/auth/v1/.well-known/jwks.json", self.jwks)
+
+    async def token(self, request: web.Request) -> web.Response:
+        self._door.callers.demand_https(request)
+        grant = request.query.get("grant_type")
+        if grant == "password":
+            body = await read(request, SignInBody)
+            signed_in = await self._issuing.sign_in(
+                body.email,
+                body.password,
+                address=self._door.callers.key_of(request),
+                user_agent=label(request.headers.get("X-Client-Info") or request.headers.get("User-Agent")),
+            )
+        elif grant == "refresh_token":
+            signed_in = await self._issuing.refresh((await read(request, RefreshBody)).refresh_token)
+        else:
+            raise ApiError(400, "UNSUPPORTED_GRANT_TYPE", "grant_type must be password or refresh_token")
+        return respond(self._session(signed_in))
+
+    async def user(self, request: web.Request) -> web.Response:
+        person = self._door.person(request, Verb.READ)
+        account = await self._desk.read(person.account_id)
+        if account is None:
+            raise ApiError(404, "USER_NOT_FOUND", "User not found")
+        return respond(self._user(account))
+
+    async def logout(self, request: web.Request) -> web.Response:
+        """`scope`: global (all sessions, the default), local (this one), others."""
+        person = self._door.person(request, Verb.DELETE)
+        ends: dict[str, Command] = {
+            "global": EndAllSessions(person.account_id),
+            "others": EndAllSessions(person.account_id, keep_session_id=person.session_id),
+            "local": EndSession(person.session_id, person.account_id),
+        }
+        scope = request.query.get("scope", "global")
+        if scope not in ends:
+            raise invalid("scope must be global, local or others", field="scope", value=scope[:64])
+        outcome = await self._desk.outcome(ends[scope], by=person.principal.name)
+        if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
+            raise refusal(outcome)
+        return web.Response(status=204, headers=NO_STORE)
+
+    async def jwks(self, request: web.Request) -> web.Response:
+        headers = {"Cache-Control": "public, max-age=300"}
+        return web.json_response(self._jwks, headers=headers)
+
+    def _session(self, signed_in: SignedIn) -> dict[str, Any]:
+        return {
+            "access_token": signed_in.access_token,
+            "token_type": "bearer",
+            "expires_in": signed_in.expires_in,
+            "expires_at": signed_in.expires_at,
+            "refresh_token": signed_in.refresh_token,
+            "user": self._user(signed_in.account),
+        }
+
+    def _user(self, account: KnownAccount) -> dict[str, Any]:
+        person = self._issuing.person(account)
+        return {
+            "id": person["id"],
+            "aud": AUDIENCE,
+            "role": person["role"],
+            "email": person["email"],
+            "phone": "",
+            "email_confirmed_at": person["created_at"],
+            "confirmed_at": person["created_at"],
+            "last_sign_in_at": person["last_sign_in_at"],
+            "app_metadata": {"provider": "email", "providers": ["email"], "role": person["role"]},
+            "user_metadata": {},
+            "identities": [],
+            "created_at": person["created_at"],
+            "updated_at": person["updated_at"],
+            "is_anonymous": False,
+        }

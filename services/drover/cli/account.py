@@ -1,0 +1,269 @@
+"""`drover account`: people's accounts from a shell, for the first admin and for whoever has no other way in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import asyncpg
+import click
+import msgspec
+
+from drover.api.identity.accounts import new_account
+from drover.api.identity.addresses import Addresses
+from drover.api.identity.desk import Desk, KnownAccount
+from drover.api.identity.passwords import Passwords
+from drover.bus.client import CommandBus
+from drover.cli.errors import AccountRefused, NoSuchAccount
+from drover.cli.event_text import local
+from drover.cli.exits import Exit
+from drover.cli.output import json_option, print_json, printable
+from drover.cli.running import asynchronous
+from drover.cli.target import DATA_DIR_DEFAULT, Target, data_dir_option, find_target, nats_of, postgres_of
+from drover.domain.decider import Command
+from drover.domain.identity.commands import (
+    ChangePassword,
+    ChangeRole,
+    DisableAccount,
+    EnableAccount,
+    ResealAccount,
+)
+from drover.domain.identity.policy import AccountRole
+from drover.embedded.credentials import load_or_create_secrets
+from drover.service import config
+from drover.service.identity_keys import IdentityKeys
+from drover.service.sealing import Sealer
+from drover.web.errors import ApiError
+
+ACTOR: Final = "cli"
+
+_LISTED: Final = """
+SELECT id, email_sealed, role, disabled, created_at, last_sign_in_at FROM rm_identity.account_rows
+ORDER BY created_at, id
+"""
+
+role_type: Final = click.Choice([role.value for role in AccountRole])
+password_option: Final = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking for it."
+)
+
+
+@click.group()
+def account() -> None:
+    """People who sign in: add, list and change their accounts. WHO is an e-mail address or an account's id.
+
+    Needs the platform's DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS, or the directory of `drover up`.
+    """
+
+
+@account.command()
+@click.argument("email")
+@click.option("--role", type=role_type, default=AccountRole.VIEWER.value, show_default=True, help="What they may do.")
+@password_option
+@data_dir_option
+@asynchronous
+async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None) -> Exit:
+    """Make an account for EMAIL. Its password is asked for; it has at least 12 characters."""
+    password = _password(password_stdin)
+    async with _office(data_dir) as office, _told():
+        command = await new_account(
+            office.addresses, office.passwords, str(uuid4()), email, password, AccountRole(role)
+        )
+        await office.desk.ask(command, by=ACTOR)
+    click.echo(command.account_id)
+    return Exit.OK
+
+
+@account.command()
+@click.argument("who")
+@click.argument("role", type=role_type)
+@data_dir_option
+@asynchronous
+async def role(who: str, role: str, data_dir: Path | None) -> Exit:
+    """Give WHO another ROLE: admin, operator or viewer. It signs them out everywhere."""
+    return await _change(data_dir, who, lambda known: ChangeRole(known.account_id, role))
+
+
+@account.command()
+@click.argument("who")
+@data_dir_option
+@asynchronous
+async def disable(who: str, data_dir: Path | None) -> Exit:
+    """Sign WHO out everywhere and let them in no more."""
+    return await _change(data_dir, who, lambda known: DisableAccount(known.account_id))
+
+
+@account.command()
+@click.argument("who")
+@data_dir_option
+@asynchronous
+async def enable(who: str, data_dir: Path | None) -> Exit:
+    """Let WHO sign in again."""
+    return await _change(data_dir, who, lambda known: EnableAccount(known.account_id))
+
+
+@account.command()
+@click.argument("who")
+@password_option
+@data_dir_option
+@asynchronous
+async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exit:
+    """Give WHO a new password. It signs them out everywhere."""
+    new = _password(password_stdin)
+    async with _office(data_dir) as office, _told():
+        known = await office.find(who)
+        sealed = await office.passwords.sealed(new, known.account_id)
+        await office.desk.ask(ChangePassword(known.account_id, sealed), by=ACTOR)
+    return Exit.OK
+
+
+@account.command(name="list")
+@json_option
+@data_dir_option
+@asynchronous
+async def list_(as_json: bool, data_dir: Path | None) -> Exit:
+    """Show all accounts, with their addresses."""
+    target = find_target(data_dir)
+    keys, sealer = _keys(target, data_dir)
+    addresses = Addresses(keys, sealer)
+    rows = [_row(row, addresses) for row in await _listed(target)]
+    if as_json:
+        print_json(rows)
+    else:
+        click.echo("\n".join(_lines(rows)))
+    return Exit.OK
+
+
+@account.command()
+@data_dir_option
+@asynchronous
+async def rekey(data_dir: Path | None) -> Exit:
+    """Put every account under the first of the identity secrets and of the sealing keys.
+
+    Afterwards the old ones can be dropped; until then keep them behind the new ones.
+    """
+    target = find_target(data_dir)
+    listed = await _listed(target)
+    changed = 0
+    async with _office(data_dir) as office, _told():
+        for row in listed:
+            known = await office.desk.read(str(row["id"]))
+            if known is not None and (command := office.rekeyed(known)) is not None:
+                await office.desk.ask(command, by=ACTOR)
+                changed += 1
+    click.echo(f"{changed} of {len(listed)} accounts were put under the current keys.")
+    return Exit.OK
+
+
+@dataclass(frozen=True)
+class _Office:
+    desk: Desk
+    addresses: Addresses
+    passwords: Passwords
+
+    async def find(self, who: str) -> KnownAccount:
+        known = await self.desk.read(who) if _is_id(who) else await self.desk.find(self.addresses.hashes(who))
+        if known is None:
+            raise NoSuchAccount(who)
+        return known
+
+    def rekeyed(self, known: KnownAccount) -> ResealAccount | None:
+        hashes, email_sealed = self.addresses.resealed(known.email_sealed, known.account_id)
+        password_sealed = self.passwords.resealed(known.password_sealed, known.account_id)
+        made = ResealAccount(known.account_id, known.revision, hashes[0], email_sealed, password_sealed)
+        before = (known.email_hash, known.email_sealed, known.password_sealed)
+        return None if before == (made.email_hash, made.email_sealed, made.password_sealed) else made
+
+
+@asynccontextmanager
+async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
+    target = find_target(data_dir)
+    keys, sealer = _keys(target, data_dir)
+    async with nats_of(target) as client:
+        passwords = Passwords(sealer)
+        async with passwords.running():
+            yield _Office(Desk(CommandBus(client)), Addresses(keys, sealer), passwords)
+
+
+def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
+    """Those of the environment; in a directory of `drover up`, where it names none, what is kept there."""
+    if not target.embedded:
+        settings = config.load(os.environ)
+        return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
+    own = load_or_create_secrets(data_dir or DATA_DIR_DEFAULT)
+    secrets = os.environ.get("DROVER_IDENTITY_SECRETS") or own.identity_secret
+    sealing = os.environ.get("DROVER_SEALING_KEYS") or own.sealing_key
+    return IdentityKeys(_listed_in(secrets)), Sealer.from_settings(_listed_in(sealing))
+
+
+def _listed_in(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+async def _change(data_dir: Path | None, who: str, command: Any) -> Exit:
+    async with _office(data_dir) as office, _told():
+        wanted: Command = command(await office.find(who))
+        await office.desk.ask(wanted, by=ACTOR)
+    return Exit.OK
+
+
+@asynccontextmanager
+async def _told() -> AsyncIterator[None]:
+    """A refusal in words for a shell."""
+    try:
+        yield
+    except ApiError as error:
+        raise AccountRefused(error.code, error.message) from error
+
+
+async def _listed(target: Target) -> list[Any]:
+    async with postgres_of(target) as connection:
+        try:
+            return list(await connection.fetch(_LISTED))
+        except asyncpg.UndefinedTableError:  # nobody has run the projector yet
+            return []
+
+
+class Row(msgspec.Struct):
+    id: UUID
+    email: str | None
+    role: str
+    disabled: bool
+    created_at: Any
+    last_sign_in_at: Any
+
+
+def _row(row: Any, addresses: Addresses) -> Row:
+    email = addresses.opened(row["email_sealed"], str(row["id"]))
+    return Row(UUID(str(row["id"])), email, row["role"], row["disabled"], row["created_at"], row["last_sign_in_at"])
+
+
+def _lines(rows: list[Row]) -> list[str]:
+    """In columns, however wide: an address that is cut off is none."""
+    told = [("id", "role", "state", "last sign-in", "e-mail")]
+    for row in rows:
+        seen = local(row.last_sign_in_at)[: len("2026-01-31 08:00")] if row.last_sign_in_at else "never"
+        email = printable(row.email or "(sealed under a key that is gone)")
+        told.append((str(row.id), row.role, "disabled" if row.disabled else "active", seen, email))
+    widths = [max(map(len, column)) for column in zip(*told, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in told]
+
+
+def _password(from_stdin: bool) -> str:
+    """Never from the command line, which other people on the machine can see."""
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def _is_id(who: str) -> bool:
+    try:
+        return str(UUID(who)) == who.lower()
+    except ValueError:
+        return False

@@ -1,0 +1,94 @@
+"""Rows of accounts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.identity.events import (
+    AccountCreated,
+    AccountDisabled,
+    AccountEnabled,
+    AccountResealed,
+    PasswordChanged,
+    RoleChanged,
+)
+from drover.postgres.types import uuid_of
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+
+
+class AccountRow(msgspec.Struct, frozen=True, gc=False):
+    id: UUID
+    email_sealed: str
+    role: str
+    disabled: bool
+    created_at: datetime
+    updated_at: datetime
+    last_sign_in_at: datetime | None = None
+
+
+ACCOUNTS: Final = KeyedTable(
+    name="account_rows",
+    row=AccountRow,
+    types={
+        "id": "uuid",
+        "email_sealed": "text",
+        "role": "text",
+        "disabled": "bool",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "last_sign_in_at": "timestamptz",
+    },
+    key=("id",),
+)
+
+
+def change_account(tables: Tables, account_id: str, **changes: Any) -> None:
+    tables.put(ACCOUNTS, replace(need(tables, ACCOUNTS, uuid_of(account_id)), **changes))
+
+
+def _created(tables: Tables, event: AccountCreated) -> None:
+    row = AccountRow(uuid_of(event.account_id), event.email_sealed, event.role, False, event.at, event.at)
+    tables.put(ACCOUNTS, row)
+
+
+def _password_changed(tables: Tables, event: PasswordChanged) -> None:
+    change_account(tables, event.account_id, updated_at=event.at)
+
+
+def _role_changed(tables: Tables, event: RoleChanged) -> None:
+    change_account(tables, event.account_id, role=event.role, updated_at=event.at)
+
+
+def _disabled(tables: Tables, event: AccountDisabled) -> None:
+    change_account(tables, event.account_id, disabled=True, updated_at=event.at)
+
+
+def _enabled(tables: Tables, event: AccountEnabled) -> None:
+    change_account(tables, event.account_id, disabled=False, updated_at=event.at)
+
+
+def _resealed(tables: Tables, event: AccountResealed) -> None:
+    change_account(tables, event.account_id, email_sealed=event.email_sealed)
+
+
+_OWN = ((ACCOUNTS, lambda e: uuid_of(e.account_id)),)
+
+
+def _entities(event: Any) -> tuple[str, ...]:
+    return (event.account_id,)
+
+
+ACCOUNT_RULES: Final[Rules] = {
+    AccountCreated: Rule(_created, _entities),
+    PasswordChanged: Rule(_password_changed, _entities, _OWN),
+    RoleChanged: Rule(_role_changed, _entities, _OWN),
+    AccountDisabled: Rule(_disabled, _entities, _OWN),
+    AccountEnabled: Rule(_enabled, _entities, _OWN),
+    AccountResealed: Rule(_resealed, _entities, _OWN),
+}

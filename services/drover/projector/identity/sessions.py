@@ -1,0 +1,85 @@
+"""Rows of sessions: those that live, and all that ever were."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.identity.events import RefreshRotated, SessionArchived, SessionEnded, SessionStarted
+from drover.postgres.types import uuid_of
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+from drover.projector.identity.accounts import ACCOUNTS, change_account
+
+
+class SessionRow(msgspec.Struct, frozen=True, gc=False):
+    id: UUID
+    account_id: UUID
+    user_agent: str
+    started_at: datetime
+    last_used_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None
+    reason: str | None = None
+
+
+SESSIONS: Final = KeyedTable(
+    name="session_rows",
+    row=SessionRow,
+    types={
+        "id": "uuid",
+        "account_id": "uuid",
+        "user_agent": "text",
+        "started_at": "timestamptz",
+        "last_used_at": "timestamptz",
+        "expires_at": "timestamptz",
+        "ended_at": "timestamptz",
+        "reason": "text",
+    },
+    key=("id",),
+)
+
+
+def _started(tables: Tables, event: SessionStarted) -> None:
+    row = SessionRow(
+        uuid_of(event.session_id),
+        uuid_of(event.account_id),
+        event.user_agent,
+        event.at,
+        event.at,
+        event.expires_at,
+    )
+    tables.put(SESSIONS, row)
+    change_account(tables, event.account_id, last_sign_in_at=event.at)
+
+
+def _rotated(tables: Tables, event: RefreshRotated) -> None:
+    row = need(tables, SESSIONS, uuid_of(event.session_id))
+    tables.put(SESSIONS, replace(row, last_used_at=event.at, expires_at=event.expires_at))
+
+
+def _ended(tables: Tables, event: SessionEnded) -> None:
+    row = need(tables, SESSIONS, uuid_of(event.session_id))
+    tables.put(SESSIONS, replace(row, ended_at=event.at, reason=event.reason))
+
+
+def _archived(tables: Tables, event: SessionArchived) -> None:
+    """It left the writer's memory; here it stays."""
+
+
+def _entities(event: Any) -> tuple[str, ...]:
+    return (event.session_id, event.account_id)
+
+
+_OWN = ((SESSIONS, lambda e: uuid_of(e.session_id)),)
+
+SESSION_RULES: Final[Rules] = {
+    SessionStarted: Rule(_started, _entities, ((ACCOUNTS, lambda e: uuid_of(e.account_id)),)),
+    RefreshRotated: Rule(_rotated, _entities, _OWN),
+    SessionEnded: Rule(_ended, _entities, _OWN),
+    SessionArchived: Rule(_archived, lambda e: (e.session_id,)),
+}
