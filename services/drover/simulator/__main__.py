@@ -14,7 +14,9 @@ from drover.domain.errors import DroverError
 from drover.service import logging
 from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
+from drover.simulator.analyses import USERS_MAX
 from drover.simulator.app import Options, Simulation
+from drover.simulator.broadcast import RENDERS_WAITING_MAX
 from drover.simulator.jobs import JOBS_WAITING_MAX
 from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, SocketFor, Transport
 from drover.simulator.script import SCRIPTS
@@ -60,6 +62,14 @@ GRACE_S: Final = 4.5
     "few phones.  [default: in memory, and in a file of the data directory at the end]",
 )
 @click.option(
+    "--renders",
+    type=click.IntRange(0, RENDERS_WAITING_MAX),
+    default=0,
+    show_default=True,
+    help="Renders to keep waiting or under way.",
+)
+@click.option("--users", type=click.IntRange(0, USERS_MAX), default=0, help="People who start analyses.")
+@click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
     help="File for all runs and how they ended, written at the end.",
@@ -77,6 +87,8 @@ def main(
     http_every: int,
     socket_for: SocketFor,
     jobs: int,
+    renders: int,
+    users: int,
     store: Path | None,
     ledger: Path | None,
     log_format: str,
@@ -98,6 +110,8 @@ def main(
         socket_for=socket_for,
         http_every=http_every,
         jobs_waiting=jobs,
+        renders_waiting=renders,
+        users=users,
         store=store,
         ledger=ledger,
     )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
 
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials
+from drover.service.tasks import end
+from drover.simulator.analyses import Tellers, wishes
+from drover.simulator.broadcast import Director, requests
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
 from drover.simulator.http import Client, connect
@@ -81,6 +84,10 @@ class Options:
     """Where transports are mixed: one PC in so many polls."""
     jobs_waiting: int = 3
     """How many jobs are kept waiting or running; 0: none are created."""
+    renders_waiting: int = 0
+    """How many renders are kept waiting or under way; 0: none are asked for."""
+    users: int = 0
+    """People who start analyses; 0: nobody does."""
     store: Path | None = None
     """Directory in which phones keep their progress at each step. None: in memory, and in one file at the end."""
     ledger: Path | None = None
@@ -130,8 +137,8 @@ class Simulation:
             async with AsyncExitStack() as stack:
                 stack.callback(_save, shelf)
                 await stack.enter_async_context(farm.running())
-                if options.jobs_waiting:
-                    await stack.enter_async_context(self._giving_work(client, clock))
+                for giver in self._orders(client, clock, credentials.cron_secret):
+                    stack.push_async_callback(end, asyncio.create_task(giver))
                 await farm.wait_ended()
 
     async def _registered(self, client: Client) -> dict[str, str]:
@@ -163,17 +170,19 @@ class Simulation:
             line_troubles=lambda phone: troubles_of_line(phone, options.seed, options.script),
         )
 
-    @asynccontextmanager
-    async def _giving_work(self, client: Client, clock: Clock) -> AsyncIterator[None]:
+    def _orders(self, client: Client, clock: Clock, cron_secret: str) -> list[Coroutine[Any, Any, None]]:
+        """Who gives the platform something to do, as far as that is wanted."""
         options = self._options
-        orders = jobs(options.pcs, options.phones_per_pc, options.seed)
-        foreman = asyncio.create_task(Foreman(client, clock, orders, waiting=options.jobs_waiting).run())
-        try:
-            yield
-        finally:
-            foreman.cancel()
-            with suppress(asyncio.CancelledError):
-                await foreman
+        givers: list[Coroutine[Any, Any, None]] = []
+        if options.jobs_waiting:
+            orders = jobs(options.pcs, options.phones_per_pc, options.seed)
+            givers.append(Foreman(client, clock, orders, waiting=options.jobs_waiting).run())
+        if options.renders_waiting:
+            givers.append(Director(client, clock, requests(options.seed), waiting=options.renders_waiting).run())
+        if options.users:
+            wanted = wishes(options.users, options.seed)
+            givers.append(Tellers(client, clock, wanted, users=options.users, cron_secret=cron_secret).run())
+        return givers
 
     def _close_books(self, began_at: datetime) -> None:
         log.info("farm_ended", work=dict(self.tally.total.most_common()), latencies=self.tally.latencies())

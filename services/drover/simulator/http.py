@@ -136,6 +136,25 @@ class Client:
     async def create_job(self, job: Mapping[str, Any]) -> Answer:
         return (await self._ask("POST", self._jobs, self._as_farm, job))[0]
 
+    async def create(self, relation: str, row: Mapping[str, Any]) -> Answer:
+        """Whatever else the back office creates."""
+        return (await self._ask("POST", self._url / "rest/v1" / relation, self._as_farm, row))[0]
+
+    async def api(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, headers: Mapping[str, str] | None = None
+    ) -> tuple[Answer, bytes]:
+        """What the back office, its workers and its cron jobs ask beside the tables."""
+        return await self._ask(method, self._url.joinpath(path.lstrip("/")), {**self._as_farm, **(headers or {})}, body)
+
+    async def unfinished_renders(self) -> tuple[Answer, int]:
+        answer, rows = await self._select(
+            self._url / "rest/v1/render_queue",
+            "id",
+            status="in.(pending,preparing,rendering,encoding,uploading)",
+            limit=str(JOBS_LOOKED_AT_MAX),
+        )
+        return answer, len(rows)
+
     async def unfinished_jobs(self, since: datetime) -> tuple[Answer, int]:
         """How many of the jobs that were created since then are not over."""
         answer, rows = await self._select(

@@ -23,10 +23,12 @@ def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str,
     return raise_alert(queue.alerts, rule.alert, subject, text, now, until=until, render_id=render.render_id)
 
 
-def alert_of_recovery(queue: RenderQueue, render: Render, count: int, now: datetime) -> list[Event]:
+def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list[Event]:
+    """It loses its worker once more: the lease lapsed, an operator took it, or the worker died and came back to it."""
+    count = render.recovery_count + render.resumes + 1
     if count <= RECOVERIES_QUIET:
         return []
-    text = f"Render {render.render_id} ({render.composition}) has been taken from its worker {count} times"
+    text = f"Render {render.render_id} ({render.composition}) has lost its worker {count} times"
     return raise_alert(queue.alerts, RECOVERING, str(render.render_id), text, now, render_id=render.render_id)
 
 

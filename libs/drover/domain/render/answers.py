@@ -39,16 +39,19 @@ def _claimed(event: e.RenderClaimed) -> dict[str, Any]:
         "render_id": event.render_id,
         "run": event.run,
         "lease_until": event.lease_until,
+        "lease_s": (event.lease_until - event.at).total_seconds(),
         "resumed": event.resumed,
     }
 
 
 def _renewed(event: e.LeaseRenewed) -> dict[str, Any]:
-    return {"lease_until": event.lease_until}
+    return {"lease_until": event.lease_until, "lease_s": (event.lease_until - event.at).total_seconds()}
 
 
 def _retry(event: e.RetryScheduled) -> dict[str, Any]:
-    return {"again": "step", "number": event.number, "due_at": event.due_at}
+    """The delay as well: a worker's clock may be another one than ours."""
+    delay_s = (event.due_at - event.at).total_seconds()
+    return {"again": "step", "number": event.number, "due_at": event.due_at, "delay_s": delay_s}
 
 
 def _requeued(event: e.RenderRequeued) -> dict[str, Any]:
@@ -78,6 +81,7 @@ def _stop(event: e.StopClaimed) -> dict[str, Any]:
         "composition": event.composition,
         "broadcast_date": event.broadcast_date,
         "discard": event.discard,
+        "nexrender_job_id": event.nexrender_job_id,
     }
 
 

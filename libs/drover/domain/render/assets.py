@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
 import msgspec
 
 from drover.domain.errors import DroverError
+from drover.domain.render.images import image_path
 
 SLOTS_MAX: Final = 200
+SLOT_NUMBER_MAX: Final = 9_999
 FIELDS_MAX: Final = 1000
+NAME_CHARS_MAX: Final = 150
+"""A mapping has room for this much and what is put before it."""
 TEXT_CHARS_MAX: Final = 10_000
-IMAGE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".psd", ".ai", ".svg"})
-FLAG_SUFFIX: Final = ".png"
+NUMBER_MAX: Final = 10**30
 
 
 class GfxDataInvalid(DroverError):
@@ -37,8 +39,17 @@ class Layer(msgspec.Struct, frozen=True):
 
 class Assets(msgspec.Struct, frozen=True):
     assets: list[dict[str, str]]
+    """`src` is a path; how nexrender is told of a file is its client's business."""
     unmapped: list[str]
-    """Fields that have no layer, by the key that a mapping would need, and images that may not be used."""
+    """What is not in the assets. Fields that have no layer, by the key that a mapping would need; images that may not
+    be used; what another field has put its own value over; what stands where 003 has nothing, by its place."""
+    fields: int = 0
+    """How many a mapping could give a layer."""
+
+    @property
+    def mapping_missing(self) -> bool:
+        """There are fields, and not one has a layer. What stands where no field belongs does not count."""
+        return self.fields > 0 and not self.assets
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -46,17 +57,17 @@ class _Found(msgspec.Struct, frozen=True):
     value: Any
     flag: int | None = None
     """The number of the flag that it is, if it is one: flags have a layer even without a mapping."""
+    is_field: bool = True
 
 
 def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Assets:
     """`images`: the folder of flags and other pictures, as After Effects sees it. Nothing outside of it is used."""
-    assets: dict[tuple[str, str], dict[str, str]] = {}
+    assets: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {}
     unmapped: list[str] = []
+    count = 0
     for found in _found(gfx_data):
-        layer = fields.get(found.key)
-        if layer is None and found.flag is not None:
-            flag = f"Flag {found.flag}"
-            layer = fields.get(flag, Layer(flag, "image"))
+        count += found.is_field
+        layer = _layer(found, fields)
         if layer is None:
             unmapped.append(found.key)
             continue
@@ -65,8 +76,22 @@ def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Ass
             unmapped.append(f"{found.key}: not an image in {images}")
             continue
         # The same layer twice: the later one wins, as it would in After Effects.
-        assets[asset["type"], layer.layer_name + "\0" + asset.get("property", "")] = asset
-    return Assets(list(assets.values()), list(dict.fromkeys(unmapped)))
+        place = asset["type"], layer.layer_name, asset.get("property", "")
+        before = assets.get(place)
+        if before is not None and before[1] != asset:
+            unmapped.append(f"{before[0]}: {layer.layer_name} is given again by {found.key}")
+        assets[place] = found.key, asset
+    return Assets([asset for _, asset in assets.values()], list(dict.fromkeys(unmapped)), count)
+
+
+def _layer(found: _Found, fields: Mapping[str, Layer]) -> Layer | None:
+    if not found.is_field:
+        return None
+    layer = fields.get(found.key)
+    if layer is None and found.flag is not None:
+        flag = f"Flag {found.flag}"
+        layer = fields.get(flag, Layer(flag, "image"))
+    return layer
 
 
 def _text(layer: Layer, value: Any) -> dict[str, str]:
@@ -83,40 +108,20 @@ def _shown(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))  # 250.0 chips are 250
     return str(value)
-
-
-def image_path(named: str, images: str) -> str | None:
-    """The file in the folder `images` that a country or a path names; None for what lies outside, or is no picture."""
-    flavour = PureWindowsPath if _is_windows(images) else PurePosixPath
-    folder, path = flavour(images), flavour(named.strip().removeprefix("file://"))
-    if not named.strip() or any(ord(char) < 32 for char in named) or ".." in path.parts:
-        return None
-    if path.is_absolute() or path.drive:
-        if not path.is_relative_to(folder):
-            return None
-    elif len(path.parts) == 1 and path.suffix.lower() not in IMAGE_SUFFIXES:
-        path = flavour(f"flags/{path.name}{FLAG_SUFFIX}")  # a country
-    if path.suffix.lower() not in IMAGE_SUFFIXES:
-        return None
-    return (folder / path).as_posix()
-
-
-def _is_windows(folder: str) -> bool:
-    return bool(PureWindowsPath(folder).drive)
 
 
 def _found(gfx_data: Any) -> Iterator[_Found]:
     if not isinstance(gfx_data, dict):
         raise GfxDataInvalid("it", "an object")
     yield from _slots(gfx_data.get("slots") or [])
-    single = gfx_data.get("single_fields") or {}
-    for name, value in _object(single, "single_fields"):
+    for name, value in _object(gfx_data.get("single_fields") or {}, "single_fields"):
         yield _Found(f"Single - {name}", value)
     for place in ("flags", "flag_fields"):
         yield from _flags(gfx_data.get(place) or [], place)
+    yield from _others(gfx_data, "", ("composition_name", "slots", "single_fields", "flags", "flag_fields"))
 
 
 def _slots(slots: Any) -> Iterator[_Found]:
@@ -126,46 +131,71 @@ def _slots(slots: Any) -> Iterator[_Found]:
         place = f"slots[{position - 1}]"
         if not isinstance(slot, dict):
             raise GfxDataInvalid(place, "an object")
-        number = slot.get("slot_number", position)
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 10_000:
-            raise GfxDataInvalid(f"{place}.slot_number", "a number from 1 on")
+        number = _number(slot, position, place)
         for name, value in _object(slot.get("fields") or {}, f"{place}.fields"):
             yield _Found(f"Slot {number} - {name}", value, number if name == "country" else None)
         if "country" in slot:  # beside the fields is as good as in them
             yield _Found(f"Slot {number} - country", _scalar(slot["country"], f"{place}.country"), number)
+        yield from _others(slot, f"{place}.", ("slot_number", "fields", "country"))
 
 
 def _flags(flags: Any, place: str) -> Iterator[_Found]:
     """A list of countries or paths, in order; of objects with a number; or an object by number or layer."""
     if isinstance(flags, dict):
         for name, value in _object(flags, place):
-            digits = str(name).removeprefix("Flag").strip()
-            number = int(digits) if digits.isdecimal() and len(digits) < 5 else None
-            yield _Found(f"Flag {number}" if number is not None else f"Flag - {name}", value, number)
+            number = _flag_number(name)
+            yield _Found(f"Flag - {name}" if number is None else f"Flag {number}", value, number)
         return
     if not isinstance(flags, list) or len(flags) > SLOTS_MAX:
         raise GfxDataInvalid(place, f"a list of at most {SLOTS_MAX}, or an object")
     for position, flag in enumerate(flags, 1):
         where = f"{place}[{position - 1}]"
-        number, value = position, flag
-        if isinstance(flag, dict):
-            number = flag.get("slot_number", position)
-            value = next((flag[name] for name in ("country", "path", "src", "value") if name in flag), None)
-            if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 10_000:
-                raise GfxDataInvalid(f"{where}.slot_number", "a number from 1 on")
-        yield _Found(f"Flag {number}", _scalar(value, where), number)
+        if not isinstance(flag, dict):
+            yield _Found(f"Flag {position}", _scalar(flag, where), position)
+            continue
+        number = _number(flag, position, where)
+        named = next((name for name in ("country", "path", "src", "value") if name in flag), "value")
+        yield _Found(f"Flag {number}", _scalar(flag.get(named), where), number)
+        yield from _others(flag, f"{where}.", ("slot_number", named))
+
+
+def _flag_number(name: str) -> int | None:
+    digits = name.removeprefix("Flag").strip()
+    if not digits.isdecimal() or len(digits) > len(str(SLOT_NUMBER_MAX)):
+        return None
+    return int(digits) or None  # there is no layer `Flag 0`
+
+
+def _number(numbered: dict[str, Any], position: int, place: str) -> int:
+    """What it says of itself beats where it stands."""
+    number = numbered.get("slot_number", position)
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= SLOT_NUMBER_MAX:
+        raise GfxDataInvalid(f"{place}.slot_number", f"a number from 1 to {SLOT_NUMBER_MAX}")
+    return number
+
+
+def _others(found: dict[Any, Any], place: str, known: tuple[str, ...]) -> Iterator[_Found]:
+    for name in found:
+        if name not in known:
+            yield _Found(place + str(name)[:NAME_CHARS_MAX], None, is_field=False)
 
 
 def _object(fields: Any, place: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(fields, dict) or len(fields) > FIELDS_MAX:
         raise GfxDataInvalid(place, f"an object of at most {FIELDS_MAX} fields")
     for name, value in fields.items():
+        if not isinstance(name, str) or len(name) > NAME_CHARS_MAX:
+            raise GfxDataInvalid(place, f"an object whose names have at most {NAME_CHARS_MAX} characters")
         yield name, _scalar(value, f"{place}.{name}")
 
 
 def _scalar(value: Any, place: str) -> Any:
-    if isinstance(value, dict | list):
+    if isinstance(value, str):
+        if len(value) > TEXT_CHARS_MAX:
+            raise GfxDataInvalid(place, f"at most {TEXT_CHARS_MAX} characters")
+    elif isinstance(value, int | float):  # a truth value is one, too
+        if not abs(value) < NUMBER_MAX:  # neither is what is no number
+            raise GfxDataInvalid(place, "a number that can be written out")
+    elif value is not None:
         raise GfxDataInvalid(place, "a text, a number or a truth value")
-    if isinstance(value, str) and len(value) > TEXT_CHARS_MAX:
-        raise GfxDataInvalid(place, f"at most {TEXT_CHARS_MAX} characters")
     return value

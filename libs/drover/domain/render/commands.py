@@ -59,6 +59,10 @@ class RenewLease(Report):
     """It is alive and at work."""
 
 
+class HandBack(Report):
+    """It stops in good order and will not come back to this render."""
+
+
 class ReportSubmitted(Report):
     nexrender_job_id: str
     found: bool = False
@@ -161,6 +165,7 @@ QueueCommand = (
     | RerunRender
     | Claim
     | RenewLease
+    | HandBack
     | ReportSubmitted
     | ReportProgress
     | ReportRendered

@@ -26,6 +26,7 @@ _RULES: Final[dict[type, Rule]] = {
     c.CancelRender: requests.cancel_render,
     c.ReleaseRender: requests.release_render,
     c.RerunRender: requests.rerun_render,
+    c.HandBack: work.hand_back,
     c.ReportProgress: work.report_progress,
     c.ReportRendered: work.report_rendered,
     c.ReportUnmapped: work.report_unmapped,

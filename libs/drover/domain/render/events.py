@@ -93,7 +93,7 @@ class RenderRequeued(RenderEvent):
 
     run: int
     reason: str
-    """`lapsed`, `released`, `rerun`, or the fault."""
+    """`lapsed`, `released`, `handed_back`, `rerun`, or the fault."""
     message: str
     recovery_count: int
     generation: int
@@ -137,6 +137,7 @@ class StopClaimed(RenderEvent):
     broadcast_date: date
     discard: bool
     """The file on the NAS must go, too."""
+    nexrender_job_id: str | None
 
 
 class RenderStopped(RenderEvent):

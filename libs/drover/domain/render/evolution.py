@@ -11,7 +11,7 @@ from drover.domain.render import events as e
 from drover.domain.render import evolve_mapping
 from drover.domain.render.policy import ARCHIVE_AFTER
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
-from drover.domain.render.timer_keys import archive_timer, lease_timer, timeout_timer
+from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in_queue, timeout_timer
 
 
 def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
@@ -35,7 +35,7 @@ def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
 
 
 def _wait(queue: RenderQueue, render: Render) -> None:
-    queue.pending.set(str(render.render_id), render.requested_at)
+    queue.pending.set(place_in_queue(render.render_id), render.requested_at)
 
 
 def _leave_worker(queue: RenderQueue, render: Render) -> None:
@@ -47,9 +47,10 @@ def _leave_worker(queue: RenderQueue, render: Render) -> None:
 
 def _claimed(queue: RenderQueue, event: e.RenderClaimed) -> None:
     render = queue.renders[event.render_id]
-    queue.pending.clear(str(event.render_id))
+    queue.pending.clear(place_in_queue(event.render_id))
     render.status, render.run, render.touched = Status.PREPARING, event.run, True
     render.worker_id = event.worker_id
+    render.resumes += event.resumed
     render.retry_due = None
     queue.held[event.worker_id] = event.render_id
     _renewed(queue, event)
@@ -89,7 +90,7 @@ def _encoding(queue: RenderQueue, event: e.EncodingStarted) -> None:
 
 def _uploading(queue: RenderQueue, event: e.UploadStarted) -> None:
     render = queue.renders[event.render_id]
-    render.status, render.progress = Status.UPLOADING, 100
+    render.status, render.progress, render.rendered = Status.UPLOADING, 100, True
     _regain(render)
     queue.timers.clear(timeout_timer(event.render_id))
 
@@ -109,22 +110,26 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
     queue.timers.clear(archive_timer(event.render_id))
     if event.generation != render.generation:
         render.generation, render.uid = event.generation, event.uid
-        render.touched, render.progress = False, 0
-        render.nexrender_job_id = render.started_at = None
+        render.touched = render.rendered = False
+        render.progress, render.nexrender_job_id, render.started_at = 0, None, None
+        # A new job makes a new file, from the start. Only how often all of it was done again counts on.
+        render.retries = {fault: count for fault, count in render.retries.items() if fault in _COUNTED}
         queue.timers.clear(timeout_timer(event.render_id))
     if event.reason == "rerun":
-        render.retries = {}
+        render.retries, render.resumes = {}, 0
     elif event.reason in _COUNTED:
         render.retries[event.reason] = render.retries.get(event.reason, 0) + 1
     _wait(queue, render)
 
 
 _COUNTED: Final = frozenset({"RENDER_TIMEOUT", "RENDER_LOST"})
+"""Faults after which all of it is done again."""
 
 
 def _completed(queue: RenderQueue, event: e.RenderCompleted) -> None:
     render = queue.renders[event.render_id]
     render.status, render.progress, render.sha256 = Status.COMPLETED, 100, event.sha256
+    render.gfx_data = ""  # it is never rendered again, and this is the most of it
     _end(queue, render, event)
 
 
@@ -144,7 +149,7 @@ def _cancelled(queue: RenderQueue, event: e.RenderCancelled) -> None:
 
 def _end(queue: RenderQueue, render: Render, event: e.RenderEvent) -> None:
     _leave_worker(queue, render)
-    queue.pending.clear(str(render.render_id))
+    queue.pending.clear(place_in_queue(render.render_id))
     queue.timers.clear(timeout_timer(render.render_id))
     queue.timers.set(archive_timer(render.render_id), event.at + ARCHIVE_AFTER)
 
@@ -153,7 +158,9 @@ def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEv
     if uid is None:
         return
     discard = isinstance(event, e.RenderCancelled)
-    queue.stops[uid] = Stop(render.render_id, uid, render.composition, render.broadcast_date, discard)
+    queue.stops[uid] = Stop(
+        render.render_id, uid, render.composition, render.broadcast_date, discard, render.nexrender_job_id
+    )
     queue.stops_due.set(uid, event.at)
 
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Final
 
 from drover.domain.alerts import expire_alert
-from drover.domain.decider import Decision, Tick, accept
+from drover.domain.decider import NOTHING, Decision, Tick, accept
 from drover.domain.event import Event
 from drover.domain.render.events import RenderArchived
 from drover.domain.render.faults import after
-from drover.domain.render.policy import Fault, Policy
+from drover.domain.render.policy import DEADLINES_PER_TICK_MAX, Fault, Policy
 from drover.domain.render.requests import taken_back
 from drover.domain.render.state import RenderQueue
 
@@ -22,15 +22,19 @@ def next_deadline(queue: RenderQueue) -> datetime | None:
 
 
 def tick(policy: Policy, queue: RenderQueue, command: Tick, now: datetime) -> Decision:
+    return Decision(then=_fire(policy, DEADLINES_PER_TICK_MAX))
+
+
+def _fire(policy: Policy, left: int) -> Callable[[RenderQueue, datetime], Decision]:
     def fire(queue: RenderQueue, now: datetime) -> Decision:
         """One deadline, if any has passed; the state that it leads to says which is next."""
         first = queue.timers.first()
-        if first is None or first[0] > now:
-            return Decision()
+        if first is None or first[0] > now or not left:
+            return NOTHING
         kind, _, subject = first[1].partition(":")
-        return accept(*_FIRE[kind](policy, queue, subject, now), then=fire)
+        return accept(*_FIRE[kind](policy, queue, subject, now), then=_fire(policy, left - 1))
 
-    return Decision(then=fire)
+    return fire
 
 
 def _lease(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:

@@ -11,12 +11,18 @@ import msgspec
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 """How long an ended render stays in the state, where it can be run again."""
 RECOVERIES_QUIET: Final = 3
-"""A render that was taken from its worker more often than this raises an alert."""
+"""A render that lost its worker more often than this raises an alert."""
+OPEN_RENDERS_MAX: Final = 5_000
+"""That have not ended: each has its gfx_data in the state."""
+DEADLINES_PER_TICK_MAX: Final = 100
+"""The rest is due at once, in the next command. Each is a few events at most."""
+RETRY_DELAY_MAX: Final = timedelta(hours=1)
+"""However the numbers are set."""
 STOP_CLAIM: Final = timedelta(seconds=60)
 """A worker that was to stop a job at nexrender and has not said so after this long is not waited for."""
 STOP_TRIES_MAX: Final = 20
 ALERT_LIFETIME: Final = timedelta(hours=24)
-"""An alert about a fault is over by itself when nothing like it came for this long."""
+"""An alert about a fault is over by itself after this long; the next one like it raises it again."""
 PROGRESS_STEP: Final = 10
 """Progress is recorded at each of these steps; what lies between is telemetry."""
 SEOUL: Final = timedelta(hours=9)
@@ -25,8 +31,6 @@ SEOUL: Final = timedelta(hours=9)
 
 class Fault(StrEnum):
     """What can go wrong with a render, as workers report it."""
-
-    __hash__ = str.__hash__
 
     NEXRENDER_DOWN = "NEXRENDER_DOWN"
     """It does not answer, or with 5xx."""
@@ -71,7 +75,8 @@ class Rule(msgspec.Struct, frozen=True):
     """Subject of that alert: `render`, `composition`, or a fixed word."""
 
     def delay(self, number: int) -> timedelta:
-        return timedelta(seconds=self.delay_s * self.factor ** (number - 1))
+        longer = self.factor ** min(number - 1, 16)  # beyond that it is RETRY_DELAY_MAX in any case
+        return min(RETRY_DELAY_MAX, timedelta(seconds=self.delay_s * longer))
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -11,11 +11,13 @@ from drover.domain.ids import derived_uuid
 from drover.domain.render.alerts import alert_of_recovery, alerts_over
 from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
 from drover.domain.render.events import RenderCancelled, RenderRequested, RenderRequeued
-from drover.domain.render.policy import SEOUL
+from drover.domain.render.policy import OPEN_RENDERS_MAX, SEOUL
 from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Status
 
 
 def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:
+    if len(queue.pending.due) + len(queue.held) >= OPEN_RENDERS_MAX:
+        return reject(Code.CONFLICT, f"{OPEN_RENDERS_MAX} renders are open, which is the most; let some end first")
     render_id = queue.last_id + 1
     described = queue.compositions.get(command.composition_id)
     name = command.composition or (described.name if described else "") or command.composition_id
@@ -48,7 +50,9 @@ def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> D
     render = queue.renders.get(command.render_id)
     if render is None or render.status in ENDED:
         return _ended(queue, command.render_id, render, "be cancelled")
-    cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop_of(render))
+    # Also of a job that nobody has begun, if an earlier one was: its worker may be late, and its file on the NAS.
+    stop = render.uid if render.run else None
+    cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop)
     return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))
 
 
@@ -65,7 +69,7 @@ def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, no
     """From its worker. Its job at nexrender goes on: whoever has the render next looks for it first."""
     count = render.recovery_count + 1
     requeued = RenderRequeued(render.render_id, render.run, reason, message, count, render.generation, render.uid, None)
-    return [requeued, *alert_of_recovery(queue, render, count, now)]
+    return [requeued, *alert_of_recovery(queue, render, now)]
 
 
 def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Decision:
@@ -86,7 +90,8 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
             f"Render {render.render_id} is still being stopped at nexrender; run it again in a minute",
             render_id=render.render_id,
         )
-    return accept(run_again(render, "rerun", "Run again by an operator", now, stop=None))
+    again = run_again(render, "rerun", "Run again by an operator", now, stop=None)
+    return accept(again, *alerts_over(queue, render, "rerun", proven=False))
 
 
 def run_again(render: Render, reason: str, message: str, now: datetime, *, stop: str | None) -> RenderRequeued:

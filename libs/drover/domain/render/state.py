@@ -36,6 +36,7 @@ class Render(msgspec.Struct):
     composition: str
     gfx_id: str
     gfx_data: str
+    """Empty once it is completed."""
     cue_item_id: str | None
     broadcast_date: date
     requested_at: datetime
@@ -51,10 +52,14 @@ class Render(msgspec.Struct):
     nexrender_job_id: str | None = None
     progress: int = 0
     started_at: datetime | None = None
+    rendered: bool = False
+    """nexrender has finished this generation's job: its time is not measured any more."""
     retries: dict[str, int] = {}
     """Used up so far, by fault."""
     retry_due: datetime | None = None
     recovery_count: int = 0
+    resumes: int = 0
+    """How often its worker came back to it, after a crash of its own."""
     sha256: str | None = None
     """Of the file, once it is completed."""
 
@@ -68,6 +73,7 @@ class Stop(msgspec.Struct):
     broadcast_date: date
     discard: bool
     """The file on the NAS must go, too: the render was cancelled."""
+    nexrender_job_id: str | None = None
     tries: int = 0
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from drover.domain.alerts import raise_alert
-from drover.domain.decider import NOTHING, Decision, accept, answer
+from drover.domain.decider import NOTHING, Decision, accept, answer, reject
+from drover.domain.errors import Code
 from drover.domain.render.alerts import STOP_FAILED
 from drover.domain.render.commands import ClaimStop, ReportStopped
 from drover.domain.render.events import RenderStopped, StopAbandoned, StopClaimed
@@ -29,15 +30,21 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
                 stop.composition,
                 stop.broadcast_date,
                 stop.discard,
+                stop.nexrender_job_id,
             )
         )
     text = f"The job {stop.uid} of render {stop.render_id} could not be stopped at nexrender; remove it by hand"
     alert = raise_alert(queue.alerts, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
-    return accept(StopAbandoned(stop.render_id, stop.uid, stop.tries), *alert)
+    # Another one may be due: a worker that was told of none would not ask again for a while.
+    return accept(
+        StopAbandoned(stop.render_id, stop.uid, stop.tries), *alert, then=lambda q, at: claim_stop(q, command, at)
+    )
 
 
 def report_stopped(queue: RenderQueue, command: ReportStopped, now: datetime) -> Decision:
     stop = queue.stops.get(command.uid)
     if stop is None:
         return NOTHING  # said before
+    if stop.render_id != command.render_id:
+        return reject(Code.CONFLICT, f"The job {stop.uid} belongs to render {stop.render_id}", uid=stop.uid)
     return accept(RenderStopped(stop.render_id, stop.uid, command.worker_id))

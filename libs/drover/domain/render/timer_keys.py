@@ -1,4 +1,4 @@
-"""Under which keys the deadlines of renders are kept: one letter for the kind, then the id."""
+"""Under which keys renders wait: for deadlines, one letter for the kind, then the id; and for their turn."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ def timeout_timer(render_id: int) -> str:
 
 def archive_timer(render_id: int) -> str:
     return f"x:{render_id}"
+
+
+def place_in_queue(render_id: int) -> str:
+    """Requests of one moment stand in the order of their ids: as texts, hence the noughts."""
+    return f"{render_id:016}"

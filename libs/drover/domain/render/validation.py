@@ -14,7 +14,7 @@ NAME_CHARS_MAX: Final = 200
 PATH_CHARS_MAX: Final = 1000
 SEALED_CHARS_MAX: Final = 90_000
 """So that a request stays well below the bytes of one decision."""
-UNMAPPED_MAX: Final = 200
+SHA256_CHARS: Final = 64
 
 
 def validate(command: Command) -> Rejection | None:
@@ -32,18 +32,17 @@ def _problems(command: Command) -> Iterator[Rejection]:
             yield _invalid("It must not be empty", name, value)
         if any(ord(char) < 32 and char not in "\t\n\r" for char in value):
             yield _invalid("It must not contain control characters", name, value[:64])
-    for name in ("render_id", "mapping_id", "run", "size_bytes"):
+    for name in ("render_id", "mapping_id", "run", "size_bytes", "width", "height"):
         value = getattr(command, name, None)
         if value is not None and not 0 <= value < 2**53:
             yield _invalid("It must be a number from 0 on", name, value)
-    if isinstance(command, c.RequestRender) and len(command.gfx_data) > SEALED_CHARS_MAX:
-        yield Rejection(Code.TOO_LARGE, "gfx_data is too large", {"field": "gfx_data"})
+    if isinstance(command, c.RequestRender):
+        if len(command.gfx_data) > SEALED_CHARS_MAX:
+            yield Rejection(Code.TOO_LARGE, "gfx_data is too large", {"field": "gfx_data"})
+        elif not (command.gfx_data.isascii() and command.gfx_data.isprintable() and command.gfx_data):
+            yield Rejection(Code.VALIDATION_ERROR, "It must be sealed", {"field": "gfx_data"})
     if isinstance(command, c.GetRuns) and len(command.render_ids) > c.IDS_PER_QUESTION_MAX:
         yield _invalid(f"At most {c.IDS_PER_QUESTION_MAX} ids", "render_ids", len(command.render_ids))
-    if isinstance(command, c.ReportUnmapped) and (
-        len(command.fields) > UNMAPPED_MAX or any(len(field) > NAME_CHARS_MAX for field in command.fields)
-    ):
-        yield _invalid(f"At most {UNMAPPED_MAX} fields of {NAME_CHARS_MAX} characters", "fields", len(command.fields))
 
 
 _TEXTS: Final = (
@@ -55,8 +54,9 @@ _TEXTS: Final = (
     ("uid", ID_CHARS_MAX, False),
     ("nexrender_job_id", ID_CHARS_MAX, False),
     ("reason", c.MESSAGE_CHARS_MAX, True),
-    ("message", c.MESSAGE_CHARS_MAX, True),
     ("output_file_path", PATH_CHARS_MAX, False),
+    ("sha256", SHA256_CHARS, False),
+    ("codec", NAME_CHARS_MAX, True),
     ("name", NAME_CHARS_MAX, True),
     ("template", PATH_CHARS_MAX, True),
     ("output_module", NAME_CHARS_MAX, True),
@@ -64,7 +64,8 @@ _TEXTS: Final = (
     ("layer_name", NAME_CHARS_MAX, False),
     ("property", NAME_CHARS_MAX, False),
 )
-"""Fields that are texts, whatever command they stand in: characters at most, and whether they may be empty."""
+"""Fields that are texts, whatever command they stand in: characters at most, and whether they may be empty. Not those
+of reports that must not be lost for what nexrender or gfx_data say: these are cut (`texts`)."""
 
 
 def _invalid(message: str, field: str, value: Any) -> Rejection:

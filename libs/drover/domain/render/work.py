@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from drover.domain.decider import NOTHING, Decision, Rejection, accept, answer, refuse_recording
 from drover.domain.errors import Code
 from drover.domain.render import commands as c
-from drover.domain.render.alerts import alerts_over
+from drover.domain.render.alerts import alert_of_recovery, alerts_over
 from drover.domain.render.events import (
     EncodingStarted,
     FieldsUnmapped,
@@ -15,12 +15,14 @@ from drover.domain.render.events import (
     RenderClaimed,
     RenderCompleted,
     RenderProgressed,
+    RenderRequeued,
     RenderSubmitted,
     StaleRunRefused,
     UploadStarted,
 )
 from drover.domain.render.policy import PROGRESS_STEP, Policy
 from drover.domain.render.state import WORKING, Render, RenderQueue, Status
+from drover.domain.render.texts import listed
 
 
 def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -> Decision:
@@ -28,7 +30,8 @@ def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -
     held = queue.held.get(command.worker_id)
     if held is not None:  # it has died and come back: its work goes on, and its former self is fenced off
         render = queue.renders[held]
-        return accept(RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True))
+        resumed = RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True)
+        return accept(resumed, *alert_of_recovery(queue, render, now))
     first = queue.pending.first()
     if first is None:
         return answer(None)
@@ -51,14 +54,26 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
     return accept(LeaseRenewed(*_run(render), now + timedelta(seconds=policy.lease_s)))
 
 
+def hand_back(queue: RenderQueue, command: c.HandBack, now: datetime) -> Decision:
+    """No recovery: nothing went wrong. Its job at nexrender goes on, and the next worker finds it there."""
+    render = current(queue, command)
+    if render is None:
+        return overtaken(queue, command)
+    message = f"Worker {command.worker_id} was stopped"
+    kept = render.recovery_count, render.generation, render.uid
+    return accept(RenderRequeued(render.render_id, render.run, "handed_back", message, *kept))
+
+
 def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmitted, now: datetime) -> Decision:
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)
     if render.status is not Status.PREPARING:
         return NOTHING  # said before
-    # In all: what a former worker of this very job has used up counts.
-    timeout = (render.started_at or now) + timedelta(seconds=policy.render_timeout_s)
+    # In all: what a former worker of this very job has used up counts. Not so where nexrender had finished in time
+    # and only the file was still on its way: that one must not be rendered again for its worker's death.
+    since = now if render.rendered else render.started_at or now
+    timeout = since + timedelta(seconds=policy.render_timeout_s)
     return accept(RenderSubmitted(*_run(render), render.uid, command.nexrender_job_id, command.found, timeout))
 
 
@@ -90,14 +105,14 @@ def report_unmapped(queue: RenderQueue, command: c.ReportUnmapped, now: datetime
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)
-    return accept(FieldsUnmapped(*_run(render), command.fields)) if command.fields else NOTHING
+    return accept(FieldsUnmapped(*_run(render), listed(command.fields))) if command.fields else NOTHING
 
 
 def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: datetime) -> Decision:
     render = current(queue, command)
     if render is None:
         known = queue.renders.get(command.render_id)
-        if known is not None and known.status is Status.COMPLETED and known.run == command.run:
+        if known is not None and (known.run, known.sha256) == (command.run, command.sha256):
             return NOTHING  # it was told before, and the answer got lost
         return overtaken(queue, command)
     duration_s = (now - (render.started_at or now)).total_seconds()

@@ -1,0 +1,84 @@
+"""Which file of the image folder a country or a path in gfx_data names. Nothing outside of that folder is ever named.
+
+Only texts are looked at, whichever machine this runs on: the folder is After Effects', mostly on Windows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+IMAGE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".psd", ".ai", ".svg"})
+FLAGS_FOLDER: Final = "flags"
+FLAG_SUFFIX: Final = ".png"
+
+_SCHEME: Final = re.compile(r"file://", re.IGNORECASE)
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_UNUSABLE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*$%#\ud800-\udfff]')
+"""What Windows has other uses for, and what nexrender would replace or cut off on its way to the file."""
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
+"""Windows reads these as devices, whatever folder and suffix they have."""
+
+_UNC: Final = "//"
+
+
+def image_path(named: str, images: str) -> str | None:
+    """The file in the folder `images` that a country or a path names; None for what lies outside, or is no picture."""
+    folder, path = _split(images), _split(_without_scheme(named.strip()))
+    if folder is None or path is None or folder[0] == "":
+        return None
+    parts = _within(folder, path)
+    if not parts or any(_UNUSABLE.search(part) or part == ".." for part in parts):
+        return None
+    if path[0] == "" and len(parts) == 1 and _suffix(parts[0]) not in IMAGE_SUFFIXES:
+        parts = [FLAGS_FOLDER, parts[0] + FLAG_SUFFIX]  # a country
+    # Windows drops dots and spaces at the end of a name: `.. ` would be `..` to it.
+    if any(part.endswith((".", " ")) or _DEVICE.match(part) for part in parts):
+        return None
+    return _joined(folder, parts) if _suffix(parts[-1]) in IMAGE_SUFFIXES else None
+
+
+def _without_scheme(text: str) -> str:
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        return text
+    rest = text[scheme.end() :]
+    if _DRIVE.match(rest, 1) and rest[0] in "/\\":
+        return rest[1:]  # file:///D:/…; 003 has it with two slashes
+    return rest if _DRIVE.match(rest) or rest.startswith(("/", "\\")) else _UNC + rest  # file://host/share/…
+
+
+def _split(text: str) -> tuple[str, list[str]] | None:
+    """Where it begins (`D:/`, `//` for a share, `/`, or nothing: relative) and its parts; None where it is unclear."""
+    text = text.replace("\\", "/")
+    if _DRIVE.match(text):
+        root = text[:2].upper() + "/"
+        if text[2:3] != "/":
+            return None  # in whichever folder that drive is at the moment
+    else:
+        root = next((begin for begin in (_UNC, "/") if text.startswith(begin)), "")
+    return root, [part for part in text[len(root) :].split("/") if part not in ("", ".")]
+
+
+def _within(folder: tuple[str, list[str]], path: tuple[str, list[str]]) -> list[str] | None:
+    """The parts of the path that come after the folder."""
+    (root, above), (begin, parts) = folder, path
+    if begin == "":
+        return parts
+    same = str if root == "/" else str.casefold  # Windows does not tell capitals from small letters
+    if begin != root or [same(part) for part in parts[: len(above)]] != [same(part) for part in above]:
+        return None
+    return parts[len(above) :]
+
+
+def _joined(folder: tuple[str, list[str]], parts: list[str]) -> str:
+    """With slashes, which all of them take; only a share needs to be told from a path that begins with two."""
+    root, above = folder
+    if root == _UNC:
+        return "\\\\" + "\\".join([*above, *parts])
+    return root + "/".join([*above, *parts])
+
+
+def _suffix(name: str) -> str:
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot > 0 else ""

@@ -1,0 +1,138 @@
+"""`POST` and `PATCH /rest/v1/render_queue`: renders are requested, cancelled, released, run again (003 §4.2).
+
+All else about a render is said by its worker, who does not come by this door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Final, Literal
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.errors import Code
+from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
+from drover.domain.render.validation import validate
+from drover.gateway.alteration import Alteration, Sending
+from drover.gateway.commanding import Commanding
+from drover.gateway.creation import Creation
+from drover.gateway.gfx_data import GfxData, Sealed
+from drover.gateway.relations.render import RENDER_QUEUE
+from drover.gateway.rows import Row
+from drover.gateway.stored_rows import StoredRows
+from drover.web.application import add_route
+from drover.web.auth import Authenticator, Principal
+from drover.web.permissions import Permissions, Verb
+from drover.web.postgrest.sealed import Unseal
+
+GFX_DATA: Final = "render_queue.gfx_data"
+"""What the table of permissions calls the right to see it."""
+_ONLY_STATUS: Final = (
+    "Of a render only status can be written: cancelled, or pending, which takes it from its worker or, where it failed "
+    "or was cancelled, runs it again. All else is what workers report."
+)
+_NEW: Final[Row] = dict.fromkeys(RENDER_QUEUE.columns) | {"run": 0, "unmapped_fields": []}
+
+
+class NewRender(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `render_queue` as a client writes it."""
+
+    composition_id: str | int
+    gfx_data: dict[str, Any]
+    cue_item_id: str | int | None = None
+    broadcast_date: date | None = None
+    composition_name: str | None = None
+    """Left out: as gfx_data says, else as it is described, else the id."""
+    status: Literal["pending"] = "pending"
+
+    @property
+    def name(self) -> str:
+        named = self.gfx_data.get("composition_name") if self.composition_name is None else self.composition_name
+        return named if isinstance(named, str) else ""
+
+    def command(self, sealed: Sealed) -> RequestRender:
+        return RequestRender(
+            str(self.composition_id),
+            sealed.gfx_id,
+            sealed.text,
+            self.name,
+            None if self.cue_item_id is None else str(self.cue_item_id),
+            self.broadcast_date,
+        )
+
+
+class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change."""
+
+    status: Literal["cancelled", "pending"]
+
+
+class RenderQueue:
+    def __init__(
+        self,
+        auth: Authenticator,
+        permissions: Permissions,
+        commanding: Commanding,
+        gfx_data: GfxData,
+        stored: StoredRows,
+    ) -> None:
+        self._permissions = permissions
+        self._gfx_data = gfx_data
+        self._creation = Creation(
+            "render_queue",
+            NewRender,
+            self._request,
+            self._requested,
+            auth,
+            permissions,
+            commanding,
+            validate=validate,
+            names={"composition": "composition_name"},
+        )
+        self._alteration = Alteration(
+            "render_queue",
+            RenderChange,
+            _apply,
+            auth,
+            permissions,
+            commanding,
+            stored,
+            hint=_ONLY_STATUS,
+            unseal=self.unseal,
+        )
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", "/rest/v1/render_queue", self._creation.post)
+        add_route(app, "PATCH", "/rest/v1/render_queue", self._alteration.patch)
+
+    def unseal(self, principal: Principal) -> Unseal:
+        """What opens gfx_data for this caller, or says that it may not see it."""
+        return self._gfx_data.opener(may=self._permissions.may(principal, GFX_DATA, Verb.READ))
+
+    def _request(self, row: NewRender) -> RequestRender:
+        return row.command(self._gfx_data.seal(row.gfx_data))
+
+    def _requested(self, command: RequestRender, done: Accepted) -> Row:
+        told = dict(done.result)
+        gfx_data = msgspec.json.decode(self._gfx_data.open(Sealed(command.gfx_id, command.gfx_data)))
+        return _NEW | {"composition_name": told.pop("composition"), "gfx_data": gfx_data} | told
+
+
+async def _apply(change: RenderChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
+    if change.status == "cancelled":
+        return await sending.send([CancelRender(int(id_)) for id_ in ids], ids)
+    # From its worker. Where it has none because it ended: once more from the start. The writer knows which it is, and a
+    # repeat by the same id does not take a render that was run again from the worker who has it by now.
+    outcomes = await sending.send([ReleaseRender(int(id_)) for id_ in ids], ids)
+    ended = [index for index, outcome in enumerate(outcomes) if _is_conflict(outcome)]
+    again = await sending.send([RerunRender(int(ids[index])) for index in ended], [ids[index] for index in ended])
+    for index, outcome in zip(ended, again, strict=True):
+        outcomes[index] = outcome
+    return outcomes
+
+
+def _is_conflict(outcome: Outcome) -> bool:
+    return isinstance(outcome, Rejected) and outcome.code == Code.CONFLICT

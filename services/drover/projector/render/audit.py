@@ -1,0 +1,56 @@
+"""The history of renders, `render_queue_audit`: one row for each change of status, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from drover.domain.render import events as e
+from drover.projection.projection import AppendTable, Position, Tables
+from drover.projector.render.queue import RenderRow
+
+LINES_PER_COMMIT_MAX: Final = 1 << 16
+"""An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
+
+AUDIT: Final = AppendTable(
+    name="render_queue_audit",
+    types={
+        "id": "bigint",
+        "render_queue_id": "int",
+        "status_from": "text",
+        "status_to": "text",
+        "worker_id": "text",
+        "changed_at": "timestamptz",
+        "changed_by": "text",
+        "reason": "text",
+    },
+    key=("id",),
+)
+
+_REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
+    e.RenderClaimed: lambda event: "resumed" if event.resumed else None,
+    e.RenderRequeued: lambda event: event.reason,
+    e.RenderFailed: lambda event: event.fault,
+    e.RenderCancelled: lambda event: event.reason or None,
+}
+
+
+def append_change(
+    tables: Tables, event: e.RenderEvent, before: RenderRow | None, after: RenderRow, position: Position
+) -> None:
+    """Nothing, where the status is what it was."""
+    if before is not None and before.status == after.status:
+        return
+    seq, line = position
+    reason = _REASONS.get(type(event))
+    row = (
+        seq * LINES_PER_COMMIT_MAX + line,
+        after.id,
+        None if before is None else before.status,
+        after.status,
+        after.worker_id or (None if before is None else before.worker_id),
+        event.at,
+        event.by,
+        None if reason is None else reason(event),
+    )
+    tables.append(AUDIT, row)

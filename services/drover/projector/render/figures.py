@@ -1,0 +1,110 @@
+"""What the render queue adds up to, as metrics by the names of 003 §7.1: read from the read model now and then.
+
+Whoever runs it may: several processes say the same, and rules take the highest. What a worker measures itself (how long
+renders, calls and copies take) is not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+import asyncpg
+import msgspec
+import structlog
+from prometheus_client import REGISTRY
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from drover.postgres.pool import Pool
+from drover.service.tasks import end
+
+REFRESH_EVERY_S: Final = 15.0
+RETRY_EVERY_S: Final = 2.0
+"""While they cannot be read: at the start the projector has yet to make the tables."""
+QUERY_S: Final = 5.0
+
+_FIGURES: Final = "SELECT pending_count, success_rate, active_workers FROM rm_render.render_figures"
+
+log = structlog.get_logger("drover.projector")
+
+
+class Figures(msgspec.Struct, frozen=True):
+    pending: int
+    success_rate: float | None
+    """Percent; None: nothing has ended within a day."""
+    active_workers: int
+
+
+class RenderFigures(Collector):
+    """An async context manager: from start to stop its metrics are among those of the process.
+
+    What cannot be read is not told: an old number would look like a good one.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        licences: int | None = None,
+        *,
+        registry: CollectorRegistry = REGISTRY,
+        refresh_every_s: float = REFRESH_EVERY_S,
+    ) -> None:
+        """`licences`: how many workers there should be; None: nobody has said."""
+        self.figures: Figures | None = None
+        self._pool = pool
+        self._licences = licences
+        self._registry = registry
+        self._refresh_every_s = refresh_every_s
+
+    async def __aenter__(self) -> RenderFigures:
+        self._registry.register(self)
+        self._task = asyncio.create_task(self._run(), name="render figures")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._registry.unregister(self)
+        await end(self._task)
+
+    def describe(self) -> Iterator[Metric]:
+        yield from self._families()
+
+    def collect(self) -> Iterator[Metric]:
+        pending, success_rate, active, licences = self._families()
+        figures = self.figures
+        if figures is not None:
+            pending.add_metric([], figures.pending)
+            active.add_metric([], figures.active_workers)
+            if figures.success_rate is not None:
+                success_rate.add_metric([], figures.success_rate)
+        if self._licences is not None:
+            licences.add_metric([], self._licences)
+        yield from (pending, success_rate, active, licences)
+
+    def _families(self) -> tuple[GaugeMetricFamily, ...]:
+        return (
+            GaugeMetricFamily("render_queue_pending_count", "Renders that wait for a worker."),
+            GaugeMetricFamily(
+                "render_job_success_rate",
+                "Completed renders in percent of the completed and failed ones among those requested within 24 hours.",
+            ),
+            GaugeMetricFamily("ae_worker_active_count", "Render workers heard of within 30 seconds, busy or idle."),
+            GaugeMetricFamily("ae_worker_licence_count", "Render workers that there should be."),
+        )
+
+    async def _run(self) -> None:
+        while True:
+            self.figures = await self._read()
+            known = self.figures is not None
+            await asyncio.sleep(self._refresh_every_s if known else min(RETRY_EVERY_S, self._refresh_every_s))
+
+    async def _read(self) -> Figures | None:
+        try:
+            row = await self._pool.fetchrow(_FIGURES, timeout=QUERY_S)
+        except asyncpg.UndefinedTableError:
+            return None
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            log.warning("render_figures_unknown", why=repr(error))
+            return None
+        return Figures(row["pending_count"], row["success_rate"], row["active_workers"])

@@ -1,0 +1,123 @@
+"""Rows of compositions and of their fields: which goes to which layer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.render import events as e
+from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+
+
+class CompositionRow(msgspec.Struct, frozen=True, gc=False):
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    """Of itself or of one of its fields."""
+    name: str = ""
+    template: str = ""
+    output_module: str = OUTPUT_MODULE_DEFAULT
+    mapping_ids: list[int] = []
+    """Its fields: they go with it, and the event that says so does not name them."""
+
+
+class FieldRow(msgspec.Struct, frozen=True, gc=False):
+    id: int
+    composition_id: str
+    field_name: str
+    layer_name: str
+    kind: str
+    property: str
+    created_at: datetime
+    updated_at: datetime
+
+
+COMPOSITIONS: Final = KeyedTable(
+    name="composition_rows",
+    row=CompositionRow,
+    types={
+        "id": "text",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "name": "text",
+        "template": "text",
+        "output_module": "text",
+        "mapping_ids": "int[]",
+    },
+    key=("id",),
+)
+FIELDS: Final = KeyedTable(
+    name="field_rows",
+    row=FieldRow,
+    types={
+        "id": "int",
+        "composition_id": "text",
+        "field_name": "text",
+        "layer_name": "text",
+        "kind": "text",
+        "property": "text",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+    },
+    key=("id",),
+)
+
+
+def _described(tables: Tables, event: e.CompositionDescribed) -> None:
+    row = _composition(tables, event.composition_id, event.at)
+    described = replace(
+        row, name=event.name, template=event.template, output_module=event.output_module, updated_at=event.at
+    )
+    tables.put(COMPOSITIONS, described)
+
+
+def _removed(tables: Tables, event: e.CompositionRemoved) -> None:
+    for mapping_id in need(tables, COMPOSITIONS, event.composition_id).mapping_ids:
+        tables.delete(FIELDS, mapping_id)
+    tables.delete(COMPOSITIONS, event.composition_id)
+
+
+def _mapped(tables: Tables, event: e.FieldMapped) -> None:
+    known = tables.get(FIELDS, event.mapping_id)
+    row = FieldRow(
+        event.mapping_id,
+        event.composition_id,
+        event.field_name,
+        event.layer_name,
+        event.kind,
+        event.property,
+        event.at if known is None else known.created_at,
+        event.at,
+    )
+    tables.put(FIELDS, row)
+    composition = _composition(tables, event.composition_id, event.at)
+    ids = composition.mapping_ids if known is not None else [*composition.mapping_ids, event.mapping_id]
+    tables.put(COMPOSITIONS, replace(composition, mapping_ids=ids, updated_at=event.at))
+
+
+def _unmapped(tables: Tables, event: e.FieldUnmapped) -> None:
+    tables.delete(FIELDS, event.mapping_id)
+    composition = need(tables, COMPOSITIONS, event.composition_id)
+    ids = [mapping_id for mapping_id in composition.mapping_ids if mapping_id != event.mapping_id]
+    tables.put(COMPOSITIONS, replace(composition, mapping_ids=ids, updated_at=event.at))
+
+
+def _composition(tables: Tables, composition_id: str, at: datetime) -> CompositionRow:
+    """One that nobody described is there as soon as one of its fields is."""
+    return tables.get(COMPOSITIONS, composition_id) or CompositionRow(composition_id, at, at)
+
+
+_COMPOSITION: Final = (COMPOSITIONS, lambda event: event.composition_id)
+_FIELD: Final = (FIELDS, lambda event: event.mapping_id)
+
+MAPPING_RULES: Final[Rules] = {
+    e.CompositionDescribed: Rule(_described, lambda event: (event.composition_id,), (_COMPOSITION,)),
+    e.CompositionRemoved: Rule(_removed, lambda event: (event.composition_id,), (_COMPOSITION,)),
+    e.FieldMapped: Rule(_mapped, lambda event: (event.composition_id,), (_COMPOSITION, _FIELD)),
+    e.FieldUnmapped: Rule(_unmapped, lambda event: (event.composition_id,), (_COMPOSITION,)),
+}

@@ -1,0 +1,252 @@
+"""Rows of renders: where each stands, and how long it was in each stage. Who changed what when is `audit`."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.render import events as e
+from drover.domain.render.policy import Fault
+from drover.domain.render.state import Status
+from drover.projection.projection import AppendTable, KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+
+PENDING: Final = Status.PENDING.value
+PREPARING: Final = Status.PREPARING.value
+RENDERING: Final = Status.RENDERING.value
+ENCODING: Final = Status.ENCODING.value
+UPLOADING: Final = Status.UPLOADING.value
+COMPLETED: Final = Status.COMPLETED.value
+FAILED: Final = Status.FAILED.value
+CANCELLED: Final = Status.CANCELLED.value
+
+MEASURED: Final = {stage: f"{stage}_seconds" for stage in (PREPARING, RENDERING, ENCODING, UPLOADING)}
+"""The stages whose time is taken, and the column that it adds up in."""
+
+
+class RenderRow(msgspec.Struct, frozen=True, gc=False):
+    id: int
+    composition_id: str
+    composition_name: str
+    cue_item_id: str | None
+    broadcast_date: date
+    created_at: datetime
+    updated_at: datetime
+    stage_since: datetime
+    """When it came to its status."""
+    status: str = PENDING
+    run: int = 0
+    generation: int = 1
+    worker_id: str | None = None
+    """Who has it; of an ended one who had it last."""
+    lock_expires_at: datetime | None = None
+    nexrender_job_id: str | None = None
+    progress: int = 0
+    output_file_path: str | None = None
+    output_size_bytes: int | None = None
+    output_sha256: str | None = None
+    error_code: str | None = None
+    """The last fault, until it is completed or somebody has it run again; likewise the message."""
+    error_message: str | None = None
+    recovery_count: int = 0
+    retry_due_at: datetime | None = None
+    unmapped_fields: list[str] = []
+    started_at: datetime | None = None
+    """When nexrender had it, of this generation."""
+    completed_at: datetime | None = None
+    duration_seconds: float | None = None
+    preparing_seconds: float | None = None
+    rendering_seconds: float | None = None
+    encoding_seconds: float | None = None
+    uploading_seconds: float | None = None
+
+
+RENDERS: Final = KeyedTable(
+    name="render_rows",
+    row=RenderRow,
+    types={
+        "id": "int",
+        "composition_id": "text",
+        "composition_name": "text",
+        "cue_item_id": "text",
+        "broadcast_date": "date",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "stage_since": "timestamptz",
+        "status": "text",
+        "run": "int",
+        "generation": "int",
+        "worker_id": "text",
+        "lock_expires_at": "timestamptz",
+        "nexrender_job_id": "text",
+        "progress": "int",
+        "output_file_path": "text",
+        "output_size_bytes": "bigint",
+        "output_sha256": "text",
+        "error_code": "text",
+        "error_message": "text",
+        "recovery_count": "int",
+        "retry_due_at": "timestamptz",
+        "unmapped_fields": "text[]",
+        "started_at": "timestamptz",
+        "completed_at": "timestamptz",
+        "duration_seconds": "float8",
+        "preparing_seconds": "float8",
+        "rendering_seconds": "float8",
+        "encoding_seconds": "float8",
+        "uploading_seconds": "float8",
+    },
+    key=("id",),
+)
+GFX: Final = AppendTable(name="render_gfx", types={"id": "int", "gfx_id": "text", "gfx_data": "text"}, key=("id",))
+"""What is to be rendered, sealed. Not in the row: that is held in memory, and written anew at each step of progress."""
+
+_NEW_JOB: Final[dict[str, Any]] = {
+    "progress": 0,
+    "nexrender_job_id": None,
+    "started_at": None,
+    "unmapped_fields": [],
+    "completed_at": None,
+    **dict.fromkeys(MEASURED.values()),
+}
+"""What a new job at nexrender begins with."""
+
+
+def _requested(tables: Tables, event: e.RenderRequested) -> None:
+    row = RenderRow(
+        id=event.render_id,
+        composition_id=event.composition_id,
+        composition_name=event.composition,
+        cue_item_id=event.cue_item_id,
+        broadcast_date=event.broadcast_date,
+        created_at=event.at,
+        updated_at=event.at,
+        stage_since=event.at,
+    )
+    tables.put(RENDERS, row)
+    tables.append(GFX, (event.render_id, event.gfx_id, event.gfx_data))
+
+
+def _change(tables: Tables, event: e.RenderEvent, **changes: Any) -> None:
+    row = need(tables, RENDERS, event.render_id)
+    tables.put(RENDERS, replace(row, updated_at=event.at, **changes))
+
+
+def _enter(tables: Tables, event: e.RenderEvent, status: str, **changes: Any) -> None:
+    """It comes to another status, or stays: the clock of a stage goes on while it is the same."""
+    row = need(tables, RENDERS, event.render_id)
+    if row.status != status:
+        if (column := MEASURED.get(row.status)) is not None:
+            spent = (event.at - row.stage_since).total_seconds()
+            row = replace(row, **{column: (getattr(row, column) or 0.0) + spent})
+        row = replace(row, status=status, stage_since=event.at)
+    tables.put(RENDERS, replace(row, updated_at=event.at, retry_due_at=None, **changes))
+
+
+def _claimed(tables: Tables, event: e.RenderClaimed) -> None:
+    lease = event.lease_until
+    _enter(tables, event, PREPARING, run=event.run, worker_id=event.worker_id, lock_expires_at=lease)
+
+
+def _renewed(tables: Tables, event: e.LeaseRenewed) -> None:
+    _change(tables, event, lock_expires_at=event.lease_until)
+
+
+def _submitted(tables: Tables, event: e.RenderSubmitted) -> None:
+    started_at = need(tables, RENDERS, event.render_id).started_at or event.at
+    _enter(tables, event, RENDERING, nexrender_job_id=event.nexrender_job_id, started_at=started_at)
+
+
+def _progressed(tables: Tables, event: e.RenderProgressed) -> None:
+    _change(tables, event, progress=event.progress, retry_due_at=None)
+
+
+def _encoding(tables: Tables, event: e.EncodingStarted) -> None:
+    _enter(tables, event, ENCODING, progress=event.progress)
+
+
+def _uploading(tables: Tables, event: e.UploadStarted) -> None:
+    _enter(tables, event, UPLOADING, progress=100)
+
+
+def _unmapped(tables: Tables, event: e.FieldsUnmapped) -> None:
+    _change(tables, event, unmapped_fields=event.fields)
+
+
+def _retry(tables: Tables, event: e.RetryScheduled) -> None:
+    _change(tables, event, error_code=event.fault, error_message=event.message, retry_due_at=event.due_at)
+
+
+def _requeued(tables: Tables, event: e.RenderRequeued) -> None:
+    _enter(tables, event, PENDING, worker_id=None, lock_expires_at=None, recovery_count=event.recovery_count)
+    if event.generation != need(tables, RENDERS, event.render_id).generation:
+        _change(tables, event, generation=event.generation, **_NEW_JOB)
+    if event.reason == "rerun":
+        _change(tables, event, error_code=None, error_message=None)
+    elif event.reason in _FAULTS:
+        _change(tables, event, error_code=event.reason, error_message=event.message)
+
+
+_FAULTS: Final = frozenset(fault.value for fault in Fault)
+
+
+def _completed(tables: Tables, event: e.RenderCompleted) -> None:
+    _enter(
+        tables,
+        event,
+        COMPLETED,
+        progress=100,
+        lock_expires_at=None,
+        output_file_path=event.output_file_path,
+        output_size_bytes=event.size_bytes,
+        output_sha256=event.sha256,
+        error_code=None,
+        error_message=None,
+        completed_at=event.at,
+        duration_seconds=event.duration_seconds,
+    )
+
+
+def _failed(tables: Tables, event: e.RenderFailed) -> None:
+    _enter(tables, event, FAILED, lock_expires_at=None, error_code=event.fault, error_message=event.message)
+
+
+def _cancelled(tables: Tables, event: e.RenderCancelled) -> None:
+    _enter(tables, event, CANCELLED, lock_expires_at=None)
+
+
+def _nothing(tables: Tables, event: object) -> None:
+    """To be read in `events`; the row does not change."""
+
+
+def _about(event: Any) -> tuple[str, ...]:
+    """The render, and the worker where one is named."""
+    worker_id = getattr(event, "worker_id", None)
+    return (str(event.render_id),) if worker_id is None else (str(event.render_id), worker_id)
+
+
+_ROW: Final = ((RENDERS, lambda event: event.render_id),)
+
+RENDER_RULES: Final[Rules] = {
+    e.RenderRequested: Rule(_requested, lambda event: (str(event.render_id), event.composition_id), _ROW),
+    e.RenderClaimed: Rule(_claimed, _about, _ROW),
+    e.LeaseRenewed: Rule(_renewed, _about, _ROW),
+    e.RenderSubmitted: Rule(_submitted, lambda event: (*_about(event), event.uid), _ROW),
+    e.RenderProgressed: Rule(_progressed, _about, _ROW),
+    e.EncodingStarted: Rule(_encoding, _about, _ROW),
+    e.UploadStarted: Rule(_uploading, _about, _ROW),
+    e.FieldsUnmapped: Rule(_unmapped, _about, _ROW),
+    e.RetryScheduled: Rule(_retry, _about, _ROW),
+    e.RenderRequeued: Rule(_requeued, _about, _ROW),
+    e.RenderCompleted: Rule(_completed, _about, _ROW),
+    e.RenderFailed: Rule(_failed, _about, _ROW),
+    e.RenderCancelled: Rule(_cancelled, _about, _ROW),
+    e.StopClaimed: Rule(_nothing, lambda event: (*_about(event), event.uid)),
+    e.RenderStopped: Rule(_nothing, lambda event: (*_about(event), event.uid)),
+    e.StopAbandoned: Rule(_nothing, lambda event: (*_about(event), event.uid)),
+    e.StaleRunRefused: Rule(_nothing, _about),
+    e.RenderArchived: Rule(_nothing, _about),
+}

@@ -1,0 +1,102 @@
+-- What clients see of the render queue. Where telemetry (`tel_render.workers`) adds to it, that part is volatile and no
+-- part of verify: `progress` between two events, and which workers are live.
+
+-- gfx_data leaves as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
+CREATE VIEW render_queue AS
+SELECT r.id, r.composition_id, r.composition_name, g.gfx_id || ' ' || g.gfx_data AS gfx_data,
+       NULL::text AS gfx_data_error, r.cue_item_id, r.broadcast_date, r.status, r.worker_id, r.lock_expires_at,
+       r.nexrender_job_id,
+       CASE
+         WHEN r.status IN ('rendering', 'encoding') AND w.render_id = r.id AND coalesce(w.run, r.run) = r.run
+         THEN greatest(r.progress, w.progress)
+         ELSE r.progress
+       END AS progress,
+       r.output_file_path, r.output_size_bytes, r.output_sha256, r.error_code, r.error_message, r.recovery_count, r.run,
+       r.retry_due_at, r.unmapped_fields, r.created_at, r.started_at, r.updated_at, r.completed_at, r.duration_seconds,
+       r.preparing_seconds, r.rendering_seconds, r.encoding_seconds, r.uploading_seconds
+FROM render_rows r
+LEFT JOIN render_gfx g ON g.id = r.id
+LEFT JOIN tel_render.workers w ON w.worker_id = r.worker_id;
+
+CREATE VIEW aep_compositions AS
+SELECT id, name, template, output_module, cardinality(mapping_ids) AS fields, created_at, updated_at
+FROM composition_rows;
+
+CREATE VIEW aep_field_mapping AS
+SELECT id, composition_id, field_name, layer_name, kind, property, created_at, updated_at
+FROM field_rows;
+
+-- How long each stage usually takes: 003 §2.2.
+CREATE VIEW render_stage_ranges AS
+SELECT number, stage, seconds_min, seconds_max
+FROM (VALUES (1, 'preparing', 1::float8, 2::float8),
+             (2, 'rendering', 30, 120),
+             (3, 'encoding', 10, 60),
+             (4, 'uploading', 5, 30)) AS ranges (number, stage, seconds_min, seconds_max);
+
+-- Each stage that each render has been in, against its range. One that is under way may turn out `above`, and nothing
+-- else is said of it before it is over.
+CREATE VIEW render_stages AS
+SELECT render_queue_id, number, stage, seconds, under_way, seconds_min, seconds_max,
+       CASE
+         WHEN seconds > seconds_max THEN 'above'
+         WHEN under_way THEN NULL
+         WHEN seconds < seconds_min THEN 'below'
+         ELSE 'within'
+       END AS verdict
+FROM (
+  SELECT r.id AS render_queue_id, ranges.number, ranges.stage, r.status = ranges.stage AS under_way,
+         CASE
+           WHEN r.status = ranges.stage
+           THEN coalesce(measured.seconds, 0) + greatest(0, extract(epoch FROM now() - r.stage_since))
+           ELSE measured.seconds
+         END AS seconds,
+         ranges.seconds_min, ranges.seconds_max
+  FROM render_rows r
+  CROSS JOIN render_stage_ranges ranges
+  CROSS JOIN LATERAL (
+    SELECT CASE ranges.stage
+             WHEN 'preparing' THEN r.preparing_seconds
+             WHEN 'rendering' THEN r.rendering_seconds
+             WHEN 'encoding' THEN r.encoding_seconds
+             ELSE r.uploading_seconds
+           END AS seconds
+  ) AS measured
+) AS stages
+WHERE seconds IS NOT NULL;
+
+-- Those that were heard of within a day, and those that have a render in hand, heard or not. They beat every 10 s: three
+-- beats missed, and a worker counts as gone.
+CREATE VIEW render_workers AS
+SELECT coalesce(w.worker_id, r.worker_id) AS worker_id,
+       CASE
+         WHEN coalesce(w.last_seen_at, '-infinity') <= now() - interval '30 seconds' THEN 'gone'
+         WHEN r.id IS NOT NULL THEN 'busy'
+         ELSE 'idle'
+       END AS status,
+       w.last_seen_at, r.id AS render_queue_id, r.run, r.status AS render_status, r.lock_expires_at
+FROM tel_render.workers w
+FULL JOIN (
+  SELECT id, run, status, worker_id, lock_expires_at
+  FROM render_rows WHERE status IN ('preparing', 'rendering', 'encoding', 'uploading')
+) AS r ON r.worker_id = w.worker_id
+WHERE r.id IS NOT NULL OR w.last_seen_at > now() - interval '1 day';
+
+-- 003 §7.2 as RN-14 reads it: all that is pending; the mean of the latest 100 within a day; the rate in percent of those
+-- requested within a day; live workers, busy or idle. Null: there is nothing to take it from.
+CREATE VIEW render_figures AS
+SELECT (SELECT count(*) FROM render_rows WHERE status = 'pending') AS pending_count,
+       (
+         SELECT avg(duration_seconds)
+         FROM (
+           SELECT duration_seconds FROM render_rows
+           WHERE status = 'completed' AND completed_at > now() - interval '1 day'
+           ORDER BY completed_at DESC LIMIT 100
+         ) AS latest
+       ) AS avg_duration_seconds,
+       (
+         SELECT 100.0::float8 * count(*) FILTER (WHERE status = 'completed') / nullif(count(*), 0)
+         FROM render_rows
+         WHERE status IN ('completed', 'failed') AND created_at > now() - interval '24 hours'
+       ) AS success_rate,
+       (SELECT count(*) FROM render_workers WHERE status <> 'gone') AS active_workers;

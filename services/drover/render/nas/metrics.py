@@ -1,0 +1,26 @@
+"""What copies to the NAS measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from prometheus_client import Histogram
+
+BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0, 300.0, 900.0)
+"""Good is below 30 s; above 60 s is an alert."""
+
+COPY_DURATION: Final = Histogram(
+    "nas_copy_duration_seconds",
+    "Time from the begin of a copy to the NAS to its comparison with the source; copies that failed are left out",
+    buckets=BUCKETS_S,
+)
+
+
+@contextmanager
+def copy_timed() -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    COPY_DURATION.observe(time.monotonic() - begun)

@@ -1,0 +1,88 @@
+"""Which NAS it is: an address becomes a store."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+from urllib.parse import unquote, urlsplit
+
+from drover.domain.errors import DroverError
+from drover.render.nas.blocking import STALL_S
+from drover.render.nas.guarding import Guard, marker, mount_point, plain_folder
+from drover.render.nas.mounted import MountedStore
+from drover.render.nas.naming import parts_inside
+from drover.render.nas.smb import SmbStore
+from drover.render.nas.smb_share import PORT, Account, ShareAddress
+from drover.render.nas.store import NasStore
+
+GuardName = Literal["mount", "marker", "folder"]
+"""How a mounted path is known to be the NAS: a mount point, a marker file in it, or not at all (see `guarding`)."""
+
+_FORMS: Final = "write a path (/mnt/nas/output) or smb://host[:port]/share/folder"
+
+
+class NasAddressInvalid(DroverError):
+    """The address of the NAS cannot be understood."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"NAS address {address!r}: {reason}; {_FORMS}")
+        self.address = address
+        self.reason = reason
+
+
+def open_store(
+    url: str,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    encrypt: bool = True,
+    guard: GuardName = "mount",
+    mounted_at: Path | None = None,
+    stall_s: float = STALL_S,
+) -> NasStore:
+    """The store below an address. Nothing is asked of the NAS yet.
+
+    `user`, `password` and `encrypt` are for SMB, the rest but `stall_s` for paths: `mounted_at` is the mount point that
+    the path is behind, by default the path itself. Raises NasAddressInvalid.
+    """
+    if url.startswith("smb:"):
+        return SmbStore(_share_address(url), Account(user, password), encrypt=encrypt, stall_s=stall_s)
+    root = Path(url)
+    if not root.is_absolute():
+        raise NasAddressInvalid(url, "neither an absolute path nor smb://")
+    if mounted_at is not None and not root.is_relative_to(mounted_at):
+        raise NasAddressInvalid(url, f"it does not lie behind the mount point {mounted_at}")
+    return MountedStore(root, _guard(guard, mounted_at or root), stall_s=stall_s)
+
+
+def _guard(name: GuardName, place: Path) -> Guard:
+    match name:
+        case "mount":
+            return mount_point(place)
+        case "marker":
+            return marker()
+        case "folder":
+            return plain_folder
+
+
+def _share_address(url: str) -> ShareAddress:
+    try:
+        address = urlsplit(url)
+        host, port = address.hostname, address.port or PORT
+        share, *folder = [unquote(part) for part in address.path.split("/") if part]
+    except ValueError as error:
+        raise NasAddressInvalid(_without_account(url), "no host, port or share to be seen in it") from error
+    if "@" in address.netloc:
+        raise NasAddressInvalid(_without_account(url), "an address is logged, so the account is not part of it")
+    if not host or address.query or address.fragment:
+        raise NasAddressInvalid(url, "no host in it" if not host else "there is more than a folder in it")
+    try:
+        parts_inside(PurePosixPath(share, *folder))
+    except ValueError as error:
+        raise NasAddressInvalid(url, "not a folder of a share") from error
+    return ShareAddress(host, share, PurePosixPath(*folder), port)
+
+
+def _without_account(url: str) -> str:
+    scheme, _, rest = url.partition("//")
+    return f"{scheme}//{rest.rpartition('@')[2]}"

@@ -1,0 +1,48 @@
+"""Renaming a file of a mounted NAS without ever replacing another: by a call of Linux, or by a link where it fails."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from typing import Final
+
+_NOREPLACE: Final = 1  # RENAME_NOREPLACE of <linux/fs.h>
+_UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+"""How kernels and file systems say that they do not know the call. NFS does, for one; it knows links."""
+
+_renameat2: Final = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
+
+def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
+    """Both are names in a folder that is open as a descriptor. Raises FileExistsError if the target is there."""
+    try:
+        _rename(source, target, folder)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        link_and_unlink(source, target, folder=folder)
+
+
+def link_and_unlink(source: str, target: str, *, folder: int) -> None:
+    """The same in two steps. A crash in between leaves two names of one whole file; a sweep takes the first away."""
+    try:
+        os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        if not _same_file(source, target, folder):
+            raise  # else: an answer was lost on the way, NFS asked again, and met its own work
+    os.unlink(source, dir_fd=folder)
+
+
+def _same_file(source: str, target: str, folder: int) -> bool:
+    return os.path.samestat(
+        os.stat(source, dir_fd=folder, follow_symlinks=False), os.stat(target, dir_fd=folder, follow_symlinks=False)
+    )
+
+
+def _rename(source: str, target: str, folder: int) -> None:
+    if _renameat2 is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if _renameat2(folder, os.fsencode(source), folder, os.fsencode(target), _NOREPLACE) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), source, None, target)

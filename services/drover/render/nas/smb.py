@@ -1,0 +1,280 @@
+"""The NAS by SMB, without a mount. How requests are made is in `smb_share` and `smb_file`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from heapq import nlargest
+from pathlib import Path, PurePosixPath
+from typing import Final, TypeVar
+
+from smbprotocol.exceptions import (
+    DeletePending,
+    FileIsADirectory,
+    ObjectNameCollision,
+    ObjectNameNotFound,
+    ObjectPathNotFound,
+    SMBResponseException,
+    StatusNotADirectory,
+)
+from smbprotocol.open import CreateDisposition, DirectoryAccessMask, FilePipePrinterAccessMask
+
+from drover.domain.errors import DroverError
+from drover.render.nas.blocking import STALL_S, Blocking, Pulse
+from drover.render.nas.metrics import copy_timed
+from drover.render.nas.naming import is_date_folder, parse_temporary, parts_inside
+from drover.render.nas.smb_file import SmbFile
+from drover.render.nas.smb_share import Account, Share, ShareAddress, connected
+from drover.render.nas.source import SourceFile
+from drover.render.nas.store import (
+    CHUNK_BYTES,
+    FOLDERS_MAX,
+    TEMPORARIES_MAX,
+    CopyMismatch,
+    Digest,
+    Digesting,
+    Fence,
+    NasAway,
+    NasFull,
+    unfenced,
+)
+
+T = TypeVar("T")
+
+ANSWER_MARGIN_S: Final = 5.0
+"""A thread that was given up ends by itself so much later, should cutting its connection not have freed it."""
+_FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
+_ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
+"""The last one: it goes when its last handle is closed, and nobody can open it until then."""
+_NO_LINKS: Final = frozenset({0xC0000002, 0xC0000003, 0xC000000D, 0xC0000010, 0xC0000022, 0xC00000BB})
+"""How servers say that they make none: not implemented, invalid (class, parameter, request), denied, not supported."""
+
+_READ: Final = FilePipePrinterAccessMask.FILE_READ_DATA | FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
+_WRITE: Final = (
+    _READ
+    | FilePipePrinterAccessMask.FILE_WRITE_DATA
+    | FilePipePrinterAccessMask.FILE_WRITE_ATTRIBUTES
+    | FilePipePrinterAccessMask.DELETE
+)
+_REMOVE: Final = FilePipePrinterAccessMask.DELETE | FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
+_PUBLISH: Final = _REMOVE | FilePipePrinterAccessMask.FILE_WRITE_ATTRIBUTES
+_LIST: Final = DirectoryAccessMask.FILE_LIST_DIRECTORY | DirectoryAccessMask.FILE_READ_ATTRIBUTES
+_ADD: Final = _LIST | DirectoryAccessMask.FILE_ADD_FILE
+_ROOT: Final = PurePosixPath()
+
+
+class SmbStore:
+    """A `NasStore` on a share. Each operation has a connection of its own: 30 ms, against seconds of copying."""
+
+    def __init__(
+        self, address: ShareAddress, account: Account, *, encrypt: bool = True, stall_s: float = STALL_S
+    ) -> None:
+        self._address: Final = address
+        self._account: Final = account
+        self._encrypt: Final = encrypt
+        self._answer_s: Final = stall_s + ANSWER_MARGIN_S
+        self._blocking: Final = Blocking("nas", stall_s=stall_s)
+        self._quick: Final = Blocking("nas", stall_s=stall_s)
+        """For what must not wait for the copies of others: a fence closes in seconds."""
+
+    async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
+        with copy_timed():
+            await self._run("put", temporary, lambda pulse: self._put(source, temporary, expected, pulse))
+
+    async def publish(self, temporary: PurePosixPath, final: PurePosixPath, *, fence: Fence = unfenced) -> bool:
+        if temporary.parent != final.parent:
+            raise ValueError(f"{temporary} and {final} are not in the same folder")
+        return await self._run(
+            "publish", final, lambda pulse: self._publish(temporary, final, pulse, fence), self._quick
+        )
+
+    async def digest(self, path: PurePosixPath) -> Digest | None:
+        return await self._run("digest", path, lambda pulse: self._digest(path, pulse))
+
+    async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
+        await self._run("remove", path, lambda pulse: self._remove(path, pulse, fence), self._quick)
+
+    async def temporaries(self) -> list[PurePosixPath]:
+        return await self._run("list", None, self._temporaries)
+
+    async def free_bytes(self) -> int:
+        return await self._run("free space", None, self._free_bytes)
+
+    def location(self, path: PurePosixPath) -> str:
+        return self._address.unc(PurePosixPath(*parts_inside(path)))
+
+    async def _run(
+        self, operation: str, path: PurePosixPath | None, call: Callable[[Pulse], T], lane: Blocking | None = None
+    ) -> T:
+        where = self._address.unc(_ROOT) if path is None else self.location(path)
+        try:
+            return await (lane or self._blocking).run(call)
+        except DroverError:
+            raise
+        except SMBResponseException as error:
+            if error.status in _FULL:
+                raise NasFull(operation, where, error.status) from error
+            reason = f"{type(error).__name__} (0x{error.status:08x})"
+            raise NasAway(operation, where, reason, error.status) from error
+        except Exception as error:  # smbprotocol raises ValueError, KeyError and what not when a line is lost
+            raise NasAway(operation, where, self._account.hidden_in(str(error)) or type(error).__name__) from error
+
+    def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None:
+        with SourceFile(source) as file:
+            try:
+                self._copy(file, temporary, expected, pulse)
+            except BaseException:
+                # The server deletes what we left open. But if the line was lost at the last step, there is a file.
+                if not pulse.lost:
+                    pulse.still_alive()
+                    with suppress(Exception):
+                        self._remove(temporary, pulse)
+                raise
+
+    def _copy(self, file: SourceFile, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None:
+        with self._share(pulse) as share:
+            _make_folders(share, temporary)
+            pulse.beat()
+            _delete(share, temporary)
+            pulse.beat()
+            with share.opened(temporary, _WRITE, CreateDisposition.FILE_CREATE, alone=True) as copy:
+                copy.delete_on_close(True)
+                _write(copy, file, pulse)
+                copy.flush()
+                found = _read_digest(copy, pulse)
+                if found != expected:
+                    raise CopyMismatch(str(temporary), expected, found)
+                copy.delete_on_close(False)
+
+    def _publish(self, temporary: PurePosixPath, final: PurePosixPath, pulse: Pulse, fence: Fence) -> bool:
+        with self._share(pulse) as share:
+            try:
+                with share.opened(temporary, _PUBLISH, CreateDisposition.FILE_OPEN) as file:
+                    pulse.beat()
+                    fence()
+                    _name_finally(file, share.name_of(final))
+            except ObjectNameCollision:
+                return False
+            except _ABSENT:
+                if _exists(share, final):
+                    return False  # an earlier try, whose answer was lost, may have been ours
+                raise
+            _flush_folder(share, final.parent)
+        return True
+
+    def _digest(self, path: PurePosixPath, pulse: Pulse) -> Digest | None:
+        with self._share(pulse) as share:
+            try:
+                with share.opened(path, _READ, CreateDisposition.FILE_OPEN) as file:
+                    return _read_digest(file, pulse)
+            except _ABSENT:
+                return None
+
+    def _remove(self, path: PurePosixPath, pulse: Pulse, fence: Fence = unfenced) -> None:
+        with self._share(pulse) as share:
+            _delete(share, path, fence)
+
+    def _temporaries(self, pulse: Pulse) -> list[PurePosixPath]:
+        found: list[PurePosixPath] = []
+        with self._share(pulse) as share:
+            with share.opened(_ROOT, _LIST, CreateDisposition.FILE_OPEN, folder=True) as root:
+                dates = nlargest(FOLDERS_MAX, (name for name in _names(root, pulse) if is_date_folder(name)))
+            for date in map(PurePosixPath, dates):
+                with (
+                    suppress(*_ABSENT, StatusNotADirectory),
+                    share.opened(date, _LIST, CreateDisposition.FILE_OPEN, folder=True) as folder,
+                ):
+                    found += (date / name for name in _names(folder, pulse) if parse_temporary(name))
+                if len(found) >= TEMPORARIES_MAX:
+                    break
+        return found[:TEMPORARIES_MAX]
+
+    def _free_bytes(self, pulse: Pulse) -> int:
+        with (
+            self._share(pulse) as share,
+            share.opened(_ROOT, _LIST, CreateDisposition.FILE_OPEN, folder=True) as root,
+        ):
+            return root.free_bytes()
+
+    @contextmanager
+    def _share(self, pulse: Pulse) -> Iterator[Share]:
+        """Signed in, and the root is there: with it gone, that a file is absent says nothing, and it is never made."""
+        with connected(
+            self._address, self._account, encrypt=self._encrypt, answer_s=self._answer_s, pulse=pulse
+        ) as share:
+            with share.opened(_ROOT, _LIST, CreateDisposition.FILE_OPEN, folder=True):
+                pass
+            yield share
+
+
+def _make_folders(share: Share, path: PurePosixPath) -> None:
+    for folder in list(reversed(path.parents))[1:]:
+        with share.opened(folder, _LIST, CreateDisposition.FILE_OPEN_IF, folder=True):
+            pass
+
+
+def _delete(share: Share, path: PurePosixPath, fence: Fence = unfenced) -> None:
+    with suppress(*_ABSENT), share.opened(path, _REMOVE, CreateDisposition.FILE_OPEN) as file:
+        fence()
+        file.delete_on_close(True)
+
+
+def _name_finally(file: SmbFile, name: str) -> None:
+    """A link, then the temporary name goes: a link is whole or refused, whoever else is at it.
+
+    Samba looks whether a name is free and then renames, and of two at the same moment the second replaces the first.
+    """
+    try:
+        file.link(name)
+    except SMBResponseException as error:
+        if error.status not in _NO_LINKS:
+            raise
+        file.rename(name)
+    else:
+        file.delete_on_close(True)
+
+
+def _flush_folder(share: Share, folder: PurePosixPath) -> None:
+    """The new name on disk, where the server can do that for folders."""
+    with (
+        suppress(SMBResponseException),
+        share.opened(folder, _ADD, CreateDisposition.FILE_OPEN, folder=True) as opened,
+    ):
+        opened.flush()
+
+
+def _exists(share: Share, path: PurePosixPath) -> bool:
+    try:
+        with share.opened(path, FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES, CreateDisposition.FILE_OPEN):
+            return True
+    except FileIsADirectory:
+        return True
+    except _ABSENT:
+        return False
+
+
+def _write(copy: SmbFile, file: SourceFile, pulse: Pulse) -> None:
+    offset = 0
+    while chunk := file.read(CHUNK_BYTES):
+        rest = memoryview(chunk)
+        while rest:
+            pulse.beat()
+            written = copy.write(rest, offset, CHUNK_BYTES)
+            offset += written
+            rest = rest[written:]
+
+
+def _read_digest(file: SmbFile, pulse: Pulse) -> Digest:
+    digesting = Digesting()
+    while True:
+        pulse.beat()
+        chunk = file.read(digesting.size_bytes, CHUNK_BYTES)
+        if not chunk:
+            return digesting.result()
+        digesting.update(chunk)
+
+
+def _names(folder: SmbFile, pulse: Pulse) -> Iterator[str]:
+    for name in folder.names():
+        pulse.beat()
+        yield name

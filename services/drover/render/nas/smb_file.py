@@ -1,0 +1,125 @@
+"""One open file or folder of a share, and the requests of SMB that smbprotocol has no function for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from smbprotocol.exceptions import EndOfFile, NoMoreFiles, NoSuchFile
+from smbprotocol.file_info import (
+    FileDispositionInformation,
+    FileFsFullSizeInformation,
+    FileInformationClass,
+    FileLinkInformation,
+    FileRenameInformation,
+)
+from smbprotocol.open import (
+    Open,
+    QueryDirectoryFlags,
+    SMB2QueryInfoRequest,
+    SMB2QueryInfoResponse,
+    SMB2SetInfoRequest,
+)
+
+CREDITS_WANTED: Final = 64
+"""Each is leave to send 64 KiB; servers start with few and grant what is asked for."""
+_CREDIT_BYTES: Final = 65_536
+_QUERY_BYTES_MAX: Final = 4_096
+
+
+class SmbFile:
+    """Blocking; raises what smbprotocol raises."""
+
+    def __init__(self, handle: Open) -> None:
+        self._handle = handle
+        self._connection = handle.connection
+
+    def write(self, data: memoryview, offset: int, bytes_max: int) -> int:
+        """How much of it was written: as much as one request may carry."""
+        size = min(len(data), self._room(self._connection.max_write_size), bytes_max)
+        request, answer = self._handle.write(bytes(data[:size]), offset, send=False)
+        written: int = answer(self._send(request))
+        return written
+
+    def read(self, offset: int, bytes_max: int) -> bytes:
+        """Nothing at the end of the file."""
+        size = min(self._room(self._connection.max_read_size), bytes_max)
+        request, answer = self._handle.read(offset, size, send=False)
+        try:
+            data: bytes = answer(self._send(request))
+        except EndOfFile:
+            return b""
+        return data
+
+    def flush(self) -> None:
+        self._handle.flush()
+
+    def delete_on_close(self, delete: bool) -> None:
+        """Whether the file goes when its handle is closed, be it by us, or by the server because we are gone."""
+        wish = FileDispositionInformation()
+        wish["delete_pending"] = delete
+        self._set(wish)
+
+    def rename(self, name: str) -> None:
+        """Never in place of another file: ObjectNameCollision."""
+        self._set(_named(FileRenameInformation(), name))
+
+    def link(self, name: str) -> None:
+        """A second name for the file. Never in place of another file: ObjectNameCollision."""
+        self._set(_named(FileLinkInformation(), name))
+
+    def names(self) -> Iterator[str]:
+        """What is in this folder, in the order of the server."""
+        flags = QueryDirectoryFlags.SMB2_RESTART_SCANS
+        with_names = FileInformationClass.FILE_NAMES_INFORMATION
+        while True:
+            try:
+                entries = self._handle.query_directory("*", with_names, flags=flags)
+            except (NoMoreFiles, NoSuchFile):
+                return
+            flags = 0
+            for entry in entries:
+                yield entry["file_name"].get_value().decode("utf-16-le", errors="replace")
+
+    def free_bytes(self) -> int:
+        """Room on the file system that this is on."""
+        wanted = FileFsFullSizeInformation()
+        request = SMB2QueryInfoRequest()
+        request["info_type"] = wanted.INFO_TYPE
+        request["file_info_class"] = wanted.INFO_CLASS
+        request["file_id"] = self._handle.file_id
+        request["output_buffer_length"] = _QUERY_BYTES_MAX
+        answer = SMB2QueryInfoResponse()
+        answer.unpack(self._connection.receive(self._send(request))["data"].get_value())
+        facts = answer.parse_buffer(FileFsFullSizeInformation)
+        units, sectors, bytes_each = (
+            int(facts[field].get_value())
+            for field in ("caller_available_units", "sectors_per_unit", "bytes_per_sector")
+        )
+        return units * sectors * bytes_each
+
+    def _set(self, info: Any) -> None:
+        request = SMB2SetInfoRequest()
+        request["info_type"] = info.INFO_TYPE
+        request["file_info_class"] = info.INFO_CLASS
+        request["file_id"] = self._handle.file_id
+        request["buffer"] = info
+        self._connection.receive(self._send(request))
+
+    def _send(self, request: Any) -> Any:
+        tree = self._handle.tree_connect
+        return self._connection.send(
+            request, sid=tree.session.session_id, tid=tree.tree_connect_id, credit_request=CREDITS_WANTED
+        )
+
+    def _room(self, negotiated: int) -> int:
+        """What one request may carry now: smbprotocol refuses to send more than it has credits for."""
+        window = self._connection.sequence_window
+        credits_left = window["high"] - window["low"] if self._connection.supports_multi_credit else 1
+        return int(min(negotiated, max(1, credits_left) * _CREDIT_BYTES))
+
+
+def _named(info: Any, name: str) -> Any:
+    info["replace_if_exists"] = False
+    info["file_name"] = name
+    return info

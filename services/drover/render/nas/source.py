@@ -1,0 +1,62 @@
+"""The rendered file as it is read here, before and during a copy: its faults are told apart from those of the NAS."""
+
+from __future__ import annotations
+
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from drover.render.nas.blocking import Blocking, Pulse
+from drover.render.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
+
+
+async def digest_of(source: Path, *, blocking: Blocking) -> Digest:
+    """Of a file that is to be put. Raises SourceUnreadable, also when its folder, maybe a share, hangs.
+
+    `blocking` is one for all such calls: what hangs is counted there.
+    """
+
+    def read(pulse: Pulse) -> Digest:
+        digesting = Digesting()
+        with SourceFile(source) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                digesting.update(chunk)
+                pulse.beat()
+        return digesting.result()
+
+    try:
+        return await blocking.run(read)
+    except TimeoutError as error:
+        raise SourceUnreadable(source, str(error), None) from error
+
+
+class SourceFile:
+    """An open file whose errors are SourceUnreadable. Blocking."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: FileIO | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = FileIO(self._path)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def read(self, bytes_max: int) -> bytes:
+        assert self._file is not None
+        try:
+            return self._file.read(bytes_max)
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> SourceUnreadable:
+        return SourceUnreadable(self._path, error.strerror or str(error), error.errno)

@@ -1,0 +1,77 @@
+"""A job as nexrender tells of it, in whichever dialect. Pure: how answers travel is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from drover.render.nexrender.errors import NexrenderConfused
+from drover.render.nexrender.job import uid_tag
+from drover.render.nexrender.states import Dialect, Stage, error_of, progress_of, shortened, stage_of
+
+SHOWN_CHARS_MAX: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteJob:
+    """What nexrender says of a job."""
+
+    uid: str
+    """Under which the server knows it: ours at real nexrender, one of its own in 003's dialect. Keep it, ask by it."""
+    stage: Stage
+    progress: int | None
+    """0 to 100; None where nothing was said. It never decides that a render is done."""
+    state: str
+    """The server's own word for it."""
+    error: str | None
+    """What went wrong, shortened. May be there although the stage is not `error`."""
+    dialect: Dialect
+
+
+def decode(call: str, body: bytes) -> Any:
+    """What was said; None for an empty body and for `{}`, with which nexrender says that there is nothing."""
+    if not body.strip():
+        return None
+    try:
+        return msgspec.json.decode(body) or None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        shown = shortened(" ".join(body[: 4 * SHOWN_CHARS_MAX].decode("utf-8", "replace").split()), SHOWN_CHARS_MAX)
+        raise NexrenderConfused(call, f"its answer is not JSON but {shown!r}") from error
+
+
+def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
+    """`state` or `status` tells the dialect, and each has its own name for the job."""
+    if not isinstance(answer, Mapping):
+        raise NexrenderConfused(call, "its answer is not a job but a JSON " + type(answer).__name__)
+    if isinstance(state := answer.get("state"), str):
+        dialect, named = Dialect.NEXRENDER, answer.get("uid")
+    elif isinstance(state := answer.get("status"), str):
+        dialect, named = Dialect.SIMPLIFIED, answer.get("id") or answer.get("uid")
+    else:
+        raise NexrenderConfused(call, "its answer has neither `state` nor `status`, so it is not a job")
+    named = str(named) if isinstance(named, str | int) and named != "" else asked_for
+    if not named:
+        raise NexrenderConfused(call, "it gave the job no name to ask by")
+    return RemoteJob(named, stage_of(state), progress_of(answer), state, error_of(answer), dialect)
+
+
+def of_ours(call: str, listing: Any, uid: str) -> RemoteJob | None:
+    """The job in a list of jobs that carries our uid, or its tag; the latest that has not failed, else the latest."""
+    found = [read_job(call, entry) for entry in _entries(listing) if _is_ours(entry, uid)]
+    return next((job for job in reversed(found) if job.stage is not Stage.ERROR), found[-1] if found else None)
+
+
+def _entries(listing: Any) -> Iterator[Mapping[str, Any]]:
+    entries = listing.get("jobs") if isinstance(listing, Mapping) else listing
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            yield entry
+
+
+def _is_ours(entry: Mapping[str, Any], uid: str) -> bool:
+    tags = entry.get("tags")
+    told = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
+    return uid in (entry.get("uid"), entry.get("id")) or uid_tag(uid) in (str(tag).strip() for tag in told)

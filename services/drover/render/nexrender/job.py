@@ -1,0 +1,118 @@
+"""The job that nexrender is given: real nexrender's document, and what must differ in the dialect of 003 §3.4. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from drover.domain.errors import DroverError
+from drover.render.nexrender.paths import file_url, refuse_relative, suffix_of
+
+OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
+OUTPUT_EXTENSION: Final = "mp4"
+RESULT: Final = f"result.{OUTPUT_EXTENSION}"
+"""What nexrender itself calls the file that it has rendered, in the folder that it clears up afterwards."""
+COPY: Final = "@nexrender/action-copy"
+OUR_TAG: Final = "drover"
+UID_TAG_DIGITS: Final = 20
+
+_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_ROUTES: Final = frozenset({"pickup", "status"})
+"""What `GET /jobs/…` takes for something else than a uid. The first would take a job away from the workers."""
+_NO_TAG: Final = re.compile(r"[^A-Za-z0-9]")
+
+Document = dict[str, Any]
+
+
+class UidUnusable(DroverError):
+    """Not a name for a job: nexrender makes a folder of it and looks for it in addresses."""
+
+    def __init__(self, uid: str) -> None:
+        self.uid = uid
+        super().__init__(f"{uid!r} cannot be a job's uid: letters, digits, - and _, at most 128, not pickup or status")
+
+
+def job_document(
+    *,
+    uid: str,
+    render_id: int,
+    template: str,
+    composition: str,
+    assets: Sequence[Mapping[str, Any]],
+    output: str,
+    output_module: str = OUTPUT_MODULE_DEFAULT,
+    tags: Iterable[str] = (),
+) -> Document:
+    """The job for real nexrender. Paths are as its machines see them; those of assets may be paths or URLs.
+
+    The result lands at `output` (RN-07: `…/job_<render_id>.mp4`). Nobody can keep a render that was removed from
+    landing there late, so give each uid a folder of its own: nexrender makes it.
+
+    It stands in the copy action and not as the job's own `output`, on purpose. nexrender would render to that path
+    itself; the copy would then look in vain for its `result.mp4`, or empty the file by copying it onto itself.
+    """
+    if not _UID.fullmatch(uid) or uid in _ROUTES:
+        raise UidUnusable(uid)
+    refuse_relative(output)
+    copy = {"module": COPY, "input": RESULT, "output": output}
+    return {
+        "uid": uid,
+        "tags": ",".join(dict.fromkeys(filter(None, [OUR_TAG, f"render{render_id}", uid_tag(uid), *map(_tag, tags)]))),
+        "template": {
+            **_file(template, "template"),
+            "composition": composition,
+            "outputModule": output_module,
+            "outputExt": OUTPUT_EXTENSION,
+        },
+        "assets": [_asset(asset, number) for number, asset in enumerate(assets, 1)],
+        "actions": {"predownload": [], "postdownload": [], "prerender": [], "postrender": [copy]},
+    }
+
+
+def uid_tag(uid: str) -> str:
+    """A tag that stands for a uid. Newer servers take everything but letters and digits out of tags."""
+    return "uid" + sha256(uid.encode()).hexdigest()[:UID_TAG_DIGITS]
+
+
+def _tag(text: str) -> str:
+    return _NO_TAG.sub("", text)
+
+
+def output_of(document: Mapping[str, Any]) -> str | None:
+    """Where the result will land, as nexrender's machines see it; None if nowhere."""
+    actions = document.get("actions")
+    if isinstance(actions, Mapping):
+        for action in actions.get("postrender") or ():
+            if action.get("module") == COPY:
+                return str(action["output"])
+        return None
+    output = document.get("output")
+    return str(output) if output else None
+
+
+def simplified(document: Mapping[str, Any]) -> Document:
+    """The same job in 003's dialect: `actions` is a list, expressions stand there, and `output` says where it lands."""
+    assets = [asset for asset in document["assets"] if "expression" not in asset]
+    return {
+        **{name: value for name, value in document.items() if name not in ("assets", "actions")},
+        "assets": assets,
+        "actions": [_expression(asset) for asset in document["assets"] if "expression" in asset],
+        "output": output_of(document),
+    }
+
+
+def _expression(asset: Mapping[str, Any]) -> Document:
+    params = {"layerName": asset.get("layerName"), "property": asset.get("property"), "value": asset["expression"]}
+    return {"type": "expression", "params": params}
+
+
+def _asset(asset: Mapping[str, Any], number: int) -> Document:
+    return {**asset, **_file(str(asset["src"]), f"asset-{number}")} if "src" in asset else {**asset}
+
+
+def _file(path: str, name: str) -> Document:
+    """A file to fetch. With a name of ours for the copy: without one, nexrender 1.63 makes the name out of the whole
+    path, and the copy fails for want of such a folder."""
+    return {"src": file_url(path), "name": name + suffix_of(path)}

@@ -1,0 +1,15 @@
+"""How long nexrender takes to answer. The name and the unit are those of 003 §7.1, so that its dashboards fit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import Histogram
+
+LATENCY_MS: Final = Histogram(
+    "nexrender_api_latency_ms",
+    "Time from a call to nexrender to its answer or failure, in milliseconds, by call (health, find, list, submit, "
+    "remove) and outcome (ok, down, refused, forbidden, confused).",
+    ["call", "outcome"],
+    buckets=(5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000),
+)

@@ -1,0 +1,116 @@
+"""What nexrender's words mean to us, in both of its dialects (RN-09). Pure; nothing is done about it here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from drover.render.nexrender.paths import comparable
+
+ERROR_CHARS_MAX: Final = 2000
+"""aerender's whole output can be the error. Its beginning and its end are kept."""
+
+
+class Dialect(StrEnum):
+    NEXRENDER = "nexrender"
+    """Real nexrender: `uid`, `state`, `renderProgress`."""
+    SIMPLIFIED = "simplified"
+    """003 §3.5: `id`, `status`, `progress`."""
+
+
+class Stage(StrEnum):
+    """How far a job is, as the row tells it."""
+
+    RENDERING = "rendering"
+    ENCODING = "encoding"
+    FINISHED = "finished"
+    ERROR = "error"
+
+
+STAGES: Final[Mapping[str, Stage]] = {
+    # Real nexrender.
+    "created": Stage.RENDERING,
+    "queued": Stage.RENDERING,
+    "picked": Stage.RENDERING,
+    "started": Stage.RENDERING,
+    "render:setup": Stage.RENDERING,
+    "render:predownload": Stage.RENDERING,
+    "render:download": Stage.RENDERING,
+    "render:postdownload": Stage.RENDERING,
+    "render:prerender": Stage.RENDERING,
+    "render:script": Stage.RENDERING,
+    "render:dorender": Stage.RENDERING,
+    "render:postrender": Stage.ENCODING,
+    "render:cleanup": Stage.ENCODING,
+    "finished": Stage.FINISHED,
+    "error": Stage.ERROR,
+    # 003 §3.5; the words that both have mean the same.
+    "rendering": Stage.RENDERING,
+    "encoding": Stage.ENCODING,
+}
+
+
+def stage_of(state: str) -> Stage:
+    """A word that nobody has told us of is taken for work: the time limit of a render ends that."""
+    return STAGES.get(state, Stage.RENDERING)
+
+
+def progress_of(answer: Mapping[str, Any]) -> int | None:
+    """0 to 100, or None where nothing is said. It skips values and may end at 90: never wait for 100."""
+    for name in ("renderProgress", "progress"):
+        told = answer.get(name)
+        if isinstance(told, int | float) and not isinstance(told, bool):
+            return int(min(max(told, 0), 100))
+    return None
+
+
+def error_of(answer: Mapping[str, Any]) -> str | None:
+    """What went wrong, shortened. A job can carry an error and still be finished."""
+    for name in ("error", "errorMessage", "error_message", "message"):
+        if text := _text(answer.get(name)).replace("\0", "").strip():
+            return shortened(text, ERROR_CHARS_MAX)
+    return None
+
+
+def _text(told: Any) -> str:
+    """A text; an error as JavaScript writes it; or a list of these."""
+    if isinstance(told, list):
+        return "\n\n".join(filter(None, map(_plain, told)))
+    return _plain(told)
+
+
+def _plain(told: Any) -> str:
+    if isinstance(told, Mapping):
+        told = told.get("message") or told.get("stack")
+    return told if isinstance(told, str) else ""
+
+
+def shortened(text: str, chars_max: int) -> str:
+    """Three quarters from the beginning and the rest from the end, where it is too long."""
+    if len(text) <= chars_max:
+        return text
+    gap = " … "
+    head = (chars_max - len(gap)) * 3 // 4
+    return text[:head] + gap + text[len(text) - (chars_max - len(gap) - head) :]
+
+
+_MISSING: Final = re.compile(
+    r"enoent|no such file|not found|cannot find|could not find|couldn't find|not exist|찾을 수 없"
+)
+_BEFORE_A_PATH: Final = r"(?:^|[\s'\"`(=:])"
+_AFTER_A_PATH: Final = r"(?=$|[\s'\"`),;:]|\.(?:\s|$))"
+
+
+def is_template_missing(error_text: str | None, template_src: str) -> bool:
+    """Whether an error says that this very file, a path or our URL of it, is not there. Then trying again is in vain.
+
+    Not so for an image that is missing, nor for a copy in nexrender's own folders whose name ends like the template's.
+    """
+    if not error_text:
+        return False
+    text = re.sub(r"[\\/]+", "/", error_text.casefold())
+    if not _MISSING.search(text):
+        return False
+    return re.search(f"{_BEFORE_A_PATH}/?{re.escape(comparable(template_src))}{_AFTER_A_PATH}", text) is not None

@@ -1,0 +1,78 @@
+"""Work is pushed: a commit to the log of `render` wakes those whom it may concern. A hint, never a fact.
+
+Subscribers of a stream's subject hear what is published to it, also what the stream then refuses. So whoever is woken
+asks the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+CLEAR_CACHE: Final = "render.cache.clear"
+_NEW_WORK: Final = (b'"RenderRequested"', b'"RenderRequeued"')
+_TAKEN_AWAY: Final = (b'"RenderCancelled"', b'"RenderRequeued"', b'"RenderFailed"')
+
+
+class Nudges:
+    """Who waits for what. One for each process."""
+
+    def __init__(self, on_taken_away: Callable[[], None], on_clear_cache: Callable[[], object]) -> None:
+        self._on_taken_away = on_taken_away
+        self._on_clear_cache = on_clear_cache
+        self._work = asyncio.Event()
+        self._stops = asyncio.Event()
+
+    def heard(self, commit: bytes) -> None:
+        if any(mark in commit for mark in _NEW_WORK):
+            self.poll_now()
+        if any(mark in commit for mark in _TAKEN_AWAY):
+            self._on_taken_away()
+            self._stops.set()
+
+    def poll_now(self) -> None:
+        """Everybody who waits for work asks at once."""
+        waiting, self._work = self._work, asyncio.Event()
+        waiting.set()
+
+    def ticket(self) -> asyncio.Event:
+        """To wait with. Get it before asking for work: it is good for whatever comes from then on."""
+        return self._work
+
+    async def for_work(self, ticket: asyncio.Event, timeout_s: float) -> None:
+        await _within(ticket, timeout_s)
+
+    async def for_stops(self, timeout_s: float) -> None:
+        await _within(self._stops, timeout_s)
+        self._stops.clear()
+
+    @asynccontextmanager
+    async def running(self, client: Client) -> AsyncIterator[None]:
+        async def on_commit(message: Msg) -> None:
+            self.heard(message.data)
+
+        async def on_clear(message: Msg) -> None:
+            self._on_clear_cache()
+
+        subscriptions = [
+            await client.subscribe("evt.render.>", cb=on_commit),
+            await client.subscribe(CLEAR_CACHE, cb=on_clear),
+        ]
+        try:
+            yield
+        finally:
+            for subscription in subscriptions:
+                with suppress(NatsError, OSError):
+                    await subscription.unsubscribe()
+
+
+async def _within(event: asyncio.Event, timeout_s: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()

@@ -1,0 +1,76 @@
+"""From a render in the queue to the job that nexrender is given (003 §3.4)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from drover.domain.render.assets import Assets, GfxDataInvalid, to_assets
+from drover.render.faults import MappingMissing, TemplateMissing
+from drover.render.nexrender.job import job_document
+from drover.render.queue import Composition, Details
+from drover.render.workshop import Workshop
+
+HIDDEN_CHARS_MIN: Final = 4
+"""A shorter text says nothing by itself, and taking it out would leave nothing of a message."""
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    document: dict[str, Any]
+    template: str
+    unmapped: list[str]
+
+    def hidden_in(self, text: str) -> str:
+        """Without what gfx_data says: messages stand in the log in clear, and nexrender may repeat what it was told."""
+        values = {str(asset["value"]) for asset in self.document["assets"] if "value" in asset}
+        for value in sorted(values, key=len, reverse=True):
+            if len(value) >= HIDDEN_CHARS_MIN:
+                text = text.replace(value, "•••")
+        return text
+
+
+def prepare(workshop: Workshop, render: Details, composition: Composition) -> Prepared:
+    """Raises what `faults` knows: nothing of this gets better by trying it again."""
+    assets = _assets(workshop, render, composition)
+    template = _template(workshop, render, composition)
+    document = job_document(
+        uid=render.uid,
+        render_id=render.render_id,
+        template=template,
+        composition=_composition_name(render, composition),
+        output_module=composition.output_module,
+        assets=assets.assets,
+        output=workshop.folders.output_there_of(render.uid, render.render_id),
+    )
+    return Prepared(document, template, assets.unmapped)
+
+
+def _composition_name(render: Details, composition: Composition) -> str:
+    """What After Effects calls it. The request's own word is `composition`; a described name is the better one."""
+    return composition.name or render.composition
+
+
+def _assets(workshop: Workshop, render: Details, composition: Composition) -> Assets:
+    raw = workshop.sealer.open(render.gfx_data, context="render", subject=render.gfx_id)
+    try:
+        gfx_data = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise GfxDataInvalid("it", "JSON") from error
+    assets = to_assets(gfx_data, composition.fields, images=workshop.folders.images)
+    if assets.mapping_missing:
+        raise MappingMissing(
+            f"No field of gfx_data has a layer in composition {render.composition_id}: "
+            f"{', '.join(assets.unmapped[:5])}. Add rows to aep_field_mapping"
+        )
+    return assets
+
+
+def _template(workshop: Workshop, render: Details, composition: Composition) -> str:
+    named = composition.template or workshop.template
+    if not named:
+        raise TemplateMissing(
+            f"Composition {render.composition_id} has no template. Describe it in aep_compositions, or set "
+            "DROVER_RENDER_TEMPLATE"
+        )
+    return workshop.folders.template(named)

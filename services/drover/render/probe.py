@@ -1,0 +1,144 @@
+"""Looks at a rendered file and says on stdout what it found. Judging is in `validation`.
+
+A process of its own: what a damaged file does to a decoder, a crash or an endless loop, it does to nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import struct
+import sys
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from av import VideoStream
+    from av.container import InputContainer
+
+MEMORY_BYTES_MAX: Final = 4 * 1024**3
+"""Addresses, not pages: a damaged header can ask for any amount."""
+_BOX_HEADER: Final = struct.Struct(">I4s")
+_BOX_LENGTH: Final = struct.Struct(">Q")
+
+
+class Video(msgspec.Struct, frozen=True):
+    """The video stream that a player would choose."""
+
+    codec: str
+    width: int
+    height: int
+    duration_s: float
+    frames: int
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What there is."""
+
+    size_bytes: int | None = None
+    """None, without damage: there is no such file."""
+    damage: str | None = None
+    """Why it cannot be played from begin to end."""
+    video: Video | None = None
+    """None, without damage, in a file that is large enough: there is no such stream."""
+
+
+class Damaged(Exception):
+    """The text says how."""
+
+
+def look(path: str, bytes_min: int) -> Findings:
+    """A file below the minimum is not opened."""
+    size_bytes = None
+    try:
+        facts = os.stat(path)
+        if not stat.S_ISREG(facts.st_mode):
+            return Findings()
+        size_bytes = facts.st_size
+        if size_bytes < bytes_min:
+            return Findings(size_bytes)
+        with open(path, "rb") as file:
+            _walk_boxes(file, size_bytes)
+        return Findings(size_bytes, video=_watch(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return Findings()
+    except Exception as error:  # a decoder has its own idea of errors, and each of them says the same
+        return Findings(size_bytes, damage=getattr(error, "strerror", None) or str(error) or type(error).__name__)
+
+
+def _walk_boxes(file: BinaryIO, size_bytes: int) -> None:
+    """An MP4 is a row of boxes, each with its length. They end where the file does, or its end is missing."""
+    at = 0
+    while at < size_bytes:
+        file.seek(at)
+        header = file.read(_BOX_HEADER.size + _BOX_LENGTH.size)
+        if len(header) < _BOX_HEADER.size:
+            raise Damaged("it ends within a box")
+        length, kind = _BOX_HEADER.unpack_from(header)
+        if at == 0 and kind != b"ftyp":
+            raise Damaged("it is no MP4")
+        if length == 0:  # this box goes on to the end, whatever that is
+            return
+        if length == 1 and len(header) == _BOX_HEADER.size + _BOX_LENGTH.size:
+            (length,) = _BOX_LENGTH.unpack_from(header, _BOX_HEADER.size)
+        if length < _BOX_HEADER.size:
+            raise Damaged("a box has an impossible length")
+        at += length
+    if at > size_bytes:
+        raise Damaged(f"{at - size_bytes} bytes are missing at its end")
+
+
+def _watch(path: str) -> Video | None:
+    """The stream's facts, after its first and last pictures were decoded and every packet in between was there."""
+    import av  # a fifth of a second that a missing file need not wait for
+
+    # `file:` and the format by name: a playlist in disguise would be followed to wherever it leads.
+    with av.open(f"file:{path}", format="mp4", options={"ignore_editlist": "1"}) as film:
+        stream = film.streams.best("video")
+        if not isinstance(stream, av.VideoStream):
+            return None
+        stream.codec_context.thread_count = 1
+        _decode(film, stream, first_only=True)
+        film.seek(0)
+        frames = _count_packets(film, stream)
+        film.seek(stream.duration or 0, stream=stream)
+        _decode(film, stream)
+        length = stream.duration * stream.time_base if stream.duration and stream.time_base else 0
+        codec = stream.codec_context
+        return Video(codec.codec.canonical_name, codec.width, codec.height, float(length), frames)
+
+
+def _decode(film: InputContainer, stream: VideoStream, *, first_only: bool = False) -> None:
+    seen = 0
+    for picture in film.decode(stream):
+        if picture.is_corrupt:
+            raise Damaged("a picture is damaged")
+        seen += 1
+        if first_only:
+            return
+    if not seen:
+        raise Damaged("pictures are missing")
+
+
+def _count_packets(film: InputContainer, stream: VideoStream) -> int:
+    count = 0
+    for packet in film.demux(stream):
+        if packet.is_corrupt:
+            raise Damaged("a packet is damaged")
+        count += packet.size > 0
+    if count < stream.frames:
+        raise Damaged(f"{stream.frames - count} of {stream.frames} pictures are missing")
+    return count
+
+
+def main(path: str, bytes_min: str, seconds_max: str) -> None:
+    signal.alarm(int(seconds_max))  # ends this process, also when nobody is left to do it
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    sys.stdout.buffer.write(msgspec.json.encode(look(path, int(bytes_min))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

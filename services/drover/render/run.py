@@ -1,0 +1,288 @@
+"""One run: a render in the hands of one worker, from its claim to its end. What is tried again, the queue decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol, TypeVar
+
+import structlog
+from uuid_utils import uuid7
+
+from drover.domain.errors import DroverError
+from drover.domain.render.state import Status
+from drover.render.delivery import deliver
+from drover.render.faults import RenderError, RenderLost, TemplateMissing, fault_of
+from drover.render.holding import Holding
+from drover.render.nas.store import TooLate
+from drover.render.nexrender.client import RemoteJob
+from drover.render.nexrender.errors import NexrenderDown
+from drover.render.nexrender.states import Stage, is_template_missing
+from drover.render.preparing import Prepared, prepare
+from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
+from drover.render.remains import Remains
+from drover.render.workshop import Workshop
+
+BLINKS_MAX: Final = 3
+"""Looks at nexrender in a row that may fail before that is a fault: a restart of it takes no longer."""
+UNMAPPED_MAX: Final = 200
+
+T = TypeVar("T")
+
+
+class RunOver(DroverError):
+    """The queue has decided: failed for good, or to be rendered again by whoever claims it."""
+
+
+class Progress(Protocol):
+    """Who else wants to know how far it is."""
+
+    def __call__(self, progress: int) -> None: ...
+
+
+class Run:
+    def __init__(
+        self, queue: Queue, workshop: Workshop, claimed: Claimed, progress: Progress, *, asked_at: float
+    ) -> None:
+        """`asked_at`: by the workshop's `elapsed`, before the claim was sent."""
+        self._queue = queue
+        self._workshop = workshop
+        self.claimed = claimed
+        self._note_progress = progress
+        self._status: str = Status.PREPARING
+        self._progress = 0
+        self._prepared: Prepared | None = None
+        self._regained = False
+        """nexrender answers again, and the queue does not know."""
+        self._log = structlog.get_logger("drover.render").bind(
+            worker=queue.worker_id, job=claimed.render_id, run=claimed.run
+        )
+        self._holding = Holding(queue, workshop, claimed, asked_at, self._log)
+        self.remains = Remains(queue, workshop, self._log)
+        self.overtaken: Overtaken | None = None
+
+    def look(self) -> None:
+        """Something happened in the queue that may concern this run."""
+        self._holding.look()
+
+    async def work(self) -> bool:
+        """To its end; whether it was completed. Never raises for what belongs to the work."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                guard = group.create_task(self._holding.guard(), name="render-lease")
+                done = await self._work()
+                guard.cancel()
+                return done
+        except* Overtaken as found:
+            error = found.exceptions[0]
+            assert isinstance(error, Overtaken)
+            self.overtaken = error
+        except* RunOver:
+            pass
+        _stay_cancelled()
+        if self.overtaken is not None:
+            await self._let_go(self.overtaken)
+        return False
+
+    async def _let_go(self, overtaken: Overtaken) -> None:
+        self._log.warning("run_overtaken", status=overtaken.status, current_run=overtaken.current_run)
+        if overtaken.status != Status.CANCELLED:
+            # That this worker came too late is written down, by a report that is refused.
+            with suppress(DroverError):
+                await self._queue.hand_back(self.claimed)
+        await self.remains.clear()
+
+    async def _work(self) -> bool:
+        details = await self._patiently(self._details)
+        self._prepared = prepared = await self._step(lambda: self._prepare(details))
+        if prepared.unmapped:
+            self._log.warning("fields_unmapped", fields=prepared.unmapped[:20])
+            fields = _some(prepared.unmapped)
+            await self._patiently(lambda: self._queue.unmapped(self.claimed, fields))
+        job = await self._step(lambda: self._submit(details, prepared))
+        await self._follow(job, prepared)
+        self._went("uploading", 100)
+        await self._patiently(lambda: self._queue.rendered(self.claimed))
+        return await self._hand_over(details)
+
+    async def _details(self) -> Details:
+        details = await self._queue.details(self.claimed.render_id)
+        if details.run != self.claimed.run:
+            raise Overtaken(details.render_id, self.claimed.run, details.status, details.run)
+        return details
+
+    async def _prepare(self, details: Details) -> Prepared:
+        workshop = self._workshop
+        composition = await workshop.catalogue.get(self._queue, details.composition_id, details.mapping_version)
+        prepared = prepare(workshop, details, composition)
+        if await workshop.is_missing(prepared.template):
+            raise TemplateMissing(f"Template not found: {prepared.template}")
+        self._log.debug("job_prepared", composition=details.composition, template=prepared.template)
+        return prepared
+
+    async def _submit(self, details: Details, prepared: Prepared) -> RemoteJob:
+        """Look first: a duplicate uid would be rendered again and again."""
+        find, name = self._workshop.nexrender.find, details.nexrender_job_id or details.uid
+        job = await find(name)
+        if job is None and self.claimed.run > 1:
+            # Whoever had it before may be submitting it at this very moment.
+            await asyncio.sleep(self._workshop.settle_s)
+            job = await find(name)
+        found = job is not None
+        if job is None:
+            await self._workshop.aside(self._workshop.folders.make, details.uid)
+            job = await self._post(details, prepared)
+        self._log.debug("nexrender_called", uid=job.uid, found=found, state=job.state)
+        remote = job
+        await self._patiently(lambda: self._queue.submitted(self.claimed, remote.uid, found=found))
+        self.remains.submitted()
+        self._went("rendering", job.progress or 0)
+        return job
+
+    async def _post(self, details: Details, prepared: Prepared) -> RemoteJob:
+        """Once begun it is waited for, even when the run is over: else nobody knows whether nexrender has the job."""
+        fence = await self._holding.fence()
+        self.remains.submitting(details)
+        fence()
+        posting = asyncio.ensure_future(self._workshop.nexrender.submit(prepared.document))
+        try:
+            return await asyncio.shield(posting)
+        except asyncio.CancelledError:
+            posting.add_done_callback(_never_mind)
+            try:
+                await asyncio.wait({posting})
+            finally:
+                posting.cancel()
+            raise
+
+    async def _follow(self, job: RemoteJob, prepared: Prepared) -> None:
+        """Until nexrender says `finished`. Progress never decides that: it can stay at 90."""
+        blinks = 0
+        while job.stage is not Stage.FINISHED:
+            if job.stage is Stage.ERROR:
+                await self._fault(_error(job, prepared))
+            await self._tell(job)
+            await asyncio.sleep(self._workshop.follow_s)
+            try:
+                job = await self._seen(job)
+                blinks = 0
+            except NexrenderDown as error:
+                blinks += 1
+                if blinks >= BLINKS_MAX:
+                    await self._fault(error)
+                    blinks, self._regained = 0, True
+            except DroverError as error:
+                await self._fault(error)
+                self._regained = True
+
+    async def _seen(self, job: RemoteJob) -> RemoteJob:
+        seen = await self._workshop.nexrender.find(job.uid)
+        if seen is None:
+            raise RenderLost(f"nexrender does not know the job {job.uid} any more")
+        return seen
+
+    async def _tell(self, job: RemoteJob) -> None:
+        encoding = job.stage is Stage.ENCODING
+        progress = self._progress if job.progress is None else max(self._progress, job.progress)
+        news = progress != self._progress or (encoding and self._status == "rendering")
+        if news or self._regained:
+            await self._patiently(lambda: self._queue.progress(self.claimed, progress, encoding=encoding))
+            self._regained = False
+        self._went("encoding" if encoding else "rendering", progress)
+
+    async def _hand_over(self, details: Details) -> bool:
+        workshop = self._workshop
+        output = workshop.folders.output_of(details.uid, details.render_id)
+        facts = await self._step(lambda: workshop.validate(output))
+
+        async def to_nas() -> tuple[str, int, str]:
+            digest = await workshop.digest(output)
+            self.remains.delivering(details)
+            path = await deliver(workshop.nas, output, digest, details, self.claimed.run, hold=self._holding.fence)
+            return path, digest.size_bytes, digest.sha256
+
+        path, size_bytes, sha256 = await self._step(to_nas)
+        self._log.info("file_copied", path=path, size_bytes=size_bytes)
+        await self._holding.last_word.acquire()  # never given back: after this there is nothing to be overtaken in
+        await self._patiently(
+            lambda: self._queue.completed(
+                self.claimed,
+                path=path,
+                size_bytes=size_bytes,
+                sha256=sha256,
+                codec=facts.codec,
+                width=facts.width,
+                height=facts.height,
+            )
+        )
+        self._went("completed", 100)
+        await workshop.discard(details.uid)
+        return True
+
+    async def _step(self, action: Callable[[], Awaitable[T]]) -> T:
+        """Try it as often as the queue says."""
+        while True:
+            try:
+                return await self._patiently(action)
+            except TooLate as error:
+                self._log.warning("step_again", error=str(error))
+            except DroverError as error:
+                if fault_of(error) is None:
+                    raise
+                await self._fault(error)
+
+    async def _fault(self, error: DroverError) -> None:
+        """Report it. Returns when it is time for another try; raises when there is none."""
+        fault = fault_of(error)
+        if fault is None:
+            raise error
+        text = str(error) if self._prepared is None else self._prepared.hidden_in(str(error))
+        report_id = str(uuid7())  # asked again, it is still one fault
+        async with self._holding.last_word:
+            verdict = await self._patiently(lambda: self._queue.fault(self.claimed, fault, text, report_id))
+            if verdict.again == "render":
+                self._log.warning("render_again", fault=fault, error=text)
+            elif verdict.again is None:
+                self._log.error("render_failed", fault=fault, error=text)
+            if verdict.again != "step":
+                raise RunOver(text) from error
+        self._log.warning("retry", fault=fault, error=text, after_s=verdict.delay_s)
+        await asyncio.sleep(verdict.delay_s)
+
+    async def _patiently(self, action: Callable[[], Awaitable[T]]) -> T:
+        return await patiently(action, self._log)
+
+    def _went(self, status: str, progress: int) -> None:
+        if status != self._status:
+            self._log.info("status", change=f"{self._status} → {status}", progress=progress)
+        news = (status, progress) != (self._status, self._progress)
+        self._status, self._progress = status, progress
+        if news:
+            self._note_progress(progress)
+
+
+def _error(job: RemoteJob, prepared: Prepared) -> DroverError:
+    text = job.error or "nexrender reports an error and does not say which"
+    if is_template_missing(text, prepared.template):
+        return TemplateMissing(f"Template not found: {prepared.template}")
+    return RenderError(text)
+
+
+def _some(fields: list[str]) -> list[str]:
+    """As many as a row shows; the last one says how many more there are."""
+    if len(fields) <= UNMAPPED_MAX:
+        return fields
+    return [*fields[: UNMAPPED_MAX - 1], f"… and {len(fields) - UNMAPPED_MAX + 1} more"]
+
+
+def _never_mind(posting: asyncio.Future[Any]) -> None:
+    if not posting.cancelled():
+        posting.exception()
+
+
+def _stay_cancelled() -> None:
+    """A group whose tasks failed raises their errors in place of a cancellation that came at the same time."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

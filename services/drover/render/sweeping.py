@@ -1,0 +1,89 @@
+"""What nobody will come back for: temporaries on the NAS, folders of jobs, jobs at nexrender; of runs that are over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Final
+
+import structlog
+
+from drover.domain.errors import DroverError
+from drover.domain.render.state import ENDED, Status
+from drover.render.nas.naming import parse_temporary
+from drover.render.nexrender.errors import NexrenderDown
+from drover.render.queue import Queue, Standing
+from drover.render.workshop import UID_PREFIX, Workshop
+
+SWEEP_EVERY_S: Final = 600.0
+FAILURES_MAX: Final = 10
+"""Files that could not be removed before the rest is left to the next sweep: each may take half a minute to fail."""
+ID_MAX: Final = 2**53
+"""No render has such a number: a file that says so is not ours."""
+_UID: Final = re.compile(rf"{re.escape(UID_PREFIX)}([0-9]{{1,15}})-")
+
+log = structlog.get_logger("drover.render")
+
+
+async def sweep(queue: Queue, workshop: Workshop) -> int:
+    """How many were removed. That one place is away keeps nobody from the other."""
+    removed = 0
+    for part in (_sweep_nas, _sweep_jobs):
+        try:
+            removed += await part(queue, workshop)
+        except DroverError as error:
+            log.warning("sweep_failed", error=str(error))
+    return removed
+
+
+async def _sweep_nas(queue: Queue, workshop: Workshop) -> int:
+    """First what is there, then how it stands: what was put since belongs to a later run."""
+    owners = {path: owner for path in await workshop.nas.temporaries() if (owner := _owner(path))}
+    standing = await queue.standing(sorted({render_id for render_id, _ in owners.values()}))
+    removed = failed = 0
+    for path, (render_id, run) in owners.items():
+        now = standing.get(render_id)
+        if now is not None and now.status not in ENDED and run >= now.run:
+            continue
+        try:
+            await workshop.nas.remove(path)
+        except (DroverError, ValueError) as error:
+            log.warning("orphan_not_removed", path=str(path), job=render_id, run=run, error=str(error))
+            failed += 1
+            if failed >= FAILURES_MAX:
+                break
+            continue
+        log.info("orphan_removed", path=str(path), job=render_id, run=run)
+        removed += 1
+    return removed
+
+
+def _owner(path: PurePosixPath) -> tuple[int, int] | None:
+    owner = parse_temporary(path.name)
+    return owner if owner is not None and owner[0] < ID_MAX else None
+
+
+async def _sweep_jobs(queue: Queue, workshop: Workshop) -> int:
+    folders = await workshop.aside(workshop.folders.jobs)
+    ids = {path.name: int(match[1]) for path in folders if (match := _UID.match(path.name))}
+    standing = await queue.standing(sorted(set(ids.values())))
+    removed = 0
+    for uid, render_id in ids.items():
+        now = standing.get(render_id)
+        if now is None or now.status in ENDED or now.uid != uid:
+            await _remove_job(workshop, uid, now)
+            await workshop.discard(uid)
+            removed += 1
+    return removed
+
+
+async def _remove_job(workshop: Workshop, uid: str, now: Standing | None) -> None:
+    """Its folder is made before nexrender has it. So one that was submitted and forgotten is found here, too."""
+    if now is not None and now.uid == uid and now.status is Status.COMPLETED:
+        return
+    try:
+        await workshop.nexrender.remove(uid)
+    except NexrenderDown:
+        raise
+    except DroverError as error:
+        log.warning("job_not_removed", uid=uid, error=str(error))

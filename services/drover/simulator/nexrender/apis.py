@@ -1,0 +1,166 @@
+"""What the simulated server answers, in each dialect. Pure but for the jobs: no HTTP, no clock, no faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from drover.simulator.nexrender.store import Job, Jobs
+from drover.simulator.nexrender.validation import complaint, complete
+
+_LOST_IN_TAGS: Final = re.compile(r"[^A-Za-z0-9, ]")
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any = None
+    """None: nothing; text: as it is; anything else: JSON."""
+
+
+INVALID_JSON: Final = Answer(400, "Invalid JSON")
+BROKEN: Final = Answer(500, "Internal Server Error")
+
+
+class Api(Protocol):
+    def answer(self, method: str, path: tuple[str, ...], body: bytes) -> Answer:
+        """`path`: what comes after /api/v1."""
+        ...
+
+
+class RealApi:
+    """As `@nexrender/server` answers, oddities included (see the contract's tests)."""
+
+    def __init__(self, jobs: Jobs, new_work: Callable[[], None]) -> None:
+        self._jobs = jobs
+        self._new_work = new_work
+        self._numbers = count(1)
+
+    def answer(self, method: str, path: tuple[str, ...], body: bytes) -> Answer:
+        match method, path:
+            case "POST", ("jobs",):
+                return self._create(body)
+            case "GET", ("jobs",):
+                return Answer(200, self._jobs.all)
+            case "GET", ("jobs", "status"):
+                return Answer(200, [_status(job) for job in self._jobs.all])
+            case "GET", ("jobs", "pickup"):
+                return Answer(200, self._jobs.pick_up() or {})
+            case "GET", ("jobs", uid, "status"):
+                job = self._jobs.get(uid)
+                return BROKEN if job is None else Answer(200, _status(job))
+            case "GET", ("jobs", uid):
+                return Answer(200, self._jobs.get(uid))  # nothing, and 200, for one that is not there
+            case "PUT", ("jobs", uid):
+                return self._change(uid, body)
+            case "DELETE", ("jobs", uid):
+                self._jobs.remove(uid)
+                return Answer(200, {"id": uid, "removed": True})  # also if it was not there
+        return Answer(204)
+
+    def _create(self, body: bytes) -> Answer:
+        given = _decoded(body)
+        if isinstance(given, Answer):
+            return given
+        if isinstance(tags := given.get("tags"), str):
+            given["tags"] = _LOST_IN_TAGS.sub("", tags)
+        job = complete(given, f"simulated-{next(self._numbers)}")
+        job["state"], job["creator"] = "queued", "127.0.0.1"
+        if (trace := complaint(job)) is not None:
+            return Answer(400, trace)
+        self._jobs.insert(job)  # even if there is one with that uid
+        self._new_work()
+        return Answer(200, job)
+
+    def _change(self, uid: str, body: bytes) -> Answer:
+        change = _decoded(body)
+        if isinstance(change, Answer):
+            return change
+        if (trace := complaint({**(self._jobs.get(uid) or {}), **change})) is not None:
+            return Answer(400, trace)
+        job = self._jobs.update(uid, change)
+        self._new_work()  # it may be queued again
+        return Answer(200, job)
+
+
+def _status(job: Job) -> dict[str, Any]:
+    return {
+        "uid": job["uid"],
+        "state": job["state"],
+        "type": job["type"],
+        "tags": job["tags"] or None,
+        "renderProgress": job.get("renderProgress") or 0,
+        "error": job.get("error"),
+        **{name: job.get(name) for name in ("createdAt", "updatedAt", "startedAt", "finishedAt", "errorAt")},
+    }
+
+
+STATUSES: Final = {
+    "created": "queued",
+    "queued": "queued",
+    "render:postrender": "encoding",
+    "render:cleanup": "encoding",
+    "finished": "finished",
+    "error": "error",
+}
+"""By the states of the real one; whatever else there is, is `rendering`."""
+
+
+class SimplifiedApi:
+    """As 003 §3.5 describes it. It gives jobs names of its own and says no more of them than the document does.
+
+    That there is a list, and that jobs can be removed, 003 does not say; a server with `lists=False` has no list.
+    """
+
+    def __init__(self, jobs: Jobs, new_work: Callable[[], None], *, lists: bool = True) -> None:
+        self._jobs = jobs
+        self._new_work = new_work
+        self._lists = lists
+        self._numbers = count(1)
+
+    def answer(self, method: str, path: tuple[str, ...], body: bytes) -> Answer:
+        match method, path:
+            case "POST", ("jobs",):
+                return self._create(body)
+            case "GET", ("jobs",) if self._lists:
+                return Answer(200, [{**_shown(job), **job["named"], "tags": job["tags"]} for job in self._jobs.all])
+            case "GET", ("jobs", id) if (job := self._jobs.get(id)) is not None:
+                return Answer(200, _shown(job))
+            case "DELETE", ("jobs", id) if self._jobs.get(id) is not None:
+                self._jobs.remove(id)
+                return Answer(200, {"id": id, "status": "cancelled"})
+        return Answer(404, {"error": "Not found"})
+
+    def _create(self, body: bytes) -> Answer:
+        given = _decoded(body)
+        if isinstance(given, Answer):
+            return given
+        number = next(self._numbers)
+        named = {"id": f"job_{number:06x}", "uid": f"uid_{number:06x}"}
+        job = {**complete(given, named["id"]), "uid": named["id"], "named": named, "state": "queued"}
+        if not isinstance(job["actions"], list) or complaint({**job, "actions": {}}) is not None:
+            return Answer(400, {"error": "template, assets and a list of actions are needed"})
+        self._jobs.insert(job)
+        self._new_work()
+        return Answer(200, {**named, "status": "queued", "created": job["createdAt"]})
+
+
+def _shown(job: Job) -> dict[str, Any]:
+    shown = {
+        "id": job["uid"],
+        "status": STATUSES.get(job["state"], "rendering"),
+        "progress": job.get("renderProgress") or 0,
+        "updated": job["updatedAt"],
+    }
+    return {**shown, "error": job["error"]} if job.get("error") else shown
+
+
+def _decoded(body: bytes) -> dict[str, Any] | Answer:
+    try:
+        given = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return INVALID_JSON
+    return given if isinstance(given, dict) else BROKEN

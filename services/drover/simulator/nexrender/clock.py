@@ -1,0 +1,19 @@
+"""A clock for tests: the simulated nexrender lives on only when it is moved."""
+
+from __future__ import annotations
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def real_s(self, seconds: float) -> float:
+        """What is answered late is so in real time, too."""
+        return seconds
+
+    def advance(self, seconds: float) -> None:
+        assert seconds >= 0
+        self._now += seconds

@@ -1,0 +1,40 @@
+"""What `drover up --demo` renders with: a simulated nexrender, folders for it, and the settings that name both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from drover.simulator.nexrender.script import DEMO
+from drover.simulator.nexrender.server import simulated_nexrender
+
+MACHINES: Final = 2
+TEMPLATE: Final = "demo.aep"
+
+
+@asynccontextmanager
+async def demo_nexrender(data_dir: Path) -> AsyncIterator[dict[str, str]]:
+    """Settings for render workers, good until the block ends. What was rendered stays in `<data_dir>/renders/nas`."""
+    nas, output, templates, images = _folders(data_dir)
+    async with simulated_nexrender(output, script=DEMO, machines=MACHINES) as server:
+        yield {
+            "DROVER_RENDER_NEXRENDER_URL": server.url,
+            "DROVER_RENDER_WORKERS": str(MACHINES),
+            "DROVER_RENDER_NAS": str(nas),
+            "DROVER_RENDER_NAS_GUARD": "folder",
+            "DROVER_RENDER_OUTPUT_DIR": str(output),
+            "DROVER_RENDER_TEMPLATE_DIR": str(templates),
+            "DROVER_RENDER_TEMPLATE": TEMPLATE,
+            "DROVER_RENDER_IMAGE_DIR": str(images),
+            "DROVER_RENDER_FOLLOW_S": "2",
+        }
+
+
+def _folders(data_dir: Path) -> list[Path]:
+    folders = [data_dir.resolve() / "renders" / name for name in ("nas", "output", "templates", "images")]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    (folders[2] / TEMPLATE).touch()  # workers look whether it is there; nobody opens it
+    return folders

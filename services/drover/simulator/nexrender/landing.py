@@ -1,0 +1,67 @@
+"""Where the file of a render lands. Whatever a job says, nothing is written outside of one folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+COPY: Final = "@nexrender/action-copy"
+RESULT_MISSING: Final = (
+    "Error: Error loading postrender module @nexrender/action-copy: Error: ENOENT: no such file or directory, open '{}'"
+)
+_ABSOLUTE: Final = re.compile(r"(?:[A-Za-z]:)?[\\/]")
+
+
+class CannotLand(Exception):
+    """The text is the error of the job."""
+
+
+class Ground:
+    """The folder in which files may land, and the name that jobs call it by."""
+
+    def __init__(self, folder: Path, seen_as: str | None = None) -> None:
+        self._folder = folder.resolve()
+        self._seen_as = None if seen_as is None else _spelled(seen_as).rstrip("/") + "/"
+
+    def land(self, path: str, content: bytes) -> None:
+        """As the real one: the folders on the way are made, and what is there is overwritten from its beginning."""
+        target = self._local(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        except OSError as error:
+            raise CannotLand(f"Error: {error.strerror}, open '{path}'") from error
+
+    def _local(self, path: str) -> Path:
+        spelled = _spelled(path)
+        if self._seen_as is not None and spelled.casefold().startswith(self._seen_as.casefold()):
+            target = self._folder / spelled[len(self._seen_as) :]
+        else:
+            target = Path(path)
+        target = target.resolve() if target.is_absolute() else target
+        if not target.is_relative_to(self._folder):
+            raise CannotLand(f"Error: EACCES: permission denied, open '{path}'")
+        return target
+
+
+def target_of(job: dict[str, Any]) -> str | None:
+    """The path that a job's file is to land at; None where nobody asked for it and it is cleared up.
+
+    Real nexrender copies its `result.mp4`, which is not there if the job had an `output` of its own. A server of 003,
+    whose actions are a list, writes to `output`.
+    """
+    actions, output = job.get("actions"), job.get("output")
+    if not isinstance(actions, dict):
+        return str(output) if output else None
+    for action in actions.get("postrender") or ():
+        if action.get("module") == COPY:
+            taken = str(action.get("input") or output or "")
+            if output and not _ABSOLUTE.match(taken):
+                raise CannotLand(RESULT_MISSING.format(f"/tmp/nexrender/{job['uid']}/{taken}"))  # noqa: S108
+            return str(action.get("output") or "") or None
+    return None
+
+
+def _spelled(path: str) -> str:
+    return path.replace("\\", "/")

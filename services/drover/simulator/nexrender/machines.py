@@ -1,0 +1,149 @@
+"""The machines of a simulated nexrender: they take jobs and render them. Time is given to them; they never wait."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Final
+from urllib.parse import unquote
+
+from drover.simulator.nexrender.landing import CannotLand, Ground, target_of
+from drover.simulator.nexrender.movie import film
+from drover.simulator.nexrender.script import GOOD, Outcome, Script
+from drover.simulator.nexrender.store import Job, Jobs, now_text
+
+START_S: Final = 0.01
+"""From picking a job up to saying that it has begun; also from the last word to an error."""
+STEP: Final = (3, 17)
+"""Progress jumps by so much."""
+ENDS_AT_90: Final = 0.3
+"""Share of good renders that never tell more than 90, as the real one's do."""
+
+_Life = Iterator[float]
+
+
+class Machines:
+    """Each renders one job at a time. Nothing random: the same seed, uid and number of the render give the same."""
+
+    def __init__(self, jobs: Jobs, script: Script, ground: Ground, *, machines: int, seed: int) -> None:
+        self._jobs = jobs
+        self._script = script
+        self._ground = ground
+        self._free = machines
+        self._seed = seed
+        self._numbers = count(1)
+        self._due: list[tuple[float, int, _Life | None]] = []
+        self._now = 0.0
+        self._looking = False
+        self.next_outcomes: deque[Outcome] = deque()
+        """How the next renders go, whatever the script says."""
+        self.begun = 0
+        """Renders, of jobs that are there or not."""
+
+    def look_for_work(self) -> None:
+        """A job may have come."""
+        if self._free and not self._looking:
+            self._looking = True
+            self._at(self._now + self._script.pickup_s, None)
+
+    def next_at(self) -> float:
+        """When something happens next; infinite if nothing will."""
+        return self._due[0][0] if self._due else math.inf
+
+    def advance_to(self, now: float) -> None:
+        """Everything happens that is due by then, in order."""
+        while self._due and self._due[0][0] <= now:
+            self._now, _, life = heappop(self._due)
+            if life is None:
+                self._take_jobs()
+            else:
+                self._go_on(life)
+        self._now = max(self._now, now)
+
+    def _at(self, when: float, life: _Life | None) -> None:
+        heappush(self._due, (when, next(self._numbers), life))
+
+    def _take_jobs(self) -> None:
+        self._looking = False
+        while self._free and (job := self._jobs.pick_up()) is not None:
+            self._free -= 1
+            self.begun += 1
+            self._go_on(self._life(dict(job), Random(f"{self._seed} {job['uid']} {self.begun}")))
+
+    def _go_on(self, life: _Life) -> None:
+        wait_s = next(life, None)
+        if wait_s is None:
+            self._free += 1
+            self.look_for_work()
+        else:
+            self._at(self._now + wait_s, life)
+
+    def _life(self, job: Job, dice: Random) -> _Life:
+        """One render: yields how long until its next step. What it says is lost on a server that has forgotten the job,
+        and it goes on all the same."""
+        uid, outcome = job["uid"], self._outcome(job, dice)
+        yield START_S
+        if self._jobs.update(uid, {"state": "started", "startedAt": now_text()}) is None:
+            return  # removed before it had begun: the real worker gives up here, and never again
+        yield from self._rendering(uid, outcome, dice)
+        if outcome.for_ever:
+            return
+        if outcome.error is not None:
+            yield START_S
+            self._fail(uid, outcome.error.format(template=_template_path(job)))
+            return
+        self._jobs.update(uid, {"state": "render:postrender"})
+        yield dice.uniform(*self._script.encode_s)
+        try:
+            self._land(job, outcome)
+        except CannotLand as error:
+            self._fail(uid, str(error))
+        else:
+            self._jobs.update(uid, {"state": "finished", "finishedAt": now_text()})
+
+    def _rendering(self, uid: str, outcome: Outcome, dice: Random) -> _Life:
+        whole_s, told, last = dice.uniform(*self._script.render_s), 0, outcome.progress_max
+        if last is None:
+            last = 90 if dice.random() < ENDS_AT_90 else 100
+        while told < 100:
+            before, told = told, min(100, told + dice.randint(*STEP))
+            if outcome.stops_at is not None and told > outcome.stops_at:
+                return
+            yield whole_s * (told - before) / 100
+            self._jobs.update(uid, {"state": "render:dorender", "renderProgress": min(told, last)})
+
+    def _outcome(self, job: Job, dice: Random) -> Outcome:
+        if self.next_outcomes:
+            return self.next_outcomes.popleft()
+        template = job["template"]
+        for rule in self._script.rules:
+            if template["composition"] == rule.about or _template_path(job).endswith(rule.about):
+                return rule.outcome
+        rolled = dice.random()
+        for chance in self._script.chances:
+            rolled -= chance.share
+            if rolled < 0:
+                return chance.outcome
+        return GOOD
+
+    def _land(self, job: Job, outcome: Outcome) -> None:
+        target = target_of(job)
+        size = self._script.sizes.get(str(job["template"]["composition"]), self._script.size)
+        content = film(outcome.file, size, f"{job['uid']} {self.begun}")
+        if target is not None and content is not None:
+            self._ground.land(target, content)
+
+    def _fail(self, uid: str, text: str) -> None:
+        self._jobs.update(uid, {"state": "error", "error": text, "errorAt": now_text()})
+
+
+def _template_path(job: Job) -> str:
+    """As Node on the machine in question would write it in an error."""
+    path = unquote(str(job["template"]["src"]).removeprefix("file://"))
+    if path[2:3] == ":":
+        return path[1:].replace("/", "\\")
+    return path if path.startswith("/") else "\\\\" + path.replace("/", "\\")

@@ -1,0 +1,62 @@
+"""Render workers as processes, and work for them."""
+
+from __future__ import annotations
+
+import random
+import signal
+
+from tests.e2e.client import Http
+
+BATCH = 50
+
+
+class Crew:
+    """Worker processes, each with a name that it keeps when it comes back."""
+
+    def __init__(self, farm, nexrender_url, folder, **more):
+        self._farm = farm
+        self._settings = {
+            "DROVER_RENDER_NEXRENDER_URL": nexrender_url,
+            "DROVER_RENDER_NAS": str(folder / "nas"),
+            "DROVER_RENDER_NAS_GUARD": "folder",
+            "DROVER_RENDER_OUTPUT_DIR": str(folder / "out"),
+            "DROVER_RENDER_TEMPLATE": str(folder / "poker.aep"),
+            "DROVER_RENDER_IMAGE_DIR": str(folder / "images"),
+            "DROVER_RENDER_FOLLOW_S": "0.3",
+            **more,
+        }
+        for name in ("nas", "out"):
+            (folder / name).mkdir()
+        (folder / "poker.aep").write_bytes(b"not really After Effects")
+        self.processes = {}
+        self.killed = 0
+
+    async def start(self, worker_id):
+        self.processes[worker_id] = await self._farm.serve(
+            "render-worker", name=worker_id, DROVER_RENDER_WORKER_ID=worker_id, **self._settings
+        )
+
+    async def kill_one(self):
+        worker_id = random.choice(sorted(self.processes))
+        victim = self.processes.pop(worker_id)
+        victim.send(signal.SIGKILL)
+        await victim.ended()
+        self.killed += 1
+        await self.start(worker_id)
+
+
+async def render_all(http: Http, count: int) -> None:
+    mapping = {"composition_id": "comp", "field_name": "Slot 1 - name", "layer_name": "Name 1"}
+    assert (await http.call("POST", "/rest/v1/aep_field_mapping", json=mapping)).status == 201
+    for start in range(0, count, BATCH):
+        rows = [
+            {
+                "composition_id": "comp",
+                "composition_name": "Chip Count",
+                "broadcast_date": "2026-03-02",
+                "gfx_data": {"slots": [{"slot_number": 1, "fields": {"name": f"PLAYER {number}"}}]},
+            }
+            for number in range(start, min(count, start + BATCH))
+        ]
+        answer = await http.call("POST", "/rest/v1/render_queue", json=rows)
+        assert answer.status == 201, answer.raw

@@ -1,0 +1,68 @@
+"""The real `@nexrender/server`, run with Node: installed once, from pinned packages; a process for each that asks."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from signal import Signals
+
+import pytest
+
+from drover.embedded.process import GuardedProcess, Log, StopStep
+from drover.render.nexrender.client import NexrenderClient, NexrenderDown
+from drover.testing.waiting import eventually
+
+PACKAGES = Path(__file__).parent
+INSTALL_S = 300
+START_S = 60
+STEPS = (StopStep(Signals.SIGTERM, 5), StopStep(Signals.SIGKILL, 5))
+
+
+def installed_node() -> str:
+    """Node with the pinned packages beside this file; skips the test where there is none."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("Node.js and npm are not installed; the real nexrender server cannot be run without them")
+    lock, installed = PACKAGES / "package-lock.json", PACKAGES / "node_modules" / ".package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        subprocess.run(command, cwd=PACKAGES, check=True, timeout=INSTALL_S)
+    return node
+
+
+@asynccontextmanager
+async def real_nexrender(folder: Path, secret: str) -> AsyncIterator[str]:
+    """Its address. Its database lives in the folder; it cannot outlive this process."""
+    program = PACKAGES / "node_modules" / "@nexrender" / "server" / "src" / "bin.js"
+    port = _free_port()
+    # It takes its settings from the environment, and makes a folder in $HOME even where the database is elsewhere.
+    settings = [f"HOME={folder}", f"NEXRENDER_DATABASE={folder / 'database.json'}"]
+    argv = ["/usr/bin/env", *settings, installed_node(), program, "--port", str(port), "--secret", secret]
+    process = await GuardedProcess.spawn(argv, steps=STEPS, cwd=folder, log=Log(folder / "nexrender.log"))
+    try:
+        url = f"http://127.0.0.1:{port}"
+        async with NexrenderClient(url) as client:
+            await eventually(lambda: _answers(client, process), within_s=START_S)
+        yield url
+    finally:
+        await process.stop()
+
+
+async def _answers(client: NexrenderClient, process: GuardedProcess) -> bool:
+    assert process.exit_code is None, f"the real nexrender server ended:\n{process.log.tail()}"
+    try:
+        await client.health()
+    except NexrenderDown:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    """It wants a number, and listens on every address."""
+    with socket.socket() as probe:
+        probe.bind(("0.0.0.0", 0))
+        return int(probe.getsockname()[1])

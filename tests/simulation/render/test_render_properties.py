@@ -1,0 +1,362 @@
+"""Any sequence of commands, in any order, at any time: what the render queue promises holds after each of them."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from drover.domain.decider import CHAIN_BYTES_FULL, DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Rejection, Tick
+from drover.domain.errors import Code
+from drover.domain.render import commands as c
+from drover.domain.render import overdue, render_decider
+from drover.domain.render.policy import Fault, Policy
+from drover.domain.render.state import Status
+from drover.eventlog.codec import Codec
+from tests.simulation.render import invariants
+from tests.simulation.render.history import History
+
+TICKS_MAX = 500
+WORKERS = ["worker-1", "worker-2", "worker-3"]
+COMPOSITIONS = ["comp_chips", "comp_clock"]
+POLICIES = [Policy(), Policy(lease_s=90, render_timeout_s=300, retries=1, retry_base_s=5)]
+FAULTS = sorted(Fault)
+SHA = "ab" * 32
+
+
+class Studio(RuleBasedStateMachine):
+    """A few workers, some late, some dead; people who request, cancel, release and run again; the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+        self.history = History()
+        self.n = 0
+        self.believed: dict[str, list[tuple[int, int]]] = {worker: [] for worker in WORKERS}
+        """Every run that a worker was ever given. The last one is what it works on, as far as it knows."""
+
+    @initialize(policy=st.sampled_from(POLICIES))
+    def a_studio(self, policy) -> None:
+        self.policy = policy
+        self.decider = render_decider(policy)
+        self.codec = Codec.of(self.decider)
+        self.queue = self.decider.initial()
+        self.renders_are_requested(COMPOSITIONS[0], 3)
+
+    # The writer's part
+
+    def send(self, command):
+        """What the caller is told."""
+        decision = first = self.decider.decide(self.queue, command, self.now)
+        if decision.rejection is not None and decision.events:
+            assert self.decider.answer(decision.events) == decision.rejection
+        events, size = [], 0
+        while True:
+            for event in decision.events:
+                size += self.fold(event)
+            events += decision.events
+            if decision.then is None or size >= CHAIN_BYTES_FULL:
+                break
+            decision = decision.then(self.queue, self.now)
+        assert len(events) <= EVENTS_PER_DECISION_MAX
+        assert size <= DECISION_BYTES_MAX
+        invariants.check(self.queue, self.history, self.policy)
+        self.events = events
+        return self.decider.answer(events) if events else first.rejection or first.result
+
+    def fold(self, event) -> int:
+        self.n += 1
+        event.n, event.at = self.n, self.now
+        line = self.codec.encode([event])
+        (event,) = self.codec.decode(line)
+        self.decider.evolve(self.queue, event)
+        self.history.see(event)
+        return len(line)
+
+    def settle(self) -> None:
+        """Let the clock do what is due, as the writer does."""
+        for _ in range(TICKS_MAX):
+            deadline = self.decider.next_deadline(self.queue)
+            if deadline is None or deadline > self.now:
+                return
+            self.send(Tick())
+            assert self.events, f"no headway on {deadline}"
+        raise AssertionError("something is due for ever")
+
+    settles_after_each = True
+
+    def settle_if_it_is_time(self) -> None:
+        if self.settles_after_each or self.n % 3 == 0:
+            self.settle()
+
+    def do(self, command):
+        told = self.send(command)
+        self.settle_if_it_is_time()
+        return told
+
+    def snapshot(self) -> bytes:
+        return msgspec.msgpack.encode(self.queue)
+
+    # What people do
+
+    @rule(composition=st.sampled_from(COMPOSITIONS), many=st.integers(1, 3))
+    def more_is_requested(self, composition, many) -> None:
+        self.renders_are_requested(composition, many)
+
+    def renders_are_requested(self, composition, many) -> None:
+        for _ in range(many):
+            told = self.do(c.RequestRender(composition, "gfx", '{"ct":"x"}', cue_item_id="cue"))
+            assert told["status"] == "pending"
+
+    @precondition(lambda self: self.history.renders)
+    @rule(data=st.data(), what=st.sampled_from([c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender]))
+    def a_person_handles_a_render(self, data, what) -> None:
+        render_id = data.draw(st.sampled_from(sorted(self.history.renders)))
+        before, status = self.snapshot(), self.history.renders[render_id].status
+        told = self.send(what(render_id))
+        if isinstance(told, Rejection):
+            assert told.code == Code.CONFLICT
+            assert self.snapshot() == before
+        if what is c.CancelRender:
+            assert isinstance(told, Rejection) is (status in ("completed", "failed", "cancelled"))
+        self.settle_if_it_is_time()
+
+    @rule(render_id=st.integers(0, 60), what=st.sampled_from([c.CancelRender, c.ReleaseRender, c.RerunRender]))
+    def a_person_mistakes_the_number(self, render_id, what) -> None:
+        if render_id not in self.history.renders:
+            before = self.snapshot()
+            known = render_id in self.history.archived
+            assert self.send(what(render_id)).code == (Code.CONFLICT if known else Code.NOT_FOUND)
+            assert self.snapshot() == before
+
+    @rule(data=st.data(), composition=st.sampled_from(COMPOSITIONS), name=st.sampled_from(["A", "B"]))
+    def an_administrator_changes_compositions(self, data, composition, name) -> None:
+        some = [c.DescribeComposition(composition, name), c.RemoveComposition(composition)]
+        some += [c.MapField(composition, f"Single - {name}", "L"), c.MapField(composition, f"Slot 1 - {name}", "L")]
+        some += [c.ChangeField(mapping_id, name) for mapping_id in list(self.queue.mappings)[:3]]
+        some += [c.UnmapField(mapping_id) for mapping_id in list(self.queue.mappings)[:3]]
+        self.do(data.draw(st.sampled_from(some)))
+
+    # What workers do
+
+    def claim(self, worker: str) -> None:
+        told = self.send(c.Claim(worker))
+        if told is None:
+            assert not any(story.status == "pending" for story in self.history.renders.values())
+        else:
+            self.believed[worker].append((told["render_id"], told["run"]))
+        self.settle_if_it_is_time()
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def a_worker_asks_for_work(self, worker) -> None:
+        """One that has some has died and come back."""
+        self.claim(worker)
+
+    def reports(self, data, hand):
+        return data.draw(
+            st.sampled_from(
+                [
+                    c.RenewLease(*hand),
+                    c.HandBack(*hand),
+                    c.ReportSubmitted(*hand, "nx"),
+                    c.ReportSubmitted(*hand, "nx", True),
+                    c.ReportProgress(*hand, data.draw(st.integers(-5, 120))),
+                    c.ReportProgress(*hand, data.draw(st.integers(0, 100)), "encoding"),
+                    c.ReportRendered(*hand),
+                    c.ReportUnmapped(*hand, ["Single - x"]),
+                    c.ReportFault(*hand, Fault(data.draw(st.sampled_from(FAULTS))), "oh"),
+                    c.ReportCompleted(*hand, "/nas/x.mp4", 1, SHA),
+                ]
+            )
+        )
+
+    def say(self, report) -> None:
+        """A report in time is taken; a stale one is refused and leaves everything as it was."""
+        hand = report.render_id, report.run, report.worker_id
+        in_time = self.history.is_current(*hand)
+        story = self.history.renders.get(report.render_id)
+        said_before = (
+            isinstance(report, c.ReportCompleted)
+            and story is not None
+            and (story.status, story.run) == ("completed", report.run)
+        )
+        before = self.snapshot()
+        told = self.send(report)
+        if in_time:
+            assert not isinstance(told, Rejection), told
+        else:
+            assert self.snapshot() == before, "a stale report changed something"
+            assert said_before or (isinstance(told, Rejection) and told.code in (Code.STALE_ATTEMPT, Code.NOT_FOUND))
+        self.settle_if_it_is_time()
+
+    def hands(self):
+        return [(*runs[-1], worker) for worker, runs in sorted(self.believed.items()) if runs]
+
+    @precondition(lambda self: any(self.believed.values()))
+    @rule(data=st.data())
+    def a_worker_reports_what_it_believes(self, data) -> None:
+        self.say(self.reports(data, data.draw(st.sampled_from(self.hands()))))
+
+    @precondition(lambda self: any(self.believed.values()))
+    @rule(data=st.data())
+    def a_worker_wakes_up_late(self, data) -> None:
+        worker = data.draw(st.sampled_from([worker for worker in WORKERS if self.believed[worker]]))
+        self.say(self.reports(data, (*data.draw(st.sampled_from(self.believed[worker])), worker)))
+
+    @rule(worker=st.sampled_from(WORKERS), often=st.integers(1, 5), how=st.sampled_from(["dies", "lapses", "released"]))
+    def a_render_loses_its_worker_again_and_again(self, worker, often, how) -> None:
+        for _ in range(often):
+            self.claim(worker)
+            render_id = self.queue.held.get(worker)
+            if how == "lapses":
+                self.pass_time(timedelta(seconds=self.policy.lease_s))
+            elif how == "released" and render_id is not None:
+                self.do(c.ReleaseRender(render_id))
+
+    @rule(data=st.data(), render_id=st.integers(0, 6), run=st.integers(0, 4), worker=st.sampled_from([*WORKERS, "who"]))
+    def somebody_reports_anything(self, data, render_id, run, worker) -> None:
+        self.say(self.reports(data, (render_id, run, worker)))
+
+    @rule(data=st.data(), worker=st.sampled_from(WORKERS), stop_after=st.integers(1, 6))
+    def a_worker_does_its_work(self, data, worker, stop_after) -> None:
+        """As far as it comes: then it is dead, or late, or gives way."""
+        if worker not in self.queue.held:
+            self.claim(worker)
+        if worker not in self.queue.held:
+            return
+        hand = (*self.believed[worker][-1], worker)
+        steps = [
+            c.ReportSubmitted(*hand, "nx"),
+            c.ReportProgress(*hand, 40),
+            c.ReportProgress(*hand, 80, "encoding"),
+            c.ReportRendered(*hand),
+            c.ReportCompleted(*hand, "/nas/x.mp4", 1, SHA),
+        ]
+        for step in steps[:stop_after]:
+            self.say(step)
+            if data.draw(st.integers(0, 9)) == 0:
+                self.pass_time(timedelta(seconds=data.draw(st.sampled_from([5, 61, 400]))))
+
+    @rule(worker=st.sampled_from(WORKERS), fault=st.sampled_from(FAULTS), again=st.integers(1, 5))
+    def a_fault_comes_again_and_again(self, worker, fault, again) -> None:
+        for _ in range(again):
+            if worker not in self.queue.held:
+                self.claim(worker)
+            if worker not in self.queue.held:
+                return
+            render = self.queue.renders[self.queue.held[worker]]
+            self.say(c.ReportFault(render.render_id, render.run, worker, Fault(fault), "oh"))
+            self.pass_time(timedelta(seconds=30))
+
+    # Stops
+
+    @rule(data=st.data(), worker=st.sampled_from(WORKERS), done=st.booleans())
+    def a_worker_stops_what_must_not_go_on(self, data, worker, done) -> None:
+        told = self.do(c.ClaimStop(worker))
+        if told is not None and done:
+            self.do(c.ReportStopped(told["render_id"], told["uid"], worker))
+            assert told["uid"] not in self.queue.stops
+
+    @precondition(lambda self: self.queue.stops)
+    @rule(data=st.data(), worker=st.sampled_from(WORKERS))
+    def a_stop_fails_for_a_long_time(self, data, worker) -> None:
+        for _ in range(22):
+            self.do(c.ClaimStop(worker))
+            self.pass_time(timedelta(seconds=61))
+
+    @rule(uid=st.sampled_from(["drover-1-1-unknown", "x"]), worker=st.sampled_from(WORKERS))
+    def a_stop_that_nobody_asked_for_is_told_done(self, uid, worker) -> None:
+        before = self.snapshot()
+        self.send(c.ReportStopped(1, uid, worker))
+        assert self.snapshot() == before
+
+    # Time
+
+    @rule(seconds=st.sampled_from([1, 5, 30, 60, 95, 310, 600, 1799, 1801]))
+    def time_passes(self, seconds) -> None:
+        self.pass_time(timedelta(seconds=seconds))
+
+    def pass_time(self, duration: timedelta) -> None:
+        """As the writer: it wakes at each deadline on the way."""
+        until = self.now + duration
+        while (deadline := self.decider.next_deadline(self.queue)) is not None and deadline <= until:
+            self.now = max(self.now, deadline)
+            self.settle()
+        self.now = until
+
+    @rule(seconds=st.sampled_from([60, 1801, 4000]))
+    def the_writer_is_away_for_a_while(self, seconds) -> None:
+        """All that came due meanwhile is late, and comes at one moment; reports may come before the clock looks."""
+        self.now += timedelta(seconds=seconds)
+
+    @rule(often=st.integers(0, 9))
+    def a_day_passes(self, often) -> None:
+        if often == 0:
+            self.pass_time(timedelta(hours=25))
+
+    @rule()
+    def the_state_goes_through_a_snapshot(self) -> None:
+        before = self.queue
+        self.queue = msgspec.msgpack.decode(self.snapshot(), type=self.decider.state)
+        assert self.queue == before
+        invariants.check(self.queue, self.history, self.policy)
+
+    def teardown(self) -> None:
+        """One good worker brings everything to an end; two days later nothing is left in the state."""
+        if not hasattr(self, "queue"):
+            return
+        self.settle()
+        for _ in range(1000):
+            for worker in WORKERS[1:]:
+                if worker in self.queue.held:
+                    self.send(c.HandBack(*self.believed[worker][-1], worker))
+            told = self.do(c.Claim(WORKERS[0]))
+            if told is None:
+                break
+            hand = told["render_id"], told["run"], WORKERS[0]
+            self.believed[WORKERS[0]].append(hand[:2])
+            for report in (c.ReportSubmitted(*hand, "nx"), c.ReportCompleted(*hand, "/nas/x.mp4", 1, SHA)):
+                self.say(report)
+        assert all(render.status in ("completed", "failed", "cancelled") for render in self.queue.renders.values())
+        self.pass_time(timedelta(seconds=61))
+        while (told := self.do(c.ClaimStop(WORKERS[0]))) is not None:
+            self.do(c.ReportStopped(told["render_id"], told["uid"], WORKERS[0]))
+        completed = {r.render_id for r in self.queue.renders.values() if r.status is Status.COMPLETED}
+        assert completed == self.history.completed.keys() - self.history.archived
+        self.pass_time(timedelta(hours=49))
+        left = self.queue
+        assert (left.renders, left.held, left.stops, left.alerts) == ({}, {}, {}, {})
+        assert not (left.pending.due or left.stops_due.due or left.timers.due)
+
+
+class HurriedStudio(Studio):
+    """Commands come while the clock is still at work on what came due before."""
+
+    settles_after_each = False
+
+
+@pytest.fixture
+def one_at_a_time(monkeypatch):
+    monkeypatch.setattr(overdue, "DEADLINES_PER_TICK_MAX", 1)
+
+
+def quietly(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[phase for phase in Phase if phase is not Phase.explain],  # it takes minutes, and shrinking says enough
+    )
+
+
+@pytest.mark.req("RN-01", "RN-02", "RN-03", "RN-04", "RN-12", "RN-19", "RN-22")
+def test_whatever_happens_the_render_queue_keeps_its_promises():
+    run_state_machine_as_test(Studio, settings=quietly(150, 60))
+
+
+@pytest.mark.req("RN-03", "RN-04", "RN-12")
+def test_the_same_holds_while_the_clock_is_still_at_work_on_what_came_before(one_at_a_time):
+    run_state_machine_as_test(HurriedStudio, settings=quietly(80, 50))

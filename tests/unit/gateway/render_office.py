@@ -1,0 +1,176 @@
+"""The render queue's part of the gateway on a real port: the decider answers, and rows are read from where a test puts
+them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from aiohttp import ClientResponse
+from aiohttp.test_utils import TestClient, TestServer
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.domain.render import RENDER
+from drover.domain.render.state import Render, RenderQueue
+from drover.gateway.app import Gateway
+from drover.gateway.roster import Roster
+from drover.service.api_keys import Role
+from drover.service.config import load
+from drover.service.health import Health
+from drover.service.sealing import Sealer
+from drover.testing.scenario import Scenario
+from drover.web.application import create_application
+from drover.web.auth import Principal
+
+KEYS = [f"{name}:{base64.b64encode(name.encode() * 16).decode()}" for name in ("k1", "k0")]
+SETTINGS = {
+    "DROVER_NATS_URL": "nats://nowhere:1",
+    "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+    "DROVER_JWT_SECRETS": "s" * 32,
+    "DROVER_SEALING_KEYS": KEYS[0],
+}
+GFX = {
+    "composition_name": "_MAIN Mini Chip Count",
+    "slots": [{"slot_number": 1, "fields": {"name": "PHIL IVEY", "stack": "250", "country": "United States"}}],
+    "single_fields": {"table_id": "Table 1"},
+}
+SHOW = {"Prefer": "return=representation"}
+KEYED = {"Idempotency-Key": "k"}
+
+
+class AnybodyIs:
+    """Takes everybody for whom they say they are: whether they are is shown elsewhere."""
+
+    def authenticate(self, headers):
+        role = Role(headers["apikey"])
+        return Principal(role, role.value, float("inf"))
+
+
+class QueueWriter:
+    """Stands in for bus and writer: commands and answers go through their wire form, ids are remembered."""
+
+    def __init__(self) -> None:
+        self.scenario = Scenario(RENDER)
+        self.sent: list[dict[str, Any]] = []
+        self._seq = 0
+        self._done: dict[str, Outcome] = {}
+
+    async def send(self, context, command, *, by, id=None, trace=None):
+        assert context == "render"
+        self.sent.append({"command": command, "by": by, "id": id})
+        return self.do(command, id)
+
+    def do(self, command: Command, id: str | None = None) -> Outcome:
+        if id in self._done:
+            return self._done[id]
+        decision = self.scenario.when(_on_the_wire(command, RENDER.commands)).decision
+        self._seq += bool(decision.events)
+        position = self._seq if decision.events else 0
+        if (rejection := decision.rejection) is not None:
+            return _on_the_wire(Rejected(rejection.code, rejection.message, rejection.details, position), Outcome)
+        result = RENDER.answer(decision.events) if decision.events else decision.result
+        outcome = _on_the_wire(Accepted(position, result), Outcome)
+        if decision.events and id is not None:
+            self._done[id] = outcome
+        return outcome
+
+    @property
+    def commands(self) -> list[Command]:
+        return [sent["command"] for sent in self.sent]
+
+    @property
+    def queue(self) -> RenderQueue:
+        return self.scenario.state
+
+
+def _on_the_wire(value: Any, type_: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
+
+
+class Shelf:
+    """A database that gives what a test has put there, or is down."""
+
+    def __init__(self) -> None:
+        self.rows: Sequence[dict[str, Any]] | None = None
+        """None: it is down."""
+        self.asked: list[tuple[Any, ...]] = []
+
+    async def fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
+        self.asked.append((query, *args))
+        if self.rows is None:
+            raise ConnectionRefusedError
+        body = msgspec.json.encode(self.rows).decode()
+        return {"body": body, "rows": len(self.rows), "total": None, "bytes": len(body)}
+
+
+class Reached:
+    """Positions that are always reached."""
+
+    def __init__(self) -> None:
+        self.waits: list[tuple[str, int, float]] = []
+
+    async def wait(self, context, seq, timeout_s):
+        self.waits.append((context, seq, timeout_s))
+        return True
+
+
+class RenderOffice:
+    client: TestClient
+
+    def __init__(self) -> None:
+        self.bus = QueueWriter()
+        self.pool = Shelf()
+        self.positions = Reached()
+        self.said: list[str] = []
+        self.heard = True
+        """Whether what is said reaches anybody."""
+
+    async def tell(self, subject: str) -> bool:
+        self.said.append(subject)
+        return self.heard
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, role: str = "service_role", **headers: str
+    ) -> ClientResponse:
+        raw = b"" if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
+        headers = {"apikey": role, "Content-Type": "application/json"} | headers
+        return await self.client.request(method, f"/rest/v1/{path}", data=raw, headers=headers)
+
+    async def request(self, **fields: Any) -> int:
+        """The id of a new render."""
+        row = {"composition_id": "comp_123", "gfx_data": GFX} | fields
+        answer = await self.ask("POST", "render_queue", row, **SHOW)
+        assert answer.status == 201, await answer.text()
+        return (await answer.json())[0]["id"]
+
+    def render(self, render_id: int = 1) -> Render:
+        """As the writer has it."""
+        return self.bus.queue.renders[render_id]
+
+
+@asynccontextmanager
+async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
+    office = RenderOffice()
+    app = create_application(Health(), body_bytes_max=1024 * 1024)
+    Gateway(
+        settings=load(SETTINGS | settings),
+        auth=AnybodyIs(),
+        bus=office.bus,
+        telemetry=None,
+        roster=Roster(),
+        pool=office.pool,
+        positions=office.positions,
+        roster_at=office.positions,
+        tell=office.tell,
+    ).add_routes(app)
+    async with TestClient(TestServer(app)) as client:
+        office.client = client
+        yield office
+
+
+def sealer(*keys: str) -> Sealer:
+    return Sealer.from_settings(keys or KEYS[:1])
