@@ -12,6 +12,8 @@ CREATE TABLE alert_rows (
 );
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);
+CREATE INDEX alert_rows_subject ON alert_rows (subject, raised_at);
+CREATE INDEX alert_rows_kind ON alert_rows (kind, raised_at);
 
 CREATE VIEW alerts AS
 SELECT id, kind, subject, message, details, raised_at, until, resolved_at, reason

@@ -59,3 +59,19 @@ class BadPosition(DroverError):
     def __init__(self, field: str, value: str, reason: str) -> None:
         self.field, self.value, self.reason = field, value, reason
         super().__init__(f"{field}: {reason}")
+
+
+class ReadModelMissing(DroverError):
+    """There is no such read model yet: no projector has run."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+        super().__init__(f"{schema} is not there. Start a projector (`drover up`, `drover serve projector`) first")
+
+
+class RebuildBusy(DroverError):
+    """Somebody else is rebuilding this read model."""
+
+    def __init__(self, projection: str) -> None:
+        self.projection = projection
+        super().__init__(f"{projection} is being rebuilt by somebody else. Wait for them, or stop them")

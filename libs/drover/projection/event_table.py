@@ -27,6 +27,8 @@ EVENTS: Final = AppendTable(
     },
     key=("seq", "line"),
 )
+ENTITIES_MAX: Final = 3
+"""So many of an event's entities can be searched by: each has an index of its own."""
 EVENTS_DDL: Final = (files("drover.projection") / "event_table.sql").read_text(encoding="utf-8")
 
 _NUL: Final = "\\u0000"

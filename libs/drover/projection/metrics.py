@@ -1,4 +1,4 @@
-"""Every metric of projections and presence: names, help texts, units. The only label is the context, a bounded set."""
+"""Every metric of projections and presence: names, help texts, units. Labels are contexts and their partitions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Final
 from prometheus_client import Counter, Gauge, Histogram
 
 POSITION: Final = Gauge(
-    "drover_projection_position", "Sequence of the last commit whose rows are in the read model", ["context"]
+    "drover_projection_position",
+    "Sequence of the last commit whose rows are in the read model",
+    ["context", "partition"],
 )
 BEHIND: Final = Gauge(
-    "drover_projection_behind_commits", "Commits in the log that the read model does not have yet", ["context"]
+    "drover_projection_behind_commits",
+    "Commits in the log that the read model does not have yet",
+    ["context", "partition"],
 )
 EVENTS: Final = Counter("drover_projection_events", "Events whose rows were written and committed", ["context"])
 BATCH_SECONDS: Final = Histogram(
@@ -25,10 +29,12 @@ FAILURES: Final = Counter(
 STOPPED: Final = Gauge(
     "drover_projection_stopped",
     "1 while the projection stands at something that it must not skip and a person must act",
-    ["context"],
+    ["context", "partition"],
 )
 ACTIVE: Final = Gauge(
-    "drover_projection_active", "1 while this process is the one that projects, 0 while it stands by", ["context"]
+    "drover_projection_active",
+    "1 while this process is the one that projects, 0 while it stands by",
+    ["context", "partition"],
 )
 PRESENCE_ROWS: Final = Counter("drover_presence_rows", "Presence rows written", ["context"])
 PRESENCE_DROPPED: Final = Counter(

@@ -4,76 +4,96 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from drover.domain.partitions import MAIN
 from drover.postgres.pool import Connection
 from drover.projection.errors import BadPosition
 
 POSITION_HEADER: Final = "Drover-Position"
 MIN_POSITION_HEADER: Final = "Drover-Min-Position"
 HEADER_CHARS_MAX: Final = 512
-HEADER_CONTEXTS_MAX: Final = 16
+HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1
 WAITERS_MAX: Final = 10_000
 """Reads that wait at once in one process; the next one is told at once that the read model is behind."""
 
 # ASCII digits, not \d: int() would take Korean full-width digits too.
-_ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})")
+_ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]{1,19})")
 _LOAD: Final = "SELECT context, partition, seq FROM drover.checkpoints WHERE schema = 'rm_' || context"
 
 
+def place_of(context: str, partition: str = MAIN) -> str:
+    """What a position counts in: `fleet`, or `reminder.p2` where a context is divided."""
+    return context if partition == MAIN else f"{context}.{partition}"
+
+
+def context_of(place: str) -> str:
+    return place.partition(".")[0]
+
+
 def format_position(positions: Mapping[str, int]) -> str:
-    return ",".join(f"{context}={seq}" for context, seq in positions.items())
+    """By place. Clients give back what they were given; what a place is need not concern them."""
+    return ",".join(f"{place}={seq}" for place, seq in positions.items())
 
 
 def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, int]:
-    """`fleet=123,render=45` as a dict. An empty header asks for nothing."""
+    """`fleet=123,reminder.p2=45` as a dict, by place. An empty header asks for nothing."""
     if len(value) > HEADER_CHARS_MAX:
         raise BadPosition(field, value[:HEADER_CHARS_MAX], f"longer than {HEADER_CHARS_MAX} characters")
     positions: dict[str, int] = {}
     for entry in value.split(",") if value.strip() else ():
         if (match := _ENTRY.fullmatch(entry.strip())) is None:
             raise BadPosition(field, value, f"{entry.strip()!r} does not read context=sequence")
-        context, seq = match[1], int(match[2])
+        place, seq = match[1], int(match[2])
         if seq > SEQ_MAX:
             raise BadPosition(field, value, f"{seq} is no sequence number")
-        if context in positions:
-            raise BadPosition(field, value, f"{context} is there twice")
-        positions[context] = seq
-    if len(positions) > HEADER_CONTEXTS_MAX:
-        raise BadPosition(field, value, f"more than {HEADER_CONTEXTS_MAX} contexts")
+        if place in positions:
+            raise BadPosition(field, value, f"{place} is there twice")
+        positions[place] = seq
+    if len(positions) > HEADER_PLACES_MAX:
+        raise BadPosition(field, value, f"more than {HEADER_PLACES_MAX} places")
     return positions
 
 
 class Positions:
     """How far each read model is, as far as this process has heard, and who waits for it to be further."""
 
-    def __init__(self, waiters_max: int = WAITERS_MAX) -> None:
+    def __init__(
+        self, waiters_max: int = WAITERS_MAX, *, partitions: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """`partitions`: how contexts are divided. Without it those count that were heard of."""
         self._waiters_max = waiters_max
-        self._seen: dict[str, dict[str, int]] = {}
+        self._seen: dict[str, dict[str, int]] = {
+            context: dict.fromkeys(names, 0) for context, names in (partitions or {}).items()
+        }
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
 
     def observe(self, context: str, partition: str, seq: int) -> None:
         """A projector stands here. It may be less than before: a read model that is folded anew starts over."""
         self._seen.setdefault(context, {})[partition] = seq
-        position = self.position(context)
-        for future, wanted in self._waiting.get(context, {}).items():
-            if wanted <= position and not future.done():
-                future.set_result(None)
+        for place in {context, place_of(context, partition)}:
+            if waiting := self._waiting.get(place):
+                position = self.position(place)
+                for future, wanted in waiting.items():
+                    if wanted <= position and not future.done():
+                        future.set_result(None)
 
-    def position(self, context: str) -> int:
-        """What the context's read model has for certain: the least of its partitions."""
-        return min(self._seen.get(context, {}).values(), default=0)
+    def position(self, place: str) -> int:
+        """What the read model has for certain: of a partition, or of a context the least of its partitions."""
+        context, _, partition = place.partition(".")
+        seen = self._seen.get(context, {})
+        return seen.get(partition, 0) if partition else min(seen.values(), default=0)
 
-    async def wait(self, context: str, seq: int, timeout_s: float) -> bool:
+    async def wait(self, place: str, seq: int, timeout_s: float) -> bool:
         """True as soon as the read model has everything up to `seq`; False when it has not in time."""
-        if self.position(context) >= seq:
+        if self.position(place) >= seq:
             return True
         if self.waiting >= self._waiters_max or timeout_s <= 0:
             return False
         future = asyncio.get_running_loop().create_future()
-        waiting = self._waiting.setdefault(context, {})
+        waiting = self._waiting.setdefault(place, {})
         waiting[future] = seq
         try:
             await asyncio.wait_for(future, timeout_s)
@@ -82,7 +102,7 @@ class Positions:
         finally:
             del waiting[future]
             if not waiting:
-                self._waiting.pop(context, None)
+                self._waiting.pop(place, None)
         return True
 
     @property

@@ -1,45 +1,49 @@
-"""Signs of life, and what runs, into `tel_fleet.presence`: gathered by device, written at most once a second.
+"""Signs of life into a table of a context's own: gathered by who gave them, written at most once a second.
 
-Volatile by design.
+Volatile by design. Which table, and what of a sign stands in it, each context says for itself.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Final
-from uuid import UUID
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
 import asyncpg
-import msgspec
 import structlog
 
 from drover.bus.telemetry import Beat
 from drover.postgres.pool import Pool
-from drover.projection.event_table import jsonb_text
 from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
 
 FLUSH_EVERY_S: Final = 1.0
 DEVICES_WAITING_MAX: Final = 100_000
 """Distinct devices held between two writes; beyond it new ones are dropped, and heard again at their next heartbeat."""
 ROWS_PER_STATEMENT_MAX: Final = 10_000
+FORGET_EVERY_S: Final = 600.0
 
-_UPSERT: Final = """
-INSERT INTO tel_fleet.presence AS p (device_id, last_seen_at, reported, assignment_id, run, progress_pct, ad_playing)
-SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::jsonb[], $4::uuid[], $5::int[], $6::int[], $7::bool[])
-ON CONFLICT (device_id) DO UPDATE
-SET last_seen_at = excluded.last_seen_at,
-    reported = coalesce(excluded.reported, p.reported),
-    assignment_id = coalesce(excluded.assignment_id, p.assignment_id),
-    run = coalesce(excluded.run, p.run),
-    progress_pct = coalesce(excluded.progress_pct, p.progress_pct),
-    ad_playing = coalesce(excluded.ad_playing, p.ad_playing)
-WHERE excluded.last_seen_at >= p.last_seen_at
-"""
-_RUN_MAX: Final = 2**31 - 1
+Key = Any
+"""Hashable, and in an order: a UUID, a text."""
 
 
 log = structlog.get_logger("drover.projection")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresenceTable:
+    """Where the signs of one context go."""
+
+    context: str
+    upsert: str
+    """Takes one array for each column, the key first. A sign that is older than what is there changes nothing."""
+    key: Callable[[Beat], Key | None]
+    """Who gave it; None where a column could not hold it: one such row would have all others refused with it."""
+    columns: Callable[[Beat], tuple[Any, ...]]
+    """All but the key, in the order of the statement."""
+    forget: str | None = None
+    """Removes those that will not come back; for names that are not registered anywhere."""
 
 
 class PresenceWriter:
@@ -48,21 +52,23 @@ class PresenceWriter:
     def __init__(
         self,
         pool: Pool,
-        context: str = "fleet",
+        table: PresenceTable,
         flush_every_s: float = FLUSH_EVERY_S,
         devices_waiting_max: int = DEVICES_WAITING_MAX,
     ) -> None:
         self._pool = pool
+        self._table = table
         self._flush_every_s = flush_every_s
         self._devices_waiting_max = devices_waiting_max
-        self._waiting: dict[UUID, Beat] = {}
+        self._waiting: dict[Key, Beat] = {}
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
-        self._rows = PRESENCE_ROWS.labels(context)
-        self._dropped = PRESENCE_DROPPED.labels(context)
+        self._forget_at = 0.0
+        self._rows = PRESENCE_ROWS.labels(table.context)
+        self._dropped = PRESENCE_DROPPED.labels(table.context)
 
     async def __aenter__(self) -> PresenceWriter:
-        self._task = asyncio.create_task(self._run(), name="presence")
+        self._task = asyncio.create_task(self._run(), name=f"presence {self._table.context}")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -80,24 +86,25 @@ class PresenceWriter:
 
     def note(self, beats: Iterable[Beat]) -> None:
         """Keep the newest sign of each device until the next write. Never blocks; what is malformed is counted."""
+        key_of = self._table.key
         for beat in beats:
-            device = _device(beat)
-            if device is None:
+            key = key_of(beat)
+            if key is None:
                 self._dropped.inc()
             else:
-                self._merge(device, beat)
+                self._merge(key, beat)
         if self._waiting:
             self._wake.set()
 
-    def _merge(self, device: UUID, beat: Beat) -> None:
-        held = self._waiting.get(device)
+    def _merge(self, key: Key, beat: Beat) -> None:
+        held = self._waiting.get(key)
         if held is None:
             if len(self._waiting) >= self._devices_waiting_max:
                 self._dropped.inc()
                 return
         else:
             beat = beat.after(held) if beat.seen_at >= held.seen_at else held.after(beat)
-        self._waiting[device] = beat
+        self._waiting[key] = beat
 
     async def _run(self) -> None:
         while not self._stop.is_set():
@@ -112,45 +119,25 @@ class PresenceWriter:
 
     async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        devices = sorted(waiting)  # two replicas that lock the same rows in the same order never wait for each other
-        for start in range(0, len(devices), ROWS_PER_STATEMENT_MAX):
-            some = devices[start : start + ROWS_PER_STATEMENT_MAX]
+        keys = sorted(waiting)  # two replicas that lock the same rows in the same order never wait for each other
+        for start in range(0, len(keys), ROWS_PER_STATEMENT_MAX):
+            some = keys[start : start + ROWS_PER_STATEMENT_MAX]
             try:
-                await self._write({device: waiting[device] for device in some})
+                await self._write({key: waiting[key] for key in some})
             except asyncpg.DataError:
                 self._dropped.inc(len(some))
-                log.exception("presence_refused", rows=len(some))
+                log.exception("presence_refused", context=self._table.context, rows=len(some))
             except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-                log.warning("presence_waits", rows=len(devices) - start, why=repr(error))
-                for device in devices[start:]:
-                    self._merge(device, waiting[device])  # what came meanwhile is newer and wins
+                log.warning("presence_waits", context=self._table.context, rows=len(keys) - start, why=repr(error))
+                for key in keys[start:]:
+                    self._merge(key, waiting[key])  # what came meanwhile is newer and wins
                 self._wake.set()
                 return
 
-    async def _write(self, signs: dict[UUID, Beat]) -> None:
-        beats = list(signs.values())
-        works = [beat.work for beat in beats]
-        await self._pool.execute(
-            _UPSERT,
-            list(signs),
-            [beat.seen_at for beat in beats],
-            [None if b.reported is None else jsonb_text(msgspec.json.encode(b.reported).decode()) for b in beats],
-            [None if work is None else UUID(work.assignment_id) for work in works],
-            [None if work is None else work.run for work in works],
-            [None if work is None else work.progress_pct for work in works],
-            [None if work is None else work.ad_playing for work in works],
-        )
+    async def _write(self, signs: dict[Key, Beat]) -> None:
+        columns = zip(*((key, *self._table.columns(beat)) for key, beat in signs.items()), strict=True)
+        await self._pool.execute(self._table.upsert, *map(list, columns))
         self._rows.inc(len(signs))
-
-
-def _device(beat: Beat) -> UUID | None:
-    """None where a column could not hold the beat: one such row would have all others refused with it."""
-    work = beat.work
-    try:
-        if work is not None:
-            UUID(work.assignment_id)
-            if not (0 <= work.progress_pct <= 100 and 0 <= work.run <= _RUN_MAX):
-                return None
-        return UUID(beat.device_id)
-    except ValueError:
-        return None
+        if self._table.forget is not None and time.monotonic() >= self._forget_at:
+            self._forget_at = time.monotonic() + FORGET_EVERY_S
+            await self._pool.execute(self._table.forget)

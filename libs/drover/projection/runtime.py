@@ -15,6 +15,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.postgres.pool import Connection, connect
@@ -109,15 +110,16 @@ class Runner:
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
         self._retry_s = RETRY_FIRST_S
-        self._behind = metrics.BEHIND.labels(projection.context)
-        self._position = metrics.POSITION.labels(projection.context)
+        self._labels = (projection.context, self.partition.name)
+        self._behind = metrics.BEHIND.labels(*self._labels)
+        self._position = metrics.POSITION.labels(*self._labels)
         self._events = metrics.EVENTS.labels(projection.context)
         self._seconds = metrics.BATCH_SECONDS.labels(projection.context)
         self._failures = metrics.FAILURES.labels(projection.context)
 
     async def __aenter__(self) -> Runner:
-        metrics.STOPPED.labels(self.projection.context).set(0)
-        self._task = asyncio.create_task(self._run(), name=f"projection {self.projection.name}")
+        metrics.STOPPED.labels(*self._labels).set(0)
+        self._task = asyncio.create_task(self._run(), name=f"projection {self.projection.name} {self.partition.name}")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -208,9 +210,10 @@ class Runner:
                     folded = ahead.result()
                     ahead = asyncio.create_task(self._next(folder, folded))
                     await self._write(folded, store)
+                    await self._say_position()
                 else:
                     await store.ping()
-                await self._say_position()
+                    await self._say_position(await self._quiet_through())
         finally:
             await end(ahead, stop)
 
@@ -233,12 +236,25 @@ class Runner:
         self._events.inc(folded.new.n - folded.old.n)
         self._behind.set(folded.behind)
 
-    async def _say_position(self) -> None:
+    async def _quiet_through(self) -> int:
+        """How far nothing of this partition is missing. One where nothing happens must not hold back those who wait
+        for the whole context: what others write has higher sequences."""
+        if self.partition.name == MAIN:
+            return 0
+        try:
+            end = await self._log.context_end()  # first: what comes to this partition after that is beyond it
+            last = await self._log.last()
+        except LogUnreachable:
+            return 0
+        return end if last is None or last.seq <= self.checkpoint.seq else 0
+
+    async def _say_position(self, quiet_through: int = 0) -> None:
         """Readers can do without (they hear the next one), so nothing here may hold the projection up."""
         self._position.set(self.checkpoint.seq)
+        seq = max(self.checkpoint.seq, quiet_through)
         try:
             async with asyncio.timeout(ANNOUNCE_TIMEOUT_S):
-                await self._announce(self.projection.context, self.partition.name, self.checkpoint.seq)
+                await self._announce(self.projection.context, self.partition.name, seq)
         except Exception as error:
             log.warning("announcement_failed", **self._name, why=repr(error))
 
@@ -252,13 +268,13 @@ class Runner:
 
     def _set_active(self, active: bool) -> None:
         self.active = active
-        metrics.ACTIVE.labels(self.projection.context).set(active)
+        metrics.ACTIVE.labels(*self._labels).set(active)
 
     def _stand_still(self, stopped: ProjectionStopped, cause: BaseException | None = None) -> None:
         """The alert: an error in the log, a metric that stays at 1, a process that is not ready."""
         self.stopped = stopped
         self._failures.inc()
-        metrics.STOPPED.labels(self.projection.context).set(1)
+        metrics.STOPPED.labels(*self._labels).set(1)
         log.error(
             "projection_stopped", **self._name, reason=stopped.reason, **stopped.details, exc_info=cause or stopped
         )

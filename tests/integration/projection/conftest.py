@@ -36,6 +36,10 @@ class Farm:
         self._phones: list[str] = []
         self._flips = 0
 
+    def log_of(self, partition: Partition) -> MemoryLog:
+        """Nothing ever happens in other contexts."""
+        return self.log if partition == self.log.partition else MemoryLog(partition)
+
     async def commit(self, *events: Event) -> None:
         for n, event in enumerate(events, start=self.head.n + 1):
             event.n, event.at, event.by, event.cause = n, START + timedelta(seconds=n), "service_role", f"command-{n}"
@@ -66,7 +70,7 @@ class Farm:
         return DeviceWentOffline(phone, None) if turn % 2 else DeviceCameOnline(phone)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The same for a row from memory and a row from Postgres."""
     if isinstance(value, str) and value.startswith("{"):
         return msgspec.json.encode(msgspec.json.decode(value), order="sorted")  # jsonb has an order of its own
@@ -89,7 +93,7 @@ class ReadModel:
     async def _rows_of(self, table: KeyedTable[Any] | AppendTable) -> set[tuple[Any, ...]]:
         columns = ", ".join(f'"{column}"' for column in table.columns)
         records = await self.connection.fetch(f"SELECT {columns} FROM rm_fleet.{table.name}")
-        rows = {tuple(_plain(value) for value in record) for record in records}
+        rows = {tuple(plain(value) for value in record) for record in records}
         assert len(rows) == len(records)
         return rows
 
@@ -100,7 +104,7 @@ class ReadModel:
             commit = await farm.log.get(seq)
             assert commit is not None
             tables.fold(commit)
-        return {t.name: {tuple(map(_plain, row)) for row in tables.rows(t)} for t in FLEET_PROJECTION.tables}
+        return {t.name: {tuple(map(plain, row)) for row in tables.rows(t)} for t in FLEET_PROJECTION.tables}
 
     async def agrees(self, farm: Farm) -> bool:
         """Whether the rows are exactly those of the commits that the checkpoint claims."""

@@ -20,8 +20,10 @@ from drover.postgres.pool import open_pool
 from drover.projection.presence import PresenceWriter
 from drover.projection.runtime import Limits, Runner
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.testing.waiting import eventually
 from drover.web.postgrest.relation import check_relations
+from tests.integration.projection.described import check_described, relations_of, views_of
 from tests.integration.projection.history import FarmHistory
 from tests.unit.projection.walking import Walk
 
@@ -464,7 +466,7 @@ async def test_progress_is_the_larger_of_the_events_and_the_telemetry_of_the_sam
     await views.after(created(), *running(0), e.AttemptProgressed(WORKS[0], JOB, PHONES[0], 1, 1, 40, False))
 
     async def shown(*works: Work | None) -> int:
-        async with open_pool(views.dsn, "test") as pool, PresenceWriter(pool) as presence:
+        async with open_pool(views.dsn, "test") as pool, PresenceWriter(pool, FLEET_PRESENCE) as presence:
             presence.note([Beat(PHONES[0], datetime.now(UTC), None, work) for work in works])
         (row,) = await views.rows("job_assignments")
         return row["progress_pct"]
@@ -518,22 +520,9 @@ async def test_what_clients_ask_often_has_an_index(views) -> None:
 async def test_every_described_relation_is_a_view_with_these_columns_and_types(views) -> None:
     check_relations(RELATIONS)
     await views.after(e.PcRegistered("pc-0", 20))
-    connection = views.read_model.connection
-    for name, relation in RELATIONS.items():
-        found = await connection.fetch(
-            "SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute"
-            " WHERE attrelid = ($1 || '.' || $2)::regclass AND attnum > 0 ORDER BY attnum",
-            relation.schema,
-            name,
-        )
-        described = [
-            (column, await connection.fetchval("SELECT format_type($1::regtype, NULL)", str(type_)))
-            for column, type_ in relation.columns.items()
-        ]
-        assert [(row["attname"], row["type"]) for row in found] == described, name
+    await check_described(views.read_model.connection, "fleet")
 
 
 async def test_every_view_of_the_read_model_is_described(views) -> None:
     await views.after(e.PcRegistered("pc-0", 20))
-    rows = await views.read_model.connection.fetch("SELECT viewname FROM pg_views WHERE schemaname = 'rm_fleet'")
-    assert {row["viewname"] for row in rows} | {"events", "tasks_event"} == set(RELATIONS)
+    assert await views_of(views.read_model.connection, "fleet") | {"events", "tasks_event"} == relations_of("fleet")

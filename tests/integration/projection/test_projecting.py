@@ -19,9 +19,11 @@ from drover.projection.projection import Tables
 from drover.projection.runtime import Limits, Runner
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION, fold
+from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.testing.waiting import eventually
 
 WAIT_S = 15.0
+LABELS = {"context": "fleet", "partition": "main"}
 SMALL = Limits(batch_events_max=20, cached_rows_max=10)
 """Many batches, and a cache that forgets: rows must be loaded again."""
 
@@ -47,22 +49,22 @@ def follower() -> Follower:
 async def test_every_event_becomes_a_row_and_every_row_is_as_the_log_says(farm, dsn, read_model, follower) -> None:
     await farm.register(phones=45)
     await farm.flip(commits=30)
-    async with Projector(lambda partition: farm.log, dsn, follower.announce, limits=SMALL) as projector:
+    async with Projector(farm.log_of, dsn, follower.announce, limits=SMALL) as projector:
         await follower.reaches(farm.head.seq)
         await farm.flip(commits=3)
         await follower.reaches(farm.head.seq)
         assert projector.stopped == []
     assert await read_model.checkpoint() == farm.head
     assert await read_model.agrees(farm)
-    assert REGISTRY.get_sample_value("drover_projection_position", {"context": "fleet"}) == farm.head.seq
-    assert REGISTRY.get_sample_value("drover_projection_behind_commits", {"context": "fleet"}) == 0
+    assert REGISTRY.get_sample_value("drover_projection_position", LABELS) == farm.head.seq
+    assert REGISTRY.get_sample_value("drover_projection_behind_commits", LABELS) == 0
 
 
 async def test_a_projector_goes_on_where_the_last_one_stopped(farm, dsn, read_model, follower) -> None:
     await farm.register(phones=30)
     for _ in range(3):
         await farm.flip(commits=4)
-        async with Projector(lambda partition: farm.log, dsn, follower.announce, limits=SMALL):
+        async with Projector(farm.log_of, dsn, follower.announce, limits=SMALL):
             await follower.reaches(farm.head.seq)
     assert await read_model.agrees(farm)
 
@@ -71,24 +73,24 @@ async def test_a_projector_goes_on_where_the_last_one_stopped(farm, dsn, read_mo
 async def test_a_rebuild_from_the_log_gives_identical_rows(farm, dsn, read_model, follower) -> None:
     await farm.register(phones=45)
     await farm.flip(commits=30)
-    async with Projector(lambda partition: farm.log, dsn, follower.announce, limits=SMALL):
+    async with Projector(farm.log_of, dsn, follower.announce, limits=SMALL):
         await follower.reaches(farm.head.seq)
     before = await read_model.rows()
     assert len(before["events"]) == farm.head.n
     await read_model.connection.execute("DROP SCHEMA rm_fleet CASCADE")
     again = Follower()
-    async with Projector(lambda partition: farm.log, dsn, again.announce):
+    async with Projector(farm.log_of, dsn, again.announce):
         await again.reaches(farm.head.seq)
     assert await read_model.rows() == before
 
 
 async def test_a_read_model_of_another_form_is_folded_anew(farm, dsn, read_model, follower) -> None:
     await farm.register(phones=5)
-    async with Projector(lambda partition: farm.log, dsn, follower.announce):
+    async with Projector(farm.log_of, dsn, follower.announce):
         await follower.reaches(farm.head.seq)
     wider = replace(FLEET_PROJECTION, ddl=FLEET_PROJECTION.ddl + "CREATE VIEW extra AS SELECT 1 AS one;")
     again = Follower()
-    async with Projector(lambda partition: farm.log, dsn, again.announce, projections=[wider]):
+    async with Projector(farm.log_of, dsn, again.announce, projections=[wider]):
         await again.reaches(farm.head.seq)
     assert await read_model.connection.fetchval("SELECT one FROM rm_fleet.extra") == 1
     assert await read_model.agrees(farm)
@@ -105,9 +107,9 @@ async def test_the_views_show_devices_with_their_presence_and_pcs_with_their_cou
     await farm.commit(DeviceCameOnline(str(UUID(int=1))))
     seen_at = datetime(2026, 4, 1, tzinfo=UTC)
     async with (
-        Projector(lambda partition: farm.log, dsn, follower.announce),
+        Projector(farm.log_of, dsn, follower.announce),
         open_pool(dsn, "test") as pool,
-        PresenceWriter(pool) as presence,
+        PresenceWriter(pool, FLEET_PRESENCE) as presence,
     ):
         await follower.reaches(farm.head.seq)
         presence.note([Beat(str(UUID(int=1)), seen_at, {"battery": 80})])
@@ -134,7 +136,7 @@ async def test_the_views_show_devices_with_their_presence_and_pcs_with_their_cou
 
 async def test_the_described_tables_are_those_of_the_ddl(farm, dsn, read_model, follower) -> None:
     await farm.register(phones=1)
-    async with Projector(lambda partition: farm.log, dsn, follower.announce):
+    async with Projector(farm.log_of, dsn, follower.announce):
         await follower.reaches(farm.head.seq)
     for table in FLEET_PROJECTION.tables:
         found = await read_model.connection.fetch(
@@ -160,7 +162,7 @@ async def test_an_unknown_event_stops_its_projection_with_everything_before_it_r
     async with Runner(FLEET_PROJECTION, farm.log, dsn, follower.announce) as runner:
         stopped = await eventually(lambda: runner.stopped)
         assert (stopped.reason, stopped.details["seq"]) == ("unreadable", good.seq + 1)
-        assert REGISTRY.get_sample_value("drover_projection_stopped", {"context": "fleet"}) == 1
+        assert REGISTRY.get_sample_value("drover_projection_stopped", LABELS) == 1
         assert not runner.active
         # It gave the lock back: a newer reader, which knows the type, can take over.
         assert await read_model.connection.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
@@ -222,11 +224,11 @@ async def test_presence_keeps_the_newest_sign_of_each_device(dsn, read_model) ->
     early, late = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
     phone, other = str(UUID(int=1)), str(UUID(int=2))
     async with open_pool(dsn, "test") as pool:
-        async with PresenceWriter(pool) as presence:
+        async with PresenceWriter(pool, FLEET_PRESENCE) as presence:
             presence.note([Beat(phone, late, {"battery": 80}), Beat(other, late, {"said": "\0"})])
             presence.note([Beat("no uuid", late)])
             presence.note([Beat(phone, early, {"battery": 90})])
-        async with PresenceWriter(pool) as presence:
+        async with PresenceWriter(pool, FLEET_PRESENCE) as presence:
             presence.note([Beat(phone, late), Beat(other, early, {"said": "late"})])
     rows = await read_model.connection.fetch("SELECT * FROM tel_fleet.presence ORDER BY device_id")
     assert [(r["last_seen_at"], r["reported"]) for r in rows] == [(late, '{"battery": 80}'), (late, '{"said": "�"}')]
@@ -236,7 +238,7 @@ async def test_presence_holds_a_bounded_number_of_devices_while_postgres_is_away
     seen_at = datetime(2026, 1, 1, tzinfo=UTC)
     async with (
         open_pool(f"postgresql:///x?host={tmp_path}", "test") as pool,
-        PresenceWriter(pool, devices_waiting_max=2) as presence,
+        PresenceWriter(pool, FLEET_PRESENCE, devices_waiting_max=2) as presence,
     ):
         for number in range(5):
             presence.note([Beat(str(UUID(int=number)), seen_at)])

@@ -1,0 +1,1 @@
+"""What it looked like last Tuesday: states of the past, and questions about them. The present is not here."""

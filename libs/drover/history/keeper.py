@@ -1,0 +1,83 @@
+"""Follows a partition and keeps its fold every so many events, so that no moment is more than that many away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import asyncpg
+import structlog
+
+from drover.domain.decider import Decider
+from drover.eventlog.log import EventLog, LogUnreachable
+from drover.history.checkpoints import FoldCheckpoints
+from drover.service.tasks import end
+from drover.writer.fold import Fold
+from drover.writer.snapshots import Snapshotter, snapshot_version
+
+KEEP_EVERY_EVENTS: Final = 50_000
+SLICE_S: Final = 0.005
+RETRY_PAUSE_S: Final = 2.0
+_PASSING: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, LogUnreachable)
+
+log = structlog.get_logger("drover.history")
+
+
+class Keeper:
+    """One for each partition; several processes may keep the same one, each finds the other's work done."""
+
+    def __init__(
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        checkpoints: FoldCheckpoints,
+        every_events: int = KEEP_EVERY_EVENTS,
+    ) -> None:
+        self._decider = decider
+        self._log = event_log
+        self._checkpoints = checkpoints
+        self._snapshots = Snapshotter(decider, event_log.partition, checkpoints, every_events)
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Keeper]:
+        self._task = asyncio.create_task(self._run(), name=f"history of {self._decider.context}")
+        try:
+            yield self
+        finally:
+            await end(self._task)
+            await self._snapshots.settle()
+
+    async def wait_failed(self) -> None:
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    async def _run(self) -> None:
+        """What is away comes back. History is for looking at: nothing of it may end a process that works."""
+        while True:
+            try:
+                await self._follow()
+            except _PASSING as error:
+                log.warning("history_retries", context=self._decider.context, why=repr(error))
+            except Exception:
+                log.exception("history_stopped", context=self._decider.context)
+                return
+            await asyncio.sleep(RETRY_PAUSE_S)
+
+    async def _follow(self) -> None:
+        partition = self._log.partition
+        fold = await self._snapshots.load() or Fold(self._decider)
+        await self._checkpoints.forget_others(partition, snapshot_version(self._decider))
+        async with self._log.read(fold.seq) as reader:
+            while True:
+                turn_began = time.perf_counter()
+                for commit in await reader.next():
+                    fold.apply(commit)
+                    if self._snapshots.is_due(fold):
+                        self._snapshots.take(fold)
+                    if time.perf_counter() - turn_began > SLICE_S:
+                        await asyncio.sleep(0)
+                        turn_began = time.perf_counter()

@@ -1,0 +1,87 @@
+"""How two rows that should be the same differ, said so that a person finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal
+
+import msgspec
+
+from drover.projection.projection import AppendTable, Key, KeyedTable
+
+DIFFERENCES_KEPT: Final = 100
+"""Of each table. All are counted."""
+VALUE_CHARS_SHOWN: Final = 120
+
+Table = KeyedTable[Any] | AppendTable
+Kind = Literal["missing", "extra", "differs"]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    table: str
+    key: str
+    kind: Kind
+    """`missing`: the log has it and the table does not. `extra`: the other way round."""
+    columns: dict[str, tuple[str, str]] = {}
+    """Of rows that differ: what the log says, and what stands there."""
+
+
+class TableReport(msgspec.Struct):
+    table: str
+    rows: int = 0
+    """That were compared."""
+    different: int = 0
+    examples: list[Difference] = []
+
+    def note(self, key: Key, kind: Kind, columns: dict[str, tuple[str, str]] | None = None) -> None:
+        self.different += 1
+        if len(self.examples) < DIFFERENCES_KEPT:
+            self.examples.append(Difference(self.table, shown(key), kind, columns or {}))
+
+
+class Comparison:
+    """Of one table: rows as the log has them against rows as they stand."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.report = TableReport(table.name)
+        self._json = [type_ == "jsonb" for type_ in table.types.values()]
+
+    def compare(self, key: Key, wanted: tuple[Any, ...] | None, found: tuple[Any, ...] | None) -> None:
+        self.report.rows += 1
+        if wanted is None:
+            self.report.note(key, "extra")
+        elif found is None:
+            self.report.note(key, "missing")
+        elif wanted != found and (columns := self._columns(wanted, found)):
+            self.report.note(key, "differs", columns)
+
+    def _columns(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> dict[str, tuple[str, str]]:
+        columns = zip(self.table.columns, self._json, wanted, found, strict=True)
+        return {
+            name: (shown(want), shown(have)) for name, is_json, want, have in columns if not _same(want, have, is_json)
+        }
+
+
+def _same(wanted: Any, found: Any, is_json: bool) -> bool:
+    if wanted == found:
+        return True
+    if is_json and wanted is not None and found is not None:  # the same document, written in another way
+        return bool(msgspec.json.decode(wanted) == msgspec.json.decode(found))
+    if isinstance(wanted, tuple | list) and isinstance(found, tuple | list):
+        return list(wanted) == list(found)
+    return False
+
+
+def shown(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return text if len(text) <= VALUE_CHARS_SHOWN else text[: VALUE_CHARS_SHOWN - 1] + "…"
+
+
+def key_of(table: Table, row: tuple[Any, ...]) -> Key:
+    values = tuple(row[table.columns.index(name)] for name in table.key)
+    return values[0] if len(values) == 1 else values
+
+
+def total(reports: Iterable[TableReport]) -> int:
+    return sum(report.different for report in reports)

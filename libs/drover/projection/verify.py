@@ -1,0 +1,174 @@
+"""Folds the log anew and compares it with every table, row by row, as both were at one moment. Changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import EventLog
+from drover.postgres.pool import Connection, connect
+from drover.projection.difference import Comparison, Table, TableReport, key_of
+from drover.projection.errors import ReadModelMissing
+from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R, raw_lines
+from drover.projection.read_model import quoted
+from drover.projection.stretch import stretch
+
+ROWS_AT_ONCE: Final = 2_000
+COMMITS_PER_TURN: Final = 20
+STATEMENT_TIMEOUT_MS: Final = "0"
+"""A cursor is open for as long as the fold takes."""
+
+_CHECKPOINTS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1"
+
+Progress = Callable[[int, int], None]
+"""(events folded, events in all)."""
+
+
+class Report(msgspec.Struct):
+    """What became of the comparison of one projection."""
+
+    projection: str
+    positions: dict[str, int]
+    """By partition, the commit up to which both were compared."""
+    events: int
+    tables: list[TableReport]
+
+
+class _Rows:
+    """The rows of an append table as they stand, in the order of their keys."""
+
+    def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable) -> None:
+        self._rows = rows
+        self._table = table
+        self._comparison = Comparison(table)
+        self._next: tuple[Any, ...] | None = None
+        self._over = False
+
+    @property
+    def report(self) -> TableReport:
+        return self._comparison.report
+
+    async def meet(self, wanted: tuple[Any, ...]) -> None:
+        """The next row that the log has. What stands before it is extra; what stands behind it, it misses."""
+        key = key_of(self._table, wanted)
+        while (found := await self._peek()) is not None and (there := key_of(self._table, found)) < key:  # type: ignore[operator]
+            self._comparison.compare(there, None, found)
+            self._next = None
+        if found is not None and key_of(self._table, found) == key:
+            self._comparison.compare(key, wanted, found)
+            self._next = None
+        else:
+            self._comparison.compare(key, wanted, None)
+
+    async def finish(self) -> None:
+        while (found := await self._peek()) is not None:
+            self._comparison.compare(key_of(self._table, found), None, found)
+            self._next = None
+
+    async def _peek(self) -> tuple[Any, ...] | None:
+        if self._next is None and not self._over:
+            self._next = await anext(self._rows, None)
+            self._over = self._next is None
+        return self._next
+
+
+class _Fold:
+    """Keyed rows in memory, appended ones handed on: they are met as they come, and forgotten."""
+
+    def __init__(self, projection: Projection) -> None:
+        self.keyed: dict[str, dict[Key, Any]] = {table.name: {} for table in projection.keyed}
+        self.appended: list[tuple[str, tuple[Any, ...]]] = []
+        self._projection = projection
+        self._codec = Codec(projection.events, projection.upcasters)
+
+    def get(self, table: KeyedTable[R], key: Key) -> R | None:
+        return self.keyed[table.name].get(key)
+
+    def put(self, table: KeyedTable[R], row: R) -> None:
+        self.keyed[table.name][table.key_of(row)] = row
+
+    def delete(self, table: KeyedTable[R], key: Key) -> None:
+        self.keyed[table.name].pop(key, None)
+
+    def append(self, table: AppendTable, row: tuple[Any, ...]) -> None:
+        self.appended.append((table.name, row))
+
+    def take(self, seq: int, payload: bytes) -> int:
+        events = self._codec.decode(payload)
+        for line, (event, raw) in enumerate(zip(events, raw_lines(payload), strict=True)):
+            self._projection.fold(self, event, raw, (seq, line))
+        return len(events)
+
+
+async def verify(
+    projection: Projection, logs: Sequence[EventLog], dsn: str, progress: Progress = lambda done, of: None
+) -> Report:
+    """`logs`: one for each partition of the context. Raises ReadModelMissing."""
+    settings = {"statement_timeout": STATEMENT_TIMEOUT_MS, "idle_in_transaction_session_timeout": "0"}
+    async with (
+        connect(dsn, f"drover-verify {projection.name}", settings) as connection,
+        # One snapshot for positions and rows: the projector goes on meanwhile, and is not seen to.
+        connection.transaction(isolation="repeatable_read", readonly=True),
+    ):
+        return await _verify(projection, logs, connection, progress)
+
+
+async def _verify(
+    projection: Projection, logs: Sequence[EventLog], connection: Connection, progress: Progress
+) -> Report:
+    stands = {
+        row["partition"]: (row["seq"], row["n"]) for row in await connection.fetch(_CHECKPOINTS, projection.schema)
+    }
+    if not stands:
+        raise ReadModelMissing(projection.schema)
+    of = sum(n for _, n in stands.values())
+    fold = _Fold(projection)
+    appended = {
+        table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended
+    }
+    done = 0
+    ends = {name: seq for name, (seq, _) in stands.items()}
+    turn = 0
+    async for _, commit in stretch(logs, ends):
+        done += fold.take(commit.seq, commit.payload)
+        for name, row in fold.appended:
+            await appended[name].meet(row)
+        fold.appended.clear()
+        turn += 1
+        if turn % COMMITS_PER_TURN == 0:
+            progress(done, of)
+            await asyncio.sleep(0)
+    for rows in appended.values():
+        await rows.finish()
+    keyed = [
+        await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name]) for table in projection.keyed
+    ]
+    progress(done, of)
+    return Report(projection.name, ends, done, [*keyed, *(rows.report for rows in appended.values())])
+
+
+async def _compare_keyed(
+    connection: Connection, schema: str, table: KeyedTable[Any], wanted: dict[Key, Any]
+) -> TableReport:
+    comparison = Comparison(table)
+    async for found in rows_of(connection, schema, table):
+        key = key_of(table, found)
+        row = wanted.pop(key, None)
+        comparison.compare(key, None if row is None else msgspec.structs.astuple(row), found)
+    for key, row in wanted.items():
+        comparison.compare(key, msgspec.structs.astuple(row), None)
+    return comparison.report
+
+
+async def rows_of(connection: Connection, schema: str, table: Table) -> AsyncIterator[tuple[Any, ...]]:
+    """All rows in the order of their key, some at a time. Needs a transaction."""
+    columns = ", ".join(map(quoted, table.columns))
+    # Texts by their code points, as Python compares them; each database has its own idea of an alphabet.
+    order = ", ".join(quoted(c) + (' COLLATE "C"' if table.types[c] == "text" else "") for c in table.key)
+    statement = f"SELECT {columns} FROM {quoted(schema)}.{quoted(table.name)} ORDER BY {order}"  # noqa: S608
+    async for record in connection.cursor(statement, prefetch=ROWS_AT_ONCE):
+        yield tuple(record)

@@ -1,0 +1,1 @@
+"""`?as_of=`: the farm and the queue as they were at a moment."""

@@ -1,0 +1,191 @@
+"""What is asked of a state of the past: the farm and the render queue, as a page can draw them. Pure.
+
+Run in a process of its own (`drover.history`), so each is a plain function of a module, and its answer is bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from drover.domain.decider import Decider
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.state import Assignment, Device, Fleet, Job
+from drover.domain.render import RENDER
+from drover.domain.render.state import RenderQueue
+
+
+def fleet_decider() -> Decider[Any]:
+    return FLEET
+
+
+def render_decider() -> Decider[Any]:
+    return RENDER
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What a device had in its hands."""
+
+    assignment_id: str
+    job_id: str
+    status: str
+    run: int
+    attempt: int
+    progress_pct: int
+    started_at: datetime | None
+
+
+class PastDevice(msgspec.Struct, frozen=True):
+    id: str
+    serial_number: str
+    pc_id: str
+    group_id: str
+    status: str
+    error_code: str | None
+    error_until: datetime | None
+    held_until: datetime | None
+    work: Work | None
+
+
+class PastPc(msgspec.Struct, frozen=True):
+    id: str
+    capacity: int
+    held_until: datetime | None
+    slots_used: int
+
+
+class PastJob(msgspec.Struct, frozen=True):
+    id: str
+    title: str | None
+    status: str
+    created_at: datetime
+    activated_at: datetime | None
+    ended_at: datetime | None
+    in_flight: int
+    waiting: int
+    completed: int
+    failed: int
+
+
+class OpenAlert(msgspec.Struct, frozen=True):
+    id: str
+    kind: str
+    subject: str
+
+
+class FleetMoment(msgspec.Struct, frozen=True):
+    """The farm at a moment. Signs of life and progress between two events are not kept, so neither is shown."""
+
+    at: datetime
+    pcs: list[PastPc]
+    devices: list[PastDevice]
+    jobs: list[PastJob]
+    """Those that had not ended, or had within the day before."""
+    alerts: list[OpenAlert]
+
+
+class PastRender(msgspec.Struct, frozen=True):
+    id: int
+    composition_id: str
+    composition_name: str
+    status: str
+    worker_id: str | None
+    progress: int
+    run: int
+    recovery_count: int
+    created_at: datetime
+    started_at: datetime | None
+
+
+class RenderMoment(msgspec.Struct, frozen=True):
+    at: datetime
+    renders: list[PastRender]
+    alerts: list[OpenAlert]
+
+
+def fleet_moment(fleet: Fleet, at: datetime) -> bytes:
+    return msgspec.json.encode(
+        FleetMoment(
+            at,
+            [
+                PastPc(pc.pc_id, pc.capacity, pc.held_until, pc.in_use)
+                for pc in sorted(fleet.pcs.values(), key=lambda pc: pc.pc_id)
+            ],
+            [_device(fleet, device) for device in fleet.devices.values()],
+            [_job(job) for job in sorted(fleet.jobs.values(), key=lambda job: job.number)],
+            _alerts(fleet.alerts),
+        )
+    )
+
+
+def _device(fleet: Fleet, device: Device) -> PastDevice:
+    error = device.error
+    work = None if device.assignment is None else _work(fleet.assignments[device.assignment])
+    return PastDevice(
+        device.device_id,
+        device.serial_number,
+        device.pc_id,
+        device.group_id,
+        device.status,
+        None if error is None else error.rule,
+        None if error is None else error.until,
+        device.held_until,
+        work,
+    )
+
+
+def _work(assignment: Assignment) -> Work:
+    return Work(
+        assignment.assignment_id,
+        assignment.job_id,
+        assignment.status,
+        assignment.run,
+        assignment.attempt,
+        assignment.progress_pct,
+        assignment.started_at,
+    )
+
+
+def _job(job: Job) -> PastJob:
+    return PastJob(
+        job.job_id,
+        job.spec.title,
+        job.status,
+        job.created_at,
+        job.activated_at,
+        job.ended_at,
+        job.in_flight,
+        len(job.waiting),
+        job.completed,
+        job.failed,
+    )
+
+
+def render_moment(queue: RenderQueue, at: datetime) -> bytes:
+    return msgspec.json.encode(
+        RenderMoment(
+            at,
+            [
+                PastRender(
+                    render.render_id,
+                    render.composition_id,
+                    render.composition,
+                    render.status,
+                    render.worker_id,
+                    render.progress,
+                    render.run,
+                    render.recovery_count,
+                    render.requested_at,
+                    render.started_at,
+                )
+                for render in sorted(queue.renders.values(), key=lambda render: render.render_id)
+            ],
+            _alerts(queue.alerts),
+        )
+    )
+
+
+def _alerts(alerts: dict[str, str]) -> list[OpenAlert]:
+    return [OpenAlert(id_, *key.split(":", 1)) for key, id_ in alerts.items()]

@@ -1,0 +1,142 @@
+"""`drover verify` and `drover projection rebuild`: read models against the log, and read models made anew from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from nats.aio.client import Client
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.running import asynchronous
+from drover.cli.target import Target, data_dir_option, find_target, nats_of
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import EventLog
+from drover.eventlog.streams import partitions_of
+from drover.projection.difference import TableReport, total
+from drover.projection.projection import Projection
+from drover.projection.rebuild import Outcome, Rebuild
+from drover.projection.verify import Report, verify
+from drover.projector.app import PROJECTIONS
+
+NAMES = tuple(projection.name for projection in PROJECTIONS)
+EXAMPLES_SHOWN = 20
+
+names_argument = click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
+
+
+@click.command("verify")
+@names_argument
+@json_option
+@data_dir_option
+@asynchronous
+async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path | None) -> Exit:
+    """Fold the log anew and compare it with every table, row by row. Changes nothing; exits with 1 if any row differs.
+
+    NAMEs are read models (fleet, render, …); without any, all of them.
+    """
+    target = find_target(data_dir)
+    reports: list[Report] = []
+    async with nats_of(target) as client:
+        for projection in _chosen(names):
+            logs = await _logs(client, projection)
+            with _bar(f"verify {projection.name}", quiet=as_json) as progress:
+                reports.append(await verify(projection, logs, target.postgres_url, progress))
+    if as_json:
+        for report in reports:
+            print_json(report)
+    else:
+        for report in reports:
+            _print(report.projection, report.positions, report.tables)
+    return Exit.FAILED if any(total(report.tables) for report in reports) else Exit.OK
+
+
+@click.group()
+def projection() -> None:
+    """Read models: made of the log, and made anew from it at any time."""
+
+
+@projection.command()
+@names_argument
+@click.option("--dry-run", is_flag=True, help="Fold and compare, but put nothing in place.")
+@json_option
+@data_dir_option
+@asynchronous
+async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir: Path | None) -> Exit:
+    """Fold read models anew beside those that serve, show every row that differs, and put them in their place.
+
+    Nobody who reads notices. Interrupted, it goes on where it was when it is started again.
+    """
+    target = find_target(data_dir)
+    for chosen in _chosen(names):
+        outcome = await _rebuild(chosen, target, dry_run=dry_run, quiet=as_json)
+        if as_json:
+            print_json(outcome)
+        else:
+            _print(outcome.projection, outcome.positions, outcome.tables)
+            said = "now serves" if outcome.swapped else "was dropped (--dry-run)"
+            console().print(Text(f"{outcome.projection}: the new read model {said}", style="bold"))
+    return Exit.OK
+
+
+async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, quiet: bool) -> Outcome:
+    async with nats_of(target) as client:
+        logs = await _logs(client, projection)
+        async with Rebuild(projection, logs, target.postgres_url) as work:
+            with _bar(f"rebuild {projection.name}", quiet=quiet) as progress:
+                await work.fold(progress)
+            positions, tables = await work.diff()
+            if dry_run:
+                await work.drop()
+            else:
+                positions = await work.swap()
+            return Outcome(projection.name, positions, tables, not dry_run)
+
+
+def _chosen(names: Sequence[str]) -> list[Projection]:
+    return [projection for projection in PROJECTIONS if not names or projection.name in names]
+
+
+async def _logs(client: Client, projection: Projection) -> list[EventLog]:
+    return [JetStreamLog(client, partition) for partition in await partitions_of(client, projection.context)]
+
+
+@contextmanager
+def _bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Events done and in all, rate and time left, on standard error: standard output is for the result."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as progress:
+        task = progress.add_task(what, total=None, rate="")
+
+        def tell(done: int, of: int) -> None:
+            speed = progress.tasks[0].speed
+            progress.update(task, completed=done, total=of, rate=f"{speed:,.0f} events/s" if speed else "")
+
+        yield tell
+
+
+def _print(name: str, positions: object, tables: Sequence[TableReport]) -> None:
+    screen = console()
+    shown = Table("table", "rows", "different", title=f"{name} at {positions}", title_justify="left")
+    for report in tables:
+        shown.add_row(
+            report.table, f"{report.rows:,}", Text(f"{report.different:,}", "red" if report.different else "")
+        )
+    screen.print(shown)
+    for example in [example for report in tables for example in report.examples][:EXAMPLES_SHOWN]:
+        screen.print(Text(printable(f"{example.table} {example.key}: {example.kind}"), style="red"))
+        for column, (wanted, found) in example.columns.items():
+            screen.print(printable(f"    {column}: the log says {wanted}, the table says {found}"))

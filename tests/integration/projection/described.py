@@ -1,0 +1,35 @@
+"""Whether what the gateway says of a read model is so: relations, columns, types."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from drover.gateway.relations import RELATIONS
+
+
+def relations_of(context: str) -> set[str]:
+    """Those that this context has, alone or like all others."""
+    return {name for name, relation in RELATIONS.items() if context in relation.contexts}
+
+
+async def views_of(connection: asyncpg.Connection, context: str) -> set[str]:
+    rows = await connection.fetch("SELECT viewname FROM pg_views WHERE schemaname = $1", f"rm_{context}")
+    return {row["viewname"] for row in rows}
+
+
+async def check_described(connection: asyncpg.Connection, context: str) -> None:
+    """Every relation is there with these columns, of these types, in this order."""
+    for name in relations_of(context):
+        relation = RELATIONS[name]
+        found = await connection.fetch(
+            "SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute"
+            " WHERE attrelid = ($1 || '.' || $2)::regclass AND attnum > 0 ORDER BY attnum",
+            f"rm_{context}",
+            name,
+        )
+        described = [
+            (column, await connection.fetchval("SELECT format_type($1::regtype, NULL)", str(type_)))
+            for column, type_ in relation.columns.items()
+            if not (relation.united and column == "context")  # a part of a united one says it by where it is
+        ]
+        assert [(row["attname"], row["type"]) for row in found] == described, name

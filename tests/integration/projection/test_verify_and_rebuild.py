@@ -1,0 +1,164 @@
+"""A table that somebody changed by hand is found, named and healed; and nobody who reads notices the rebuild."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from drover.postgres.pool import connect
+from drover.projection import rebuild as rebuilding
+from drover.projection.difference import total
+from drover.projection.errors import ReadModelMissing, RebuildBusy
+from drover.projection.rebuild import Rebuild
+from drover.projection.verify import verify
+from drover.projector.app import Projector
+from drover.projector.fleet import FLEET_PROJECTION
+from drover.testing.waiting import eventually
+
+CHANGE = "UPDATE rm_fleet.device_rows SET group_id = 'P9-G9' WHERE serial_number = 'SERIAL000003'"
+REMOVE = "DELETE FROM rm_fleet.events WHERE n = 7"
+ADD = (
+    'INSERT INTO rm_fleet.pc_rows SELECT (jsonb_populate_record(p, \'{"id": "pc-ghost"}\')).* '
+    "FROM rm_fleet.pc_rows p LIMIT 1"
+)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """No read of these tests is older than the swap."""
+    monkeypatch.setattr(rebuilding, "READS_END_S", 0.0)
+
+
+@pytest.fixture
+async def projected(farm, dsn, read_model):
+    await farm.register(phones=45)
+    await farm.flip(commits=30)
+    async with Projector(farm.log_of, dsn, projections=[FLEET_PROJECTION]):
+
+        async def there():
+            return await read_model.checkpoint() == farm.head
+
+        await eventually(there)
+        yield farm
+
+
+async def by_hand(dsn, *statements):
+    async with connect(dsn, "somebody") as connection:
+        for statement in statements:
+            assert not (await connection.execute(statement)).endswith(" 0"), statement
+
+
+def found(tables):
+    return {
+        (table.table, example.kind, example.key, tuple(example.columns))
+        for table in tables
+        for example in table.examples
+    }
+
+
+@pytest.mark.req("EV-06")
+async def test_a_read_model_that_is_as_the_log_says_has_no_difference(projected, dsn):
+    seen = []
+    report = await verify(FLEET_PROJECTION, [projected.log], dsn, lambda done, of: seen.append((done, of)))
+    assert total(report.tables) == 0
+    assert report.events == projected.head.n
+    assert report.positions == {"main": projected.head.seq}
+    assert seen[-1] == (projected.head.n, projected.head.n)
+    assert sum(table.rows for table in report.tables) > projected.head.n
+
+
+@pytest.mark.req("EV-06")
+async def test_rows_changed_removed_or_added_by_hand_are_found_and_named(projected, dsn):
+    await by_hand(dsn, CHANGE, REMOVE, ADD)
+    report = await verify(FLEET_PROJECTION, [projected.log], dsn)
+    assert total(report.tables) == 3
+    (changed,) = (e for t in report.tables for e in t.examples if e.kind == "differs")
+    assert (changed.table, changed.columns) == ("device_rows", {"group_id": ("P1-G1", "P9-G9")})
+    kinds = {(table, kind) for table, kind, _, _ in found(report.tables)}
+    assert kinds == {("device_rows", "differs"), ("events", "missing"), ("pc_rows", "extra")}
+
+
+async def test_what_was_never_projected_cannot_be_verified(farm, dsn):
+    await by_hand(dsn)
+    with pytest.raises(ReadModelMissing):
+        await verify(FLEET_PROJECTION, [farm.log], dsn)
+
+
+@pytest.mark.req("EV-06")
+async def test_a_rebuild_names_what_differs_and_heals_it(projected, dsn, read_model):
+    await by_hand(dsn, CHANGE, REMOVE, ADD)
+    wrong = found((await verify(FLEET_PROJECTION, [projected.log], dsn)).tables)
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+        _, tables = await rebuild.diff()
+        assert found(tables) == wrong, "the same rows, by both ways"
+        await rebuild.swap()
+    assert total((await verify(FLEET_PROJECTION, [projected.log], dsn)).tables) == 0
+    assert await read_model.agrees(projected)
+
+
+@pytest.mark.req("EV-06")
+async def test_the_projector_goes_on_after_the_swap_and_so_does_history(projected, dsn, read_model):
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+        await projected.flip(commits=5)  # life goes on meanwhile
+        await rebuild.diff()
+        await projected.flip(commits=5)
+        await rebuild.swap()
+    await projected.flip(commits=5)
+
+    async def there():
+        return await read_model.checkpoint() == projected.head
+
+    await eventually(there)
+    assert await read_model.agrees(projected)
+
+
+@pytest.mark.req("EV-06")
+async def test_no_read_fails_while_the_schemas_are_swapped(projected, dsn):
+    failures, reads = [], 0
+    stop = asyncio.Event()
+
+    async def reading():
+        nonlocal reads
+        async with connect(dsn, "a reader") as connection:
+            while not stop.is_set():
+                try:
+                    rows = await connection.fetch("SELECT * FROM rm_fleet.devices ORDER BY id")
+                    assert len(rows) == 45
+                    reads += 1
+                except Exception as error:
+                    failures.append(error)
+
+    readers = [asyncio.create_task(reading()) for _ in range(3)]
+    await eventually(lambda: reads > 3)
+    for _ in range(3):
+        async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+            await rebuild.fold()
+            await rebuild.swap()
+    before = reads
+    await eventually(lambda: reads > before + 3)
+    stop.set()
+    await asyncio.gather(*readers)
+    assert failures == []
+
+
+async def test_a_rebuild_that_was_interrupted_goes_on_where_it_was(projected, dsn):
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+    folded = []
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as again:
+        await again.fold(lambda done, of: folded.append(done))
+        assert folded == [], "nothing is folded twice"
+        _, tables = await again.diff()
+        assert total(tables) == 0
+        await again.drop()
+    async with connect(dsn, "a look") as connection:
+        assert await connection.fetchval("SELECT to_regnamespace('rm_fleet__shadow')") is None
+
+
+async def test_two_rebuilds_of_one_read_model_do_not_meet(projected, dsn):
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn):
+        with pytest.raises(RebuildBusy):
+            await Rebuild(FLEET_PROJECTION, [projected.log], dsn).__aenter__()
