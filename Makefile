@@ -25,12 +25,30 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+DASHBOARD := services/dashboard
+NPM := $(BIN)/python $(DASHBOARD)/npm.py --prefix $(DASHBOARD) --silent
+SOURCES := $(shell find $(DASHBOARD)/src $(DASHBOARD)/public -type f 2>/dev/null) $(DASHBOARD)/index.html $(DASHBOARD)/vite.config.ts
+
+.PHONY: dashboard
+dashboard: $(DASHBOARD)/dist/index.html ## Build the dashboard (does nothing if nothing has changed)
+
+$(DASHBOARD)/node_modules/.ready: $(DASHBOARD)/package-lock.json | setup
+	@$(NPM) ci --no-audit --no-fund
+	@touch $@
+
+$(DASHBOARD)/dist/index.html: $(DASHBOARD)/node_modules/.ready $(SOURCES)
+	@echo "Building the dashboard"
+	@$(NPM) run build > /dev/null
+	@$(NPM) run size
+	@touch $@
+
 .PHONY: demo
-demo: setup ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
+demo: setup dashboard ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
 	@exec $(BIN)/drover up --data-dir $(DATA_DIR) --port $(PORT) --demo
 
 .PHONY: test
-test: setup ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
+test: setup dashboard ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
+	@$(if $(ONLY),,$(NPM) run test)
 	@$(BIN)/python -m pytest tests --ignore=tests/bench $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: unit
@@ -38,11 +56,13 @@ unit: setup ## Run the tests that need no server: seconds
 	@$(BIN)/python -m pytest tests/unit -q
 
 .PHONY: lint
-lint: setup ## Check style, types and layers
+lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(NPM) run lint
+	@$(NPM) run types
 
 .PHONY: format
 format: setup ## Format the code
@@ -66,4 +86,4 @@ lock: setup ## Pin the dependencies anew, with hashes
 
 .PHONY: clean
 clean: ## Remove what was built (not the data directory)
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) $(DASHBOARD)/node_modules $(DASHBOARD)/dist build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -5,11 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from drover.domain.analysis import ANALYSIS
 from drover.domain.fleet import FLEET
+from drover.domain.identity import IDENTITY
+from drover.domain.reminder import REMINDER
+from drover.domain.render import RENDER
 from drover.eventlog.codec import Codec
 
 SAMPLES = Path(__file__).parents[2] / "contracts" / "samples"
-DECIDERS = (FLEET,)
+DECIDERS = (FLEET, IDENTITY, ANALYSIS, REMINDER, RENDER)
 FILES = sorted(SAMPLES.glob("*/*.json"))
 
 

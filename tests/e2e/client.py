@@ -29,8 +29,8 @@ class Answer(NamedTuple):
 
     @property
     def code(self) -> str | None:
-        """The error code, of an error."""
-        return self.json["code"] if self.status >= 400 else None
+        """The error code, of an error: under `/rest` it is called `code`, under `/api` and `/auth` `error`."""
+        return (self.json.get("code") or self.json["error"]) if self.status >= 400 else None
 
 
 def device(serial: str, **more: Any) -> dict[str, Any]:
@@ -100,8 +100,13 @@ class Http:
         return rows[0]["status"] if rows else None
 
     async def log_position(self) -> int:
-        (partition,) = (await self.get("/api/status")).json["partitions"]
-        return partition["log_seq"]
+        """Of the fleet's log."""
+        return (await self.fleet())["log_seq"]
+
+    async def fleet(self) -> dict[str, Any]:
+        """How the fleet's partition stands."""
+        partitions = (await self.get("/api/status")).json["partitions"]
+        return next(partition for partition in partitions if partition["context"] == "fleet")
 
     async def catch_up(self) -> None:
         """Wait until the read model has what the log has now."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from tests.e2e.apart import Farm
 from tests.e2e.client import Http
 from tests.e2e.up import Platform
 
@@ -22,7 +23,9 @@ Start = Callable[..., Awaitable[Platform]]
 @pytest.fixture(scope="session")
 def platform(background_loop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """The first `drover up` on an empty directory. Only for tests after which it is as good as before."""
-    shared = Platform(tmp_path_factory.mktemp("e2e") / "shared")
+    # Many tests sign in as the same admin, one after the other.
+    many = {"DROVER_SIGN_INS_BURST": "1000"}
+    shared = Platform(tmp_path_factory.mktemp("e2e") / "shared", environ=many)
     try:
         background_loop.run(shared.ready())
         yield shared
@@ -70,8 +73,8 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     """Starts platforms of the test's own, one after the other, all on the same directory."""
     started: list[Platform] = []
 
-    async def start_one(*options: str) -> Platform:
-        started.append(one := Platform(tmp_path / "data", *options))
+    async def start_one(*options: str, **environ: str) -> Platform:
+        started.append(one := Platform(tmp_path / "data", *options, environ=environ))
         await one.ready()
         return one
 
@@ -79,3 +82,12 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     for one in started:
         await one.end()
         assert "Traceback" not in one.output
+
+
+@pytest.fixture
+async def farm(own_nats, own_postgres, tmp_path):
+    farm = Farm(own_nats, own_postgres, tmp_path)
+    await farm.migrate()
+    yield farm
+    for process in farm.running:
+        await process.end()

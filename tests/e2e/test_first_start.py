@@ -71,7 +71,7 @@ async def test_every_metric_says_what_it_is(http):
         assert len(family.documentation) > 10, family.name
         assert family.type != "unknown", family.name
         if family.type == "histogram":
-            assert family.name.endswith(("_seconds", "_bytes")), f"{family.name} does not name its unit"
+            assert family.name.endswith(("_seconds", "_bytes", "_ms")), f"{family.name} does not name its unit"
 
 
 @pytest.mark.req("EV-07")

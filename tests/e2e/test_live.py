@@ -13,7 +13,8 @@ AT_ONCE_S = 3.0
 
 
 def listen(platform, query="", **how):
-    return listening(platform.url, platform.credentials["service_key"], query, **how)
+    """To the fleet: what other contexts have to tell comes when it comes."""
+    return listening(platform.url, platform.credentials["service_key"], f"?context=fleet{query}", **how)
 
 
 async def create_job(http, title):
@@ -24,7 +25,7 @@ async def create_job(http, title):
 async def recorded(http, after):
     """What the log has after an id, as the read model tells it: id and type of each event."""
     await http.catch_up()
-    rows = await http.rows("events", "select=seq,line,type&order=seq,line")
+    rows = await http.rows("events", "context=eq.fleet&select=seq,line,type&order=seq,line")
     events = [(f"fleet={row['seq']}.{row['line']}", row["type"]) for row in rows]
     return events[[id_ for id_, _ in events].index(after) + 1 :]
 
@@ -68,7 +69,7 @@ async def test_a_life_of_a_job_is_seen_as_it_happens_and_a_cut_connection_misses
             assert (started.type, started.data["assignment_id"]) == ("AttemptStarted", work["id"])
             assert missed + told([started]) == await recorded(http, last_id)
 
-        wanted = f"?type=Attempt*&entity={device['id']}"
+        wanted = f"&type=Attempt*&entity={device['id']}"
         async with listen(platform, wanted, last_id=hello) as watching:
             chosen = [event.type for event in await watching.next(3)]
             assert chosen == ["AttemptCreated", "AttemptSent", "AttemptStarted"]

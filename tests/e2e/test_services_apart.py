@@ -11,14 +11,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from drover.cli.exits import Exit
-from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
-from tests.e2e.client import calling
 from tests.e2e.farmhand import hire, order
-from tests.e2e.process import DroverProcess, free_port, run_to_the_end
-from tests.e2e.up import ready
+from tests.e2e.process import run_to_the_end
 
-SECRET = "a secret of the end-to-end tests and long enough"
 TAKE_OVER_S = 15.0
 PHONES = [f"APART{number:05}" for number in range(20)]
 BEAT_EVERY_S = 0.2
@@ -26,46 +22,8 @@ BEATS_AFTERWARDS = 12
 """Some seconds of beats: the new leader has looked for silent phones more than once by then."""
 
 
-class Farm:
-    """Processes of `drover serve` on one NATS and one PostgreSQL."""
-
-    def __init__(self, nats, postgres, folder):
-        self.folder = folder
-        self.running = []
-        self.environ = {
-            "DROVER_NATS_URL": nats.url,
-            "DROVER_NATS_SYSTEM_URL": nats.system_url,
-            "DROVER_POSTGRES_URL": postgres.dsn,
-            "DROVER_JWT_SECRETS": SECRET,
-            "DROVER_LOG_FORMAT": "console",
-        }
-
-    async def migrate(self):
-        code, said = await run_to_the_end("migrate", output=self.folder / "migrate.log", environ=self.environ)
-        assert code == 0, said
-
-    async def serve(self, *services, name=None):
-        port = free_port()
-        name = name or "-".join(services)
-        environ = self.environ | {"DROVER_HTTP_PORT": str(port), "DROVER_INSTANCE": name}
-        process = DroverProcess("serve", *services, output=self.folder / f"{name}.log", environ=environ)
-        process.url = f"http://127.0.0.1:{port}"
-        self.running.append(process)
-        await ready(process, process.url)
-        return process
-
-    def calling(self, process):
-        anon, service = (issue_api_key(SECRET, role, now_s=time.time()) for role in (Role.ANON, Role.SERVICE_ROLE))
-        return calling(process.url, anon, service)
-
-
-@pytest.fixture
-async def farm(own_nats, own_postgres, tmp_path):
-    farm = Farm(own_nats, own_postgres, tmp_path)
-    await farm.migrate()
-    yield farm
-    for process in farm.running:
-        await process.end()
+def of_fleet(status):
+    return next(partition for partition in status["partitions"] if partition["context"] == "fleet")
 
 
 @pytest.mark.req("EV-01", "EV-02", "EV-03", "EV-07")
@@ -88,7 +46,7 @@ async def test_each_on_its_own_they_are_one_platform(farm):
         await eventually(online)
         status = (await office.get("/api/status")).json
         assert status["devices"] == {"online": 1, "offline": len(PHONES) - 1}
-        (partition,) = status["partitions"]
+        partition = of_fleet(status)
         assert (partition["leader"], partition["behind"]) == ("scheduler", 0)
 
         assert (await office.get("/")).status == 200
@@ -146,7 +104,7 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
     async with farm.calling(edge) as http:
 
         async def leader_is(name):
-            (partition,) = (await http.get("/api/status")).json["partitions"]
+            partition = of_fleet((await http.get("/api/status")).json)
             return partition["leader"] == name
 
         async def all_heard():
@@ -171,7 +129,7 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
             await eventually(lambda: len(rounds) >= aim)
         assert (await hand.complete(work)).status == 204
         assert await http.rows("events", "type=in.(DeviceWentOffline,AttemptRolledBack)") == []
-        terms = await http.rows("events", "type=eq.TermStarted&order=n")
+        terms = await http.rows("events", "context=eq.fleet&type=eq.TermStarted&order=n")
         assert [term["data"]["holder"] for term in terms] == ["leader", "standby"]
 
         await leader.ended()

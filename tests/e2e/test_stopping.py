@@ -48,7 +48,7 @@ async def test_ctrl_c_stops_all_of_it_and_the_next_start_goes_on(start):
         assert await http.log_position() > position
         assert (await http.register("AFTERWARDS")).status == 201
         assert (await http.beat("STAYING001")).status == 204
-        ordinals = [event["n"] for event in await http.rows("events", "select=n&order=n")]
+        ordinals = [event["n"] for event in await http.rows("events", "context=eq.fleet&select=n&order=n")]
         assert ordinals == list(range(1, len(ordinals) + 1)), "one log, without a gap"
 
 

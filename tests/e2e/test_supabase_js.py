@@ -57,3 +57,33 @@ async def test_supabase_js_walks_through_the_whole_life_of_a_job(node, start):
     assert walk.returncode == 0, f"after {[*steps]}:\n{complaint.decode()}"
     assert steps["history"] == HISTORY
     assert steps["ended"] == {"status": "success"}
+
+
+@pytest.mark.req("SY-09", "SY-13")
+async def test_supabase_js_signs_in_refreshes_and_signs_out(node, platform):
+    keys = platform.credentials
+    walk = await asyncio.create_subprocess_exec(
+        node,
+        "sign_in.mjs",
+        cwd=CLIENT,
+        env={
+            **os.environ,
+            "DROVER_URL": platform.url,
+            "DROVER_ANON_KEY": keys["anon_key"],
+            "DROVER_EMAIL": keys["admin_email"],
+            "DROVER_PASSWORD": keys["admin_password"],
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        said, complaint = await asyncio.wait_for(walk.communicate(), WALK_S)
+    finally:
+        if walk.returncode is None:
+            walk.kill()
+            await walk.wait()
+    steps = {line["step"]: line["what"] for line in map(msgspec.json.decode, said.splitlines())}
+    assert walk.returncode == 0, f"after {[*steps]}:\n{complaint.decode()}"
+    assert steps["refused"] == {"status": 400, "message": "Invalid login credentials"}
+    assert steps["signed in"] == {"email": keys["admin_email"], "role": "admin"}
+    assert steps["over"] == {"code": "session_expired"}

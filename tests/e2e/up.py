@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -20,14 +21,17 @@ READY_S: Final = 45.0
 class Platform(DroverProcess):
     """A running `drover up`. Several may use a directory one after the other."""
 
-    def __init__(self, data_dir: Path, *options: str, port: int | None = None) -> None:
+    def __init__(
+        self, data_dir: Path, *options: str, port: int | None = None, environ: Mapping[str, str] | None = None
+    ) -> None:
         self.data_dir: Final = data_dir
         self.port: Final = port or free_port()
         self.url: Final = f"http://127.0.0.1:{self.port}"
         self._started_at = time.monotonic()
         self.ready_after_s = 0.0
         output = data_dir.with_name(f"{data_dir.name}.log")
-        super().__init__("up", "--data-dir", data_dir, "--port", str(self.port), *options, output=output)
+        arguments = ("up", "--data-dir", data_dir, "--port", str(self.port), *options)
+        super().__init__(*arguments, output=output, environ=environ)
 
     @property
     def credentials(self) -> dict[str, str]:

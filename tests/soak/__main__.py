@@ -103,15 +103,14 @@ async def _live(farm, office, seconds, kills, schedulers, console) -> list[float
         await asyncio.sleep(step)
         if number == kills:
             break
-        (partition,) = (await office.get("/api/status")).json["partitions"]
+        partition = await office.fleet()
         (leader,) = (process for process in schedulers if process.name == partition["leader"])
         schedulers.remove(leader)
         leader.send(signal.SIGKILL)
         killed = time.monotonic()
 
         async def taken_over() -> bool:
-            (now,) = (await office.get("/api/status")).json["partitions"]
-            return now["leader"] not in (None, leader.name)  # noqa: B023
+            return (await office.fleet())["leader"] not in (None, leader.name)  # noqa: B023
 
         await eventually(taken_over, 60)
         pauses.append(time.monotonic() - killed)

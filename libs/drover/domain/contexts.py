@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-CONTEXTS: Final = ("fleet",)
+CONTEXTS: Final = ("fleet", "render", "analysis", "identity", "reminder")
+PRIVATE: Final = frozenset({"identity"})
+"""What their events say is for their decider alone: nobody is told more than type and ids."""

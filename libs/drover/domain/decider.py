@@ -79,6 +79,10 @@ def _no_answer(events: Sequence[Any]) -> Any:
     return None
 
 
+def _as_it_is(state: Any) -> Any:
+    return state
+
+
 class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """One context. All functions are pure, save that `evolve` may mutate the state that it is given."""
 
@@ -94,7 +98,10 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     events: Any
     """Union of the event types, `TermStarted` included, for decoding."""
     state: Any
-    """Type of the state, for snapshots."""
+    """Type of the state as snapshots keep it: the state itself, or its image."""
+    to_image: Callable[[S], Any] = _as_it_is
+    """For a state with parts that can be derived, which need not be kept: what a snapshot keeps of it."""
+    from_image: Callable[[Any], S] = _as_it_is
     upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
     """For every retired event type: its fields as those of its successor, whose name goes into `type`."""
     version: int = 1

@@ -17,6 +17,8 @@ class Code:
     CONFLICT: Final = "CONFLICT"
     UNIQUE_VIOLATION: Final = "23505"  # what a Postgres-shaped client looks for
     STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report of a run that is over; recorded, and without effect
+    NO_TESTS_LEFT: Final = "NO_TESTS_LEFT"  # a user has started as many analyses as they had
+    PAST_SCHEDULE: Final = "PAST_SCHEDULE"  # asked for a time that has passed; recorded, and without effect
     FORBIDDEN: Final = "FORBIDDEN"
     RATE_LIMITED: Final = "RATE_LIMITED"
     IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # the same key with another body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from drover.embedded.private_file import write_private
 from drover.service.api_keys import ALGORITHM, ISSUER, Role, issue_api_key
 
 ADMIN_EMAIL: Final = "admin@drover.local"
+SEALING_KEY_ID: Final = "k1"
 SECRET_BYTES: Final = 32
 PASSWORD_BYTES: Final = 18
 
@@ -26,6 +28,10 @@ class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nats_password: str
     nats_system_password: str
     postgres_password: str
+    sealing_key: str = ""
+    """`id:base64`, as DROVER_SEALING_KEYS takes it. Directories that are older than it get one."""
+    identity_secret: str = ""
+    """What people's tokens are signed with. Likewise."""
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,15 +53,28 @@ Stored = TypeVar("Stored", Secrets, Credentials)
 def load_or_create_secrets(data_dir: Path) -> Secrets:
     path = data_dir / "secrets.json"
     if (known := _load(path, Secrets)) is not None:
-        return known
+        complete = msgspec.structs.replace(
+            known,
+            sealing_key=known.sealing_key or _sealing_key(),
+            identity_secret=known.identity_secret or secrets.token_hex(SECRET_BYTES),
+        )
+        if complete != known:
+            _store(path, complete)
+        return complete
     made = Secrets(
         jwt_secret=secrets.token_hex(SECRET_BYTES),
         nats_password=secrets.token_hex(SECRET_BYTES),
         nats_system_password=secrets.token_hex(SECRET_BYTES),
         postgres_password=secrets.token_hex(SECRET_BYTES),
+        sealing_key=_sealing_key(),
+        identity_secret=secrets.token_hex(SECRET_BYTES),
     )
     _store(path, made)
     return made
+
+
+def _sealing_key() -> str:
+    return f"{SEALING_KEY_ID}:{base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
 
 
 def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: str) -> Credentials:

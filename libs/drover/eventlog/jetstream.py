@@ -14,7 +14,7 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.log import ALL, AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
 from drover.eventlog.reader import JetStreamReader
 
 APPEND_TRY_S: Final = 3.0
@@ -119,6 +119,10 @@ class JetStreamLog:
 
     async def last(self) -> StoredCommit | None:
         return await self._ask({"last_by_subj": self.partition.subject})
+
+    async def context_end(self) -> int:
+        last = await self._ask({"last_by_subj": Partition(self.partition.context, ALL).subject})
+        return last.seq if last else 0
 
     async def get(self, seq: int) -> StoredCommit | None:
         return await self._ask({"seq": seq})

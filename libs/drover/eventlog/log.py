@@ -11,6 +11,8 @@ import msgspec
 from drover.domain.errors import DroverError
 
 COMMIT_BYTES_MAX: Final = 256 * 1024
+ALL: Final = "*"
+"""In place of a partition's name: all of a context, in the order of its stream. For readers only."""
 
 
 class Partition(msgspec.Struct, frozen=True):
@@ -85,3 +87,6 @@ class EventLog(Protocol):
     async def get(self, seq: int) -> StoredCommit | None: ...
 
     def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
+
+    async def context_end(self) -> int:
+        """Sequence of the context's last commit, of whichever partition; 0: there is none."""

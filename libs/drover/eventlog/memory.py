@@ -33,6 +33,9 @@ class MemoryLog:
     async def last(self) -> StoredCommit | None:
         return self._commits[-1] if self._commits else None
 
+    async def context_end(self) -> int:
+        return len(self._commits)
+
     async def get(self, seq: int) -> StoredCommit | None:
         return self._commits[seq - 1] if 1 <= seq <= len(self._commits) else None
 

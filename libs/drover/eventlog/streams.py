@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import nats.js.api as api
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
 from drover.domain.errors import DroverError
+from drover.domain.partitions import partition_names
+from drover.eventlog.log import Partition
+
+PARTITIONS_KEY: Final = "drover_partitions"
+"""Under which a stream says in how many partitions its context is divided. Without it there is one."""
 
 
 class StreamMisconfigured(DroverError):
@@ -36,15 +41,34 @@ def _required(context: str) -> dict[str, Any]:
     }
 
 
-async def ensure_stream(client: Client, context: str, *, replicas: int = 1) -> None:
-    """Make the context's stream if it is missing; raise StreamMisconfigured if it is not what the log needs."""
+async def ensure_stream(
+    client: Client, context: str, *, replicas: int = 1, partitions: int = 1
+) -> tuple[Partition, ...]:
+    """Make the context's stream if it is missing; raise StreamMisconfigured if it is not what the log needs.
+
+    Returns its partitions: as many as it was made with, whatever is asked for now.
+    """
     jetstream = client.jetstream()
     required = _required(context)
     name = context.upper()
     try:
         info = await jetstream.stream_info(name)
     except NotFoundError:
-        info = await jetstream.add_stream(api.StreamConfig(name=name, num_replicas=replicas, **required))
+        metadata = {PARTITIONS_KEY: str(partitions)}
+        info = await jetstream.add_stream(
+            api.StreamConfig(name=name, num_replicas=replicas, metadata=metadata, **required)
+        )
     wrong = {field: (found, must) for field, must in required.items() if (found := getattr(info.config, field)) != must}
     if wrong:
         raise StreamMisconfigured(name, wrong)
+    return _partitions(context, info)
+
+
+async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
+    """How the context is divided. Raises NotFoundError where it has no stream yet."""
+    return _partitions(context, await client.jetstream().stream_info(context.upper()))
+
+
+def _partitions(context: str, info: api.StreamInfo) -> tuple[Partition, ...]:
+    count = int((info.config.metadata or {}).get(PARTITIONS_KEY, "1"))
+    return tuple(Partition(context, name) for name in partition_names(count))

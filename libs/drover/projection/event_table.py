@@ -27,7 +27,7 @@ EVENTS: Final = AppendTable(
     },
     key=("seq", "line"),
 )
-ENTITIES_MAX: Final = 3
+ENTITIES_MAX: Final = 4
 """So many of an event's entities can be searched by: each has an index of its own."""
 EVENTS_DDL: Final = (files("drover.projection") / "event_table.sql").read_text(encoding="utf-8")
 

@@ -22,3 +22,4 @@ CREATE INDEX events_cause ON events (hashtextextended(cause, 0));
 CREATE INDEX events_entity_1 ON events (hashtextextended(entities[1], 0), at) WHERE entities[1] IS NOT NULL;
 CREATE INDEX events_entity_2 ON events (hashtextextended(entities[2], 0), at) WHERE entities[2] IS NOT NULL;
 CREATE INDEX events_entity_3 ON events (hashtextextended(entities[3], 0), at) WHERE entities[3] IS NOT NULL;
+CREATE INDEX events_entity_4 ON events (hashtextextended(entities[4], 0), at) WHERE entities[4] IS NOT NULL;

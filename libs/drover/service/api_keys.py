@@ -24,12 +24,22 @@ class Role(StrEnum):
     """One phone: the key names its device, and sees and reports that one only."""
     SERVICE_ROLE = "service_role"
     """The back office."""
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    VIEWER = "viewer"
+    AUTHENTICATED = "authenticated"
+    """Somebody whom another issuer knows and who has no role here: sees what is theirs, and nothing of the farm."""
+
+
+KEY_ROLES: Final = (Role.ANON, Role.DEVICE, Role.SERVICE_ROLE)
+"""Those of keys. The others are people's, whose tokens are signed and verified differently (`access_tokens`)."""
 
 
 def issue_api_key(
     secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S, device_id: UUID | None = None
 ) -> str:
     """A signed key. The role `device` needs the id of a device, and no other role takes one."""
+    assert role in KEY_ROLES, role
     assert (role is Role.DEVICE) == (device_id is not None), role
     claims: dict[str, Any] = {
         "iss": ISSUER,

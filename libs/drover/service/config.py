@@ -15,11 +15,16 @@ from msgspec import Meta
 from drover.domain.errors import DroverError
 
 PREFIX: Final = "DROVER_"
+OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
+"""What the users' own programs call a setting of ours."""
 SECRET_CHARS_MIN: Final = 32
 SECRETS_MAX: Final = 2
+CRON_SECRET_CHARS_MIN: Final = 16
+SEALING_KEYS_MAX: Final = 8
 
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
+_SECRET_NAMES: Final = ("_secret", "_secrets", "_keys", "_password", "_private_key", "_apprise_urls")
 
 
 class ConfigurationError(DroverError):
@@ -67,6 +72,188 @@ Secrets = Annotated[
         examples=["$(openssl rand -hex 32)"],
     ),
 ]
+SealingKey = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/_-]{43}=?\Z")]
+SealingKeys = Annotated[
+    tuple[SealingKey, ...],
+    Meta(
+        max_length=SEALING_KEYS_MAX,
+        description="id:base64 of 32 random bytes, several separated by commas, the first one seals",
+        examples=["k1:$(openssl rand -base64 32)"],
+    ),
+]
+CronSecret = Annotated[
+    # Whatever a header can hold, but for the comma between two of them.
+    str,
+    Meta(pattern=r"^[!-+\--~]+\Z", min_length=CRON_SECRET_CHARS_MIN, max_length=512),
+]
+CronSecrets = Annotated[
+    tuple[CronSecret, ...],
+    Meta(
+        max_length=SECRETS_MAX,
+        description=f"one or two secrets of at least {CRON_SECRET_CHARS_MIN} letters, digits and signs, separated by a "
+        "comma",
+        examples=["$(openssl rand -hex 32)"],
+    ),
+]
+CronExpression = Annotated[
+    str,
+    Meta(
+        pattern=r"^\S+( +\S+){4}\Z",
+        max_length=200,
+        description="the five fields of cron (minute, hour, day, month, weekday), in UTC",
+        examples=["'0 * * * *'"],
+    ),
+]
+CleanupSeconds = Annotated[int, Meta(ge=1, le=604800, description="seconds from 1 to 604800", examples=["1800"])]
+TierTimeout = Annotated[str, Meta(pattern=r"^[a-z0-9_-]{1,32}=[1-9][0-9]{0,5}\Z")]
+TierTimeouts = Annotated[
+    tuple[TierTimeout, ...],
+    Meta(
+        max_length=64,
+        description="tier=seconds, several separated by commas",
+        examples=["premium=3600,free=900"],
+    ),
+]
+Network = Annotated[str, Meta(pattern=r"^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?\Z")]
+Networks = Annotated[
+    tuple[Network, ...],
+    Meta(
+        max_length=64,
+        description="IP addresses or networks, separated by commas",
+        examples=["10.0.0.0/8,192.168.1.10"],
+    ),
+]
+HttpsUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s]+\Z",
+        max_length=2048,
+        description="an https address (http on this machine only)",
+        examples=["https://issuer.example.com/.well-known/jwks.json"],
+    ),
+]
+ClaimValue = Annotated[
+    str,
+    Meta(
+        pattern=r"^\S{1,512}\Z",
+        description="what the claim of a token must say, without spaces",
+        examples=["https://issuer.example.com"],
+    ),
+]
+ClaimName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_:/.-]{1,128}\Z",
+        description="the name of a claim",
+        examples=["drover_role"],
+    ),
+]
+AccessSeconds = Annotated[int, Meta(ge=60, le=3600, description="seconds from 60 to 3600", examples=["900"])]
+Days = Annotated[int, Meta(ge=1, le=365, description="days from 1 to 365", examples=["30"])]
+SessionCount = Annotated[int, Meta(ge=1, le=100, description="a number from 1 to 100", examples=["5"])]
+HttpUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[^\s/@]+(/[^\s]*)?\Z",
+        max_length=2048,
+        description="an http or https address without a password",
+        examples=["http://nexrender-server:3000"],
+    ),
+]
+HttpUrlWithKey = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[^\s/@]+@[^\s/]+/[^\s]+\Z",
+        max_length=2048,
+        description="the DSN of a project at Sentry",
+        examples=["https://key@sentry.example.com/1"],
+    ),
+]
+Nas = Annotated[
+    str,
+    Meta(
+        pattern=r"^(/|[A-Za-z]:[\\/]|smb://[^\s/@]+/)[^\x00-\x1f]*\Z",
+        max_length=1000,
+        description="a mounted folder or smb://host/share/folder",
+        examples=["smb://nas.example.com/broadcast/output"],
+    ),
+]
+NasGuard = Annotated[
+    Literal["mount", "marker", "folder"], Meta(description="mount, marker or folder", examples=["mount"])
+]
+MountPoint = Annotated[
+    str,
+    Meta(
+        pattern=r"^/[^\x00-\x1f]*\Z",
+        max_length=1000,
+        description="a folder by its whole path",
+        examples=["/mnt/nas"],
+    ),
+]
+Folder = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\x00-\x1f]+\Z",
+        max_length=1000,
+        description="a folder or file by its whole path",
+        examples=["/mnt/ae"],
+    ),
+]
+Word = Annotated[
+    str, Meta(pattern=r"^[^\x00-\x1f]+\Z", max_length=512, description="a text of one line", examples=["h264"])
+]
+WorkerId = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9._-]{1,120}\Z",
+        description="up to 120 letters, digits, dots, dashes and underscores",
+        examples=["ae-1"],
+    ),
+]
+WorkerCount = Annotated[int, Meta(ge=0, le=64, description="a number from 0 to 64", examples=["1"])]
+Licences = Annotated[int, Meta(ge=1, le=10_000, description="a number from 1 to 10000", examples=["4"])]
+Retries = Annotated[int, Meta(ge=0, le=10, description="a number from 0 to 10", examples=["3"])]
+LongSeconds = Annotated[float, Meta(ge=1, le=86400, description="seconds from 1 to 86400", examples=["1800"])]
+Pixels = Annotated[int, Meta(ge=16, le=16384, description="pixels from 16 to 16384", examples=["1920"])]
+PartitionCount = Annotated[int, Meta(ge=1, le=64, description="a number from 1 to 64", examples=["4"])]
+PauseSeconds = Annotated[
+    float, Meta(ge=0.1, le=31_536_000, description="seconds from 0.1 to 31536000 (a year)", examples=["86400"])
+]
+TimeZoneName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_+/-]{1,64}\Z",
+        description="the name of a time zone",
+        examples=["Asia/Seoul"],
+    ),
+]
+FetchLimit = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["100"])]
+Concurrency = Annotated[int, Meta(ge=1, le=1000, description="a number from 1 to 1000", examples=["10"])]
+Provider = Annotated[
+    Literal["log", "webhook", "webpush", "apprise"],
+    Meta(description="log, webhook, webpush or apprise", examples=["webhook"]),
+]
+VapidKey = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_-]{43,64}=?\Z",
+        description="a VAPID private key: 32 bytes in URL-safe base64",
+        examples=["$(openssl rand 32 | basenc --base64url | tr -d =)"],
+    ),
+]
+VapidSubject = Annotated[
+    str,
+    Meta(
+        pattern=r"^(mailto:[^\s@]+@[^\s@]+|https://[^\s]+)\Z",
+        description="how push services reach you: mailto: or https://",
+        examples=["mailto:ops@example.com"],
+    ),
+]
+AppriseUrl = Annotated[str, Meta(pattern=r"^[a-z0-9+]{2,32}://\S+\Z", max_length=2048)]
+AppriseUrls = Annotated[
+    tuple[AppriseUrl, ...],
+    Meta(max_length=16, description="apprise addresses, separated by commas", examples=["ntfy://ntfy.sh/my-topic"]),
+]
 LogFormat = Annotated[Literal["json", "console"], Meta(description="json or console", examples=["json"])]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
@@ -110,6 +297,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """Port of everything that this process serves over HTTP."""
     jwt_secrets: Secrets
     """Keys that API tokens are verified with. The first one signs; the second one is on its way in or out."""
+    sealing_keys: SealingKeys = ()
+    """Keys that personal fields are sealed with before they enter the log. The first one seals, all of them open."""
+    identity_secrets: Secrets = ()
+    """What people's tokens are signed with, and their addresses looked up by. The first one signs; the second one is on
+    its way out."""
+    access_token_s: AccessSeconds = 900
+    """How long a person's access token lives."""
+    session_days: Days = 30
+    """How long somebody stays signed in at most."""
+    session_idle_days: Days = 7
+    """How long a session lasts that nobody uses."""
+    sessions_max: SessionCount | None = None
+    """Sessions that one account may have at a time; the least recently used one makes room. Not set: no limit."""
+    sign_ins_per_min: Rate = 6.0
+    """Sign-ins that may be tried for one account in the long run, and five times as many from one address."""
+    sign_ins_burst: Burst = 10
+    """How many of them at once."""
+    jwks_url: HttpsUrl | None = None
+    """Where another issuer of people's tokens publishes its keys. Together with DROVER_JWT_ISSUER and _AUDIENCE."""
+    jwt_issuer: ClaimValue | None = None
+    """The claim `iss` of that issuer's tokens."""
+    jwt_audience: ClaimValue | None = None
+    """The claim `aud` that makes one of its tokens a token for Drover."""
+    jwt_role_claim: ClaimName = "role"
+    """The claim of its tokens that says admin, operator or viewer. Without one of them a person sees only their own."""
+    trusted_proxies: Networks = ()
+    """Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed."""
     log_format: LogFormat = "json"
     """One JSON object a line for machines, or coloured lines for people."""
     log_level: LogLevel = "info"
@@ -124,6 +338,111 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """Polls and reports of progress that one device may send in the long run; beyond that 429."""
     device_requests_burst: Burst = 20
     """How many of them it may send at once. Heartbeats and final reports have four times as much, of their own."""
+    render_workers: WorkerCount = 1
+    """Renders at a time in this process: the number of After Effects licences it stands for. 0: none."""
+    render_licences: Licences | None = None
+    """Live workers that there should be in all, for the metric and its alert. Not set: those of this process."""
+    render_worker_id: WorkerId | None = None
+    """The name of this process' worker, the same after a restart and no other's. Not set: the name of the machine."""
+    render_nexrender_url: HttpUrl | None = None
+    """Where nexrender's server is. Not set: no renders are done here."""
+    render_nexrender_secret: Word = ""
+    """Its secret. Empty: none is asked for."""
+    render_nas: Nas | None = None
+    """Where finished files go."""
+    render_nas_guard: NasGuard = "mount"
+    """How a mounted folder is known to be the NAS, so that a lost mount does not fill the local disk: it is a mount
+    point, it has the marker file `.drover-nas` in it, or it is taken as it is."""
+    render_nas_mount: MountPoint | None = None
+    """The mount point that the folder of the NAS is behind. Not set: that folder itself."""
+    render_nas_encrypt: Flag = True
+    """Let nothing travel to the NAS in clear. Turn it off for a NAS that cannot encrypt. For smb:// only."""
+    render_nas_user: Word | None = None
+    """Account on the NAS, `DOMAIN\\user` for one of a domain. For smb:// only."""
+    render_nas_password: Word | None = None
+    """Its password."""
+    render_output_dir: Folder | None = None
+    """The folder that nexrender writes into, as this process sees it."""
+    render_output_dir_nexrender: Folder | None = None
+    """The same folder as nexrender sees it. Not set: the same path."""
+    render_template_dir: Folder | None = None
+    """Where After Effects' project files are, as nexrender sees them."""
+    render_template: Folder | None = None
+    """The project file of compositions that have none of their own."""
+    render_image_dir: Folder | None = None
+    """Where pictures are, as nexrender sees them; flags are in its folder `flags`. Nothing outside of it is used."""
+    render_codec: Word = "h264"
+    """What a finished file must be encoded with."""
+    render_width: Pixels = 1920
+    """How wide its picture must be."""
+    render_height: Pixels = 1080
+    """How high."""
+    render_lease_s: LongSeconds = 1800.0
+    """How long a worker that is not heard of keeps its render."""
+    render_timeout_s: LongSeconds = 1800.0
+    """How long nexrender may take in all; then the job is cancelled and run again, twice."""
+    render_retries: Retries = 3
+    """How often nexrender is tried again that does not answer."""
+    render_retry_base_s: LongSeconds = 60.0
+    """After how long at first; then twice as long each time."""
+    render_poll_s: LongSeconds = 10.0
+    """How often an idle worker asks for work, if nobody tells it of any."""
+    render_poll_idle_s: LongSeconds = 30.0
+    """The same after ten times in vain."""
+    render_follow_s: Seconds = 5.0
+    """How often nexrender is asked how far it is."""
+    cron_secrets: CronSecrets = ()
+    """What `POST /api/system/cleanup-tests` asks for; the second one is on its way in or out. Not set: CRON_SECRET is
+    taken, and without that one too nobody may ask for it."""
+    cleanup_cron: CronExpression = "0 * * * *"
+    """When stalled analyses are cleaned up, in UTC."""
+    cleanup_timeout_s: CleanupSeconds = 1800
+    """How long an analysis may take. What takes longer is stalled: it is failed and given back."""
+    cleanup_tier_timeouts_s: TierTimeouts = ()
+    """The same for users of single tiers."""
+    cleanup_notifies: Flag = True
+    """Record for each user of a cleanup that they are to be told."""
+    analysis_url: HttpUrl | None = None
+    """The provider of analyses. Only asked whether it can be reached, for `GET /api/system/health`."""
+    reminder_partitions: PartitionCount = 4
+    """In how many parts reminders are divided by user, each led by one process at a time. Counts once, when the log of
+    reminders is made."""
+    reminder_base_s: PauseSeconds = 86_400.0
+    """From the first sending of an alarm to the second. It doubles with each."""
+    reminder_cap_s: PauseSeconds = 15_552_000.0
+    """No pause is longer: 180 days."""
+    reminder_recover_s: PauseSeconds = 21_600.0
+    """A sending of which nothing is known is sent again, with the same key, after this: 6 hours."""
+    reminder_retry_s: PauseSeconds = 30.0
+    """After how long a sending that failed is tried again. It doubles with each failure."""
+    reminder_retry_max_s: PauseSeconds = 1_800.0
+    """No such delay is longer."""
+    reminder_timezone: TimeZoneName = "Asia/Seoul"
+    """The time zone of users who have set none."""
+    reminder_fetch_limit: FetchLimit = 100
+    """Alarms that are claimed at a time, of each partition. Can be changed while running."""
+    reminder_concurrency: Concurrency = 10
+    """Sendings under way at a time in this process."""
+    reminder_sends: Flag = True
+    """Whether this process sends. Off: it takes commands and lets what is due wait, as after an import."""
+    reminder_provider: Provider = "log"
+    """How reminders are sent: into the log of this process, to an address of yours, to browsers, or by apprise."""
+    reminder_send_timeout_s: Seconds = 10.0
+    """How long one sending may take."""
+    reminder_webhook_url: HttpUrl | None = None
+    """Where reminders are posted to. For the provider webhook."""
+    reminder_webhook_secrets: Secrets = ()
+    """What their bodies are signed with. With two, both sign, while the receiver changes from one to the other."""
+    reminder_allow_private: Flag = False
+    """Let reminders be posted to private, loopback and link-local addresses."""
+    reminder_vapid_private_key: VapidKey | None = None
+    """The key that this server is known by to push services. For the provider webpush."""
+    reminder_vapid_subject: VapidSubject | None = None
+    """Whom push services may turn to."""
+    reminder_apprise_urls: AppriseUrls = ()
+    """Where apprise sends reminders to. For the provider apprise."""
+    sentry_dsn: HttpUrlWithKey | None = None
+    """Where errors are reported to. Not set: nowhere. Needs the extra `drover[sentry]`."""
     shutdown_grace_s: Seconds = 10.0
     """How long each component may take to drain before it is abandoned."""
     instance: Instance = msgspec.field(default_factory=_instance)
@@ -143,9 +462,16 @@ FIELDS: Final = {PREFIX + field.name.upper(): field for field in msgspec.structs
 """Every variable that Drover reads, with the field that it sets."""
 
 
+_LISTS: Final = (Secrets, SealingKeys, Networks, CronSecrets, TierTimeouts, AppriseUrls)
+_ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
+
+
 def load(environ: Mapping[str, str]) -> Settings:
     """Read the settings, or raise a ConfigurationError that names every problem at once. An empty value is no value."""
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
+    for theirs, ours in OTHER_NAMES.items():
+        if environ.get(theirs):
+            given.setdefault(ours, environ[theirs])
     problems = [_unknown(name) for name in sorted(given.keys() - FIELDS.keys())]
     values: dict[str, Any] = {}
     for name, field in FIELDS.items():
@@ -154,8 +480,8 @@ def load(environ: Mapping[str, str]) -> Settings:
                 problems.append(f"{name} is not set. {_instead(name)}")
             continue
         raw: Any = given[name]
-        if field.type is Secrets:
-            raw = [secret.strip() for secret in raw.split(",")]
+        if field.type in _LISTS:
+            raw = [item.strip() for item in raw.split(",")]
         try:
             values[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.ValidationError:
@@ -163,13 +489,22 @@ def load(environ: Mapping[str, str]) -> Settings:
             secret = field.name.endswith("_url") and ("@" in given[name] or "password" in given[name])
             value = _HIDDEN if secret else _shown(field.name, given[name])
             problems.append(f"{name}={value} is not understood. {_instead(name)}")
+    problems += _not_alone(given)
     if problems:
         raise ConfigurationError(tuple(problems))
     return Settings(**values)
 
 
+def _not_alone(given: Mapping[str, str]) -> list[str]:
+    """Half of an issuer would believe tokens that were made for somebody else."""
+    missing = [name for name in _ISSUER if name not in given]
+    if len(missing) == len(_ISSUER):
+        return []
+    return [f"{name} is not set, and {', '.join(_ISSUER)} go together. {_instead(name)}" for name in missing]
+
+
 def _shown(name: str, value: Any) -> Any:
-    if name == "jwt_secrets":
+    if name.endswith(_SECRET_NAMES):
         return _HIDDEN
     return _CREDENTIALS_IN_URL.sub(_HIDDEN, value) if isinstance(value, str) else value
 

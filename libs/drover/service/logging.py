@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
@@ -15,12 +16,20 @@ from drover.service.tracing import current_id
 _SECRET_KEY: Final = re.compile(r"token|secret|passw|authorization|api_?key|credential|cookie", re.IGNORECASE)
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]+(?=@)|(?<=[?&]password=)[^&\s]+")
 _JWT: Final = re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*")
+_REFRESH_TOKEN: Final = re.compile(r"\bdrt1\.[\w.-]+")
+_EMAIL: Final = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _HIDDEN: Final = "•••"
+NAMESPACES: Final = ("alarm",)
+"""Loggers that can be turned on by name."""
 _DEPTH_MAX: Final = 6
 
 
-def configure(log_format: str, level: str, *, stream: TextIO | None = None) -> None:
-    """Set up logging of the whole process. Logs go to stderr: stdout belongs to what a command prints."""
+def configure(log_format: str, level: str, *, stream: TextIO | None = None, debug: str | None = None) -> None:
+    """Set up logging of the whole process. Logs go to stderr: stdout belongs to what a command prints.
+
+    `debug`: namespaces whose finest lines are shown whatever the level is, as `DEBUG=alarm` asks for (seed 004). None:
+    what the environment says.
+    """
     stream = stream or sys.stderr
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -41,7 +50,9 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None) -> N
         else [
             structlog.processors.format_exc_info,
             hide_secrets,
-            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback),
+            WorkLines(
+                structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)
+            ),
         ]
     )
     structlog.configure(
@@ -64,8 +75,48 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None) -> N
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    for name in NAMESPACES:
+        wanted = _names(os.environ.get("DEBUG", "") if debug is None else debug)
+        logging.getLogger(name).setLevel(logging.DEBUG if wanted & {name, "*"} else logging.NOTSET)
     # aiohttp writes a traceback for every malformed request line, which anybody can send.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+
+
+def _names(text: str) -> set[str]:
+    """As the library `debug` of JavaScript has them: separated by commas or spaces."""
+    return set(re.split(r"[\s,]+", text))
+
+
+class WorkLines:
+    """Lines about a worker and its job as 003 §7.3 has them: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
+
+    All other lines are left to `others`.
+    """
+
+    def __init__(self, others: structlog.types.Processor) -> None:
+        self._others = others
+
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
+        if "worker" not in event:
+            return self._others(logger, method, event)
+        fields = dict(event)
+        time = str(fields.pop("timestamp", ""))[:23].replace("T", " ")
+        level = _LEVELS.get(str(fields.pop("level", "")), "INFO")
+        worker, job = fields.pop("worker"), fields.pop("job", None)
+        text = str(fields.pop("event", "")).replace("_", " ")
+        trace = fields.pop("exception", None)
+        for name in ("logger", "trace_id", "run"):
+            fields.pop(name, None)
+        if (change := fields.pop("change", None)) is not None:
+            text = f"{text}: {change}"
+        details = ", ".join(
+            f"{name}: {value}{'%' if name == 'progress' else ''}" for name, value in fields.items() if value is not None
+        )
+        line = f"[{time}] {level:<5} | Worker#{worker} | {'-' if job is None else f'Job#{job}'} | {text}"
+        return line + (f" ({details})" if details else "") + (f"\n{trace}" if trace else "")
+
+
+_LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warning": "WARN", "error": "ERROR", "critical": "ERROR"}
 
 
 def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -76,8 +127,14 @@ def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Muta
 
 
 def hide_secrets(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """By name of the key wherever it stands, and by shape: a JWT or a password in an address also inside texts."""
+    """By name of the key wherever it stands, and by shape inside texts: tokens, e-mail addresses, passwords in URLs."""
     return {key: _hidden(key, value, 0) for key, value in event.items()}
+
+
+def _hidden_in(text: str) -> str:
+    for shape in (_CREDENTIALS_IN_URL, _JWT, _REFRESH_TOKEN, _EMAIL):
+        text = shape.sub(_HIDDEN, text)
+    return text
 
 
 def _hidden(key: object, value: Any, depth: int) -> Any:
@@ -85,7 +142,7 @@ def _hidden(key: object, value: Any, depth: int) -> Any:
     if isinstance(key, str) and isinstance(value, str | bytes | list | tuple) and _SECRET_KEY.search(key):
         return _HIDDEN
     if isinstance(value, str):
-        return _JWT.sub(_HIDDEN, _CREDENTIALS_IN_URL.sub(_HIDDEN, value))
+        return _hidden_in(value)
     if depth >= _DEPTH_MAX:
         return "…" if isinstance(value, Mapping | list | tuple) else value
     if isinstance(value, Mapping):

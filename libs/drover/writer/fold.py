@@ -38,6 +38,7 @@ class Fold(Generic[S]):
         self.at: datetime = UNSTAMPED
         self.epoch = 0
         self.remembered = Remembered()
+        self.to_image = decider.to_image
         self._evolve = decider.evolve
         self._codec = Codec.of(decider)
 
@@ -81,7 +82,7 @@ def encode_image(fold: Fold[Any]) -> bytes:
             fold.at,
             fold.epoch,
             list(fold.remembered.entries()),
-            msgspec.Raw(msgspec.msgpack.encode(fold.state)),
+            msgspec.Raw(msgspec.msgpack.encode(fold.to_image(fold.state))),
         )
     )
 
@@ -91,5 +92,5 @@ def decode_image(decider: Decider[S], data: bytes) -> Fold[S]:
     fold = Fold(decider)
     fold.seq, fold.n, fold.at, fold.epoch = image.seq, image.n, image.at, image.epoch
     fold.remembered.restore(image.remembered)
-    fold.state = msgspec.msgpack.decode(image.state, type=decider.state)
+    fold.state = decider.from_image(msgspec.msgpack.decode(image.state, type=decider.state))
     return fold

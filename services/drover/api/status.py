@@ -9,17 +9,17 @@ import asyncpg
 import msgspec
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
 
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
+from drover.eventlog.streams import partitions_of
 from drover.postgres.pool import Pool
 from drover.writer.nats_lease import read_holder
 
 QUERY_S: Final = 2.0
 
-_CHECKPOINTS: Final = """
-SELECT partition, seq, n, updated_at FROM drover.checkpoints WHERE schema = 'rm_' || $1
-"""
+_CHECKPOINTS: Final = "SELECT partition, seq FROM drover.checkpoints WHERE schema = 'rm_' || $1"
 _DEVICES: Final = "SELECT status, count(*) AS devices FROM rm_fleet.devices GROUP BY status"
 
 
@@ -53,34 +53,39 @@ class StatusReader:
         partitions = []
         nats = "connected"
         for context in self._contexts:
-            partition = Partition(context)
             try:
-                holder = await read_holder(self._client, partition)
-                last = await JetStreamLog(self._client, partition).last()
+                partitions += [
+                    await self._partition(partition, checkpoints)
+                    for partition in await partitions_of(self._client, context)
+                ]
+            except NotFoundError:
+                nats = f"connected, but the log of {context} is not there yet"
             except (NatsError, OSError, LogUnreachable) as error:
                 nats = f"unreachable: {error}"
-                continue
-            log_seq = last.seq if last else 0
-            projected = checkpoints.get(context)
-            partitions.append(
-                PartitionStatus(
-                    context,
-                    partition.name,
-                    holder.instance if holder else None,
-                    log_seq,
-                    projected,
-                    None if projected is None else max(0, log_seq - projected),
-                )
-            )
         return Status(datetime.now(UTC), nats, postgres, partitions, devices)
 
-    async def _ask_postgres(self) -> tuple[dict[str, int], dict[str, int], str]:
+    async def _partition(self, partition: Partition, checkpoints: dict[Partition, int]) -> PartitionStatus:
+        holder = await read_holder(self._client, partition)
+        last = await JetStreamLog(self._client, partition).last()
+        log_seq = last.seq if last else 0
+        projected = checkpoints.get(partition)
+        return PartitionStatus(
+            partition.context,
+            partition.name,
+            holder.instance if holder else None,
+            log_seq,
+            projected,
+            None if projected is None else max(0, log_seq - projected),
+        )
+
+    async def _ask_postgres(self) -> tuple[dict[str, int], dict[Partition, int], str]:
         try:
             async with self._pool.acquire(timeout=QUERY_S) as connection:
-                checkpoints: dict[str, int] = {}
-                for context in self._contexts:
-                    for row in await connection.fetch(_CHECKPOINTS, context, timeout=QUERY_S):
-                        checkpoints[context] = row["seq"]
+                checkpoints = {
+                    Partition(context, row["partition"]): int(row["seq"])
+                    for context in self._contexts
+                    for row in await connection.fetch(_CHECKPOINTS, context, timeout=QUERY_S)
+                }
                 rows: list[Any] = await connection.fetch(_DEVICES, timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
             return {}, {}, "connected, but the read models are not there yet"

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.checks import machine, platform
+from drover.cli.checks import checklist, machine, platform
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json, printable
@@ -45,6 +45,16 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("clock", platform.clock),
     ("PostgreSQL", platform.postgres_answers),
     ("migrations", platform.migrations),
+    ("cron secret", checklist.cron_secret),
+    ("cleanup", checklist.cleanup_is_scheduled),
+    ("cleanup endpoint", checklist.cleanup_answers),
+    ("cleanup time-out", checklist.cleanup_timeout),
+    ("token checks", checklist.tokens_are_checked),
+    ("issuer", checklist.issuer_has_keys),
+    ("sign-in", checklist.people_can_sign_in),
+    ("HTTPS", checklist.https_beyond_here),
+    ("log level", checklist.log_level),
+    ("health endpoint", checklist.health_answers),
 )
 
 _MARKS: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from drover.domain.errors import DroverError
+from drover.domain.errors import Code, DroverError
 
 
 class NoPlatform(DroverError):
@@ -74,3 +74,20 @@ class DamagedCommit(DroverError):
         self.seq = seq
         self.line = line
         self.reason = reason
+
+
+class NoSuchAccount(DroverError):
+    """Nobody has that address or id."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(f"There is no account of {who}. `drover account list` shows all.")
+        self.who = who
+
+
+class AccountRefused(DroverError):
+    """The platform did not do what was asked with an account."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        advice = " Is the api service running?" if code == Code.UNAVAILABLE else ""
+        super().__init__(f"{reason}.{advice}")
+        self.code = code

@@ -28,7 +28,8 @@ from drover.cli.seek import commit_from, commits_between, first_commit, last_rec
 from drover.cli.target import data_dir_option, find_target, nats_of
 from drover.cli.wanted import Moment, Wanted
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import EventLog, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.log import ALL, EventLog, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.streams import partitions_of
 
 LAST_DEFAULT: Final = 20
 LAST_MAX: Final = 100_000
@@ -62,7 +63,7 @@ class Reference(click.ParamType[int | tuple[int, int]]):
 
 
 context_option = click.option("--context", type=Name(), default="fleet", show_default=True, help="Whose log.")
-partition_option = click.option("--partition", type=Name(), default="main", show_default=True, help="Which part of it.")
+partition_option = click.option("--partition", type=Name(), help="Which part of it.  [default: all of it]")
 
 
 @click.group()
@@ -90,7 +91,7 @@ def events() -> None:
 @partial(asynchronous, on_interrupt=Exit.OK)
 async def tail(
     context: str,
-    partition: str,
+    partition: str | None,
     from_n: int | None,
     since: datetime | None,
     last: int | None,
@@ -108,7 +109,7 @@ async def tail(
     if sum(given is not None for given in (from_n, since, last)) > 1:
         raise click.UsageError("--from, --since and --last each say where to start: give one of them.")
     wanted = Wanted(types=types, entity=entity, by=by, from_n=from_n or 0, since=since)
-    async with _log_of(data_dir, Partition(context, partition)) as log:
+    async with _log_of(data_dir, context, partition, by_ordinal=from_n is not None) as log:
         count = LAST_DEFAULT if last is None else last
         await while_somebody_reads(show_tail(log, wanted, count, follow, _display(as_json)))
     return Exit.OK
@@ -181,20 +182,20 @@ class EventDetail(msgspec.Struct):
 @data_dir_option
 @asynchronous
 async def show(
-    event: int | tuple[int, int], context: str, partition: str, as_json: bool, data_dir: Path | None
+    event: int | tuple[int, int], context: str, partition: str | None, as_json: bool, data_dir: Path | None
 ) -> Exit:
     """Show one event whole: its fields, its commit, and what else its command did.
 
     Name it by its ordinal N, or by the sequence of its commit and its line there, from 0.
     """
-    async with _log_of(data_dir, Partition(context, partition)) as log:
+    async with _log_of(data_dir, context, partition, by_ordinal=isinstance(event, int)) as log:
         commit, record = await find_event(log, event)
     together = records(commit)
     others = [o for o in together if o.line != record.line and o.envelope.cause and _cause(o) == _cause(record)]
     if as_json:
         place = CommitPlace(commit.seq, record.line, len(together), commit.id, commit.epoch, commit.stored_at)
         raw = msgspec.Raw(record.raw)
-        print_json(EventDetail(context, partition, raw, place, [msgspec.Raw(other.raw) for other in others]))
+        print_json(EventDetail(context, log.partition.name, raw, place, [msgspec.Raw(other.raw) for other in others]))
     else:
         screen = console()
         screen.print(event_whole(record, commit, len(together)))
@@ -225,17 +226,25 @@ async def find_event(log: EventLog, reference: int | tuple[int, int]) -> tuple[S
 
 
 @asynccontextmanager
-async def _log_of(data_dir: Path | None, partition: Partition) -> AsyncIterator[EventLog]:
+async def _log_of(
+    data_dir: Path | None, context: str, partition: str | None, *, by_ordinal: bool
+) -> AsyncIterator[EventLog]:
     async with nats_of(find_target(data_dir)) as client:
-        await _refuse_a_missing_stream(client, partition)
-        yield JetStreamLog(client, partition)
+        divided = await _partitions_of(client, context)
+        if partition is None and len(divided) > 1 and by_ordinal:
+            names = ", ".join(one.name for one in divided)
+            raise click.UsageError(
+                f"Each part of {context} counts its own events: say which with --partition ({names})."
+            )
+        asked = Partition(context, partition or ALL) if partition or len(divided) > 1 else divided[0]
+        yield JetStreamLog(client, asked)
 
 
-async def _refuse_a_missing_stream(client: Client, partition: Partition) -> None:
-    """Otherwise a reader would wait for ever for somebody to make it."""
+async def _partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
+    """A stream that is missing is refused: a reader would wait for ever for somebody to make it."""
     try:
-        await client.jetstream().stream_info(partition.stream)
+        return await partitions_of(client, context)
     except NotFoundError:
-        raise NoSuchLog(partition.context) from None
+        raise NoSuchLog(context) from None
     except (NatsError, OSError) as error:
         raise LogUnreachable(repr(error)) from error

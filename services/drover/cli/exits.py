@@ -10,6 +10,7 @@ from drover.cli.errors import (
     CredentialsUnreadable,
     EventNotFound,
     NoPlatform,
+    NoSuchAccount,
     NoSuchLog,
     PostgresUnreachable,
     ServerDown,
@@ -19,6 +20,7 @@ from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable, Por
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer
 from drover.eventlog.log import LogUnreachable
 from drover.eventlog.streams import StreamMisconfigured
+from drover.projection.errors import ReadModelMissing, RebuildBusy
 from drover.service.config import ConfigurationError
 from drover.web.serve import PortInUse
 
@@ -46,8 +48,11 @@ class Exit(IntEnum):
 
 
 _CODES: Final[dict[type[DroverError], Exit]] = {
+    ReadModelMissing: Exit.NOT_FOUND,
+    RebuildBusy: Exit.BUSY,
     EventNotFound: Exit.NOT_FOUND,
     NoSuchLog: Exit.NOT_FOUND,
+    NoSuchAccount: Exit.NOT_FOUND,
     NoPlatform: Exit.UNREACHABLE,
     ServerDown: Exit.UNREACHABLE,
     NatsUnreachable: Exit.UNREACHABLE,

@@ -8,11 +8,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from drover.cli.account import account
 from drover.cli.doctor import doctor
 from drover.cli.events import events
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.cli.key import key
 from drover.cli.migrate import migrate
+from drover.cli.projection import projection, verify_command
 from drover.cli.serve import serve
 from drover.cli.status import status
 from drover.cli.up import up
@@ -28,7 +30,7 @@ def drover() -> None:
     """
 
 
-for command in (up, serve, migrate, key, events, status, doctor):
+for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
     drover.add_command(command)
 
 

@@ -12,13 +12,13 @@ import click
 from drover.cli.target import DATA_DIR_DEFAULT
 from drover.embedded.credentials import load_or_create_secrets
 from drover.service import config
-from drover.service.api_keys import API_KEY_LIFETIME_S, Role, issue_api_key
+from drover.service.api_keys import API_KEY_LIFETIME_S, KEY_ROLES, Role, issue_api_key
 
 DAY_S = 24 * 3600
 
 
 @click.command()
-@click.argument("role", type=click.Choice([role.value for role in Role]))
+@click.argument("role", type=click.Choice([role.value for role in KEY_ROLES]))
 @click.argument("device_id", type=click.UUID, required=False)
 @click.option(
     "--days",

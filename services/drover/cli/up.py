@@ -18,6 +18,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
+from drover.api.identity.first_admin import FirstAdmin
 from drover.cli import compose
 from drover.cli.target import DATA_DIR_DEFAULT
 from drover.domain.errors import DroverError
@@ -28,8 +29,11 @@ from drover.embedded.postgres import postgres_server
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.postgres.migrate import migrate
 from drover.service import config, logging
+from drover.service.error_reports import report_errors
 from drover.service.lifecycle import Component, Phase
 from drover.service.process import tune_garbage_collection
+from drover.simulator import analyses, reminders
+from drover.simulator.nexrender.demo import demo_nexrender
 from drover.web.serve import PortInUse
 
 PORT_DEFAULT: Final = 8080
@@ -80,6 +84,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     # Before anything starts: a misspelt setting must not cost the wait for two servers.
     checked = config.load(_with_servers(environ, port, "nats://x", "nats://x", "postgresql://x", "x" * 64))
     logging.configure(checked.log_format, checked.log_level)
+    report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:
         _refuse_a_taken_port(port)
         tune_garbage_collection()
@@ -108,7 +113,20 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         await migrate(postgres.dsn)
         url = f"http://{HOST}:{port}"
         credentials = load_or_create(data_dir, url, nats.url, postgres.dsn)
-        jwt_secret = load_or_create_secrets(data_dir).jwt_secret
+        own = load_or_create_secrets(data_dir)
+        jwt_secret = own.jwt_secret
+        # Those of the environment win: that is how they are changed, the old one behind the new one.
+        environ = {
+            "DROVER_SEALING_KEYS": own.sealing_key,
+            "DROVER_IDENTITY_SECRETS": own.identity_secret,
+            "DROVER_CRON_SECRETS": ",".join(filter(None, (environ.get("CRON_SECRET"), credentials.cron_secret))),
+            **environ,
+        }
+        if demo:
+            tiers = f"{analyses.TIER}={analyses.TIER_TIMEOUT_S}"
+            environ = {"DROVER_CLEANUP_TIER_TIMEOUTS_S": tiers, **reminders.DEMO_SETTINGS, **environ}
+        if demo and "DROVER_RENDER_NEXRENDER_URL" not in environ:
+            environ = {**await stack.enter_async_context(demo_nexrender(data_dir)), **environ}
         settings = config.load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [
             # Started before everything else, stopped after it; only their failure is watched from within.
@@ -124,6 +142,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             extra=extra,
             # The lock on the data directory excludes any other holder: after a kill -9 nobody waits for the lease.
             lease_token=f"up-{sha256(jwt_secret.encode()).hexdigest()[:16]}",
+            first_admin=FirstAdmin(credentials.admin_email, credentials.admin_password),
         )
 
 
@@ -131,6 +150,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
 async def _simulator(data_dir: Path, url: str) -> AsyncIterator[None]:
     """The simulated farm in a process of its own, as real agents are; it cannot outlive this one."""
     argv = [sys.executable, "-m", "drover.simulator", "--url", url, "--data-dir", str(data_dir)]
+    argv += ["--renders", "4", "--users", "12", "--readers", "12"]
     process = await GuardedProcess.spawn(
         argv, steps=SIMULATOR_STEPS, cwd=Path.cwd(), log=Log(data_dir / "simulator.log")
     )

@@ -9,7 +9,10 @@ from aiohttp import web
 
 from drover.gateway.assignments import Assignments
 from drover.gateway.commanding import Bus, Commanding
+from drover.gateway.compositions import Compositions
 from drover.gateway.device_changes import DeviceChanges
+from drover.gateway.field_mapping import FieldMapping
+from drover.gateway.gfx_data import GfxData
 from drover.gateway.heartbeat import Heartbeats
 from drover.gateway.jobs import Jobs
 from drover.gateway.limits import DeviceLimits
@@ -19,11 +22,15 @@ from drover.gateway.polling import Polling
 from drover.gateway.reads import Reads
 from drover.gateway.registration import Registration
 from drover.gateway.relations import RELATIONS
+from drover.gateway.render_functions import Tell, render_functions, tell_nobody
+from drover.gateway.render_queue import RenderQueue
 from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
 from drover.gateway.sockets import AgentSockets
+from drover.gateway.stored_rows import StoredRows
 from drover.service.config import Settings
+from drover.service.sealing import Sealer
 from drover.web.application import ANY, add_route, nothing_here
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness, Waiter
@@ -49,6 +56,7 @@ class Gateway:
     """How far the read models are."""
     roster_at: Waiter
     """How far the roster is."""
+    tell: Tell = tell_nobody
 
     def add_routes(self, app: web.Application) -> None:
         for part in self._parts():
@@ -64,15 +72,24 @@ class Gateway:
         offers = Offers(roster, commanding)
         reports = Reports(roster, commanding, telemetry, limits)
         polling = Polling(roster, offers, telemetry, limits, self.roster_at)
+        to_render = Commanding(self.bus, freshness, context="render")
+        stored = StoredRows(self.pool, self.positions)
+        keys = settings.sealing_keys
+        gfx_data = GfxData(Sealer.from_settings(keys) if keys else None)
+        render_queue = RenderQueue(auth, permissions, to_render, gfx_data, stored)
+        more = render_functions(self.tell)
         return [
             Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, commanding)),
             Registration(auth, permissions, commanding, roster),
             Pcs(auth, permissions, commanding, roster),
             Jobs(auth, permissions, commanding, roster),
             Assignments(auth, permissions, commanding, roster, reports),
-            Rpc(auth, permissions, commanding, roster, self.roster_at),
+            render_queue,
+            Compositions(auth, permissions, to_render, stored),
+            FieldMapping(auth, permissions, to_render, stored),
+            Rpc(auth, permissions, commanding, roster, self.roster_at, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
-            Reads(auth, permissions, polling, self.pool, freshness),
+            Reads(auth, permissions, polling, self.pool, freshness, render_queue.unseal),
         ]
 
     async def _unknown(self, request: web.Request) -> web.StreamResponse:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.decider import Command
-from drover.domain.fleet.validation import validate
+from drover.domain.decider import Command, Rejection
+from drover.domain.fleet.validation import validate as validate_fleet
 from drover.projection.positions import POSITION_HEADER, format_position
 from drover.service.api_keys import Role
 from drover.service.tracing import current, current_id
@@ -107,6 +107,10 @@ class Commanding:
             )
         )
 
+    async def readable(self, headers: Mapping[str, str], principal: Principal) -> None:
+        """Wait, as a read does, until the read model has what its caller wrote before."""
+        await self._freshness.wait(headers, principal.name, self.context)
+
     async def on_roster(self, position: int) -> bool:
         """Wait until this process itself knows what was written: who asks next finds it."""
         if not position or self._roster_at is None:
@@ -114,8 +118,8 @@ class Commanding:
         return await self._roster_at.wait(self.context, position, ROSTER_WAIT_S)
 
 
-def check(command: Command) -> None:
-    """400 for what can never be accepted: the writer need not be asked."""
+def check(command: Command, validate: Callable[[Command], Rejection | None] = validate_fleet) -> None:
+    """400 for what can never be accepted: the writer need not be asked. `validate`: what its context says of it."""
     rejection = validate(command)
     if rejection is not None:
         raise refusal(Rejected(rejection.code, rejection.message, rejection.details))

@@ -11,12 +11,13 @@ from aiohttp import web
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command, Rejection
+from drover.domain.errors import Code
 from drover.domain.fleet.validation import validate
 from drover.gateway.commanding import Commanding, position_headers, refusal
 from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_creation, parse_view
 from drover.gateway.rows import Row
-from drover.web.auth import Authenticator
+from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.errors import ApiError, invalid
 from drover.web.idempotency import HEADER
@@ -27,9 +28,19 @@ from drover.web.postgrest.respond import check_profile
 ROWS_PER_POST_MAX: Final = 100
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
+_ON_CONFLICT: Final = "on_conflict"
 
 T = TypeVar("T", bound=msgspec.Struct)
 C = TypeVar("C", bound=Command)
+
+
+class Merge(msgspec.Struct, Generic[C], frozen=True):
+    """What `Prefer: resolution=merge-duplicates` does: supabase's `upsert`."""
+
+    command: Callable[[C, Rejected], Command]
+    """For a row that is there already: what makes it as it was sent. The refusal of the first says which one it is."""
+    on_conflict: tuple[str, ...]
+    """What may stand in the parameter of that name: the columns that tell rows apart."""
 
 
 class Creation(Generic[T, C]):
@@ -48,6 +59,7 @@ class Creation(Generic[T, C]):
         validate: Callable[[C], Rejection | None] = validate,
         unique: str | None = None,
         names: Mapping[str, str] = MappingProxyType({}),
+        merge: Merge[C] | None = None,
     ) -> None:
         self._relation = relation
         self._body = Body(shape)
@@ -62,6 +74,7 @@ class Creation(Generic[T, C]):
         """A field that no two rows of one body may share."""
         self._names = names
         """Fields of the command that clients know by another name."""
+        self._merge = merge
 
     async def post(self, request: web.Request) -> web.Response:
         headers = request.headers
@@ -69,15 +82,18 @@ class Creation(Generic[T, C]):
         self._permissions.demand(principal, self._relation, Verb.CREATE)
         check_profile(headers, "Content-Profile")
         query = request.rel_url.raw_query_string
-        _refuse_filters(query)
+        _refuse_filters(query, self._merge)
         raw = await read_body(request)
         rows, many = self._body.decode_many(raw, count_max=ROWS_PER_POST_MAX)
         preferences, select = parse_view(RELATIONS[self._relation], headers, query, len(rows))
-        commands = [self._to_command(row) for row in rows]
+        commands = self._commands(rows, many)
         self._check(rows, commands, many)
         outcomes = await self._commanding.outcomes(
             commands, principal=principal, route=f"POST {self._relation}", key=headers.get(HEADER), raw=raw
         )
+        if self._merge is not None and preferences.resolution == "merge-duplicates":
+            preferences = preferences.resolving()
+            outcomes = await self._merged(commands, outcomes, principal, headers.get(HEADER), raw)
         position = max((outcome.position for outcome in outcomes), default=0)
         # So that whoever comes next, as a phone that was registered a moment ago, is known here.
         await self._commanding.on_roster(position)
@@ -88,6 +104,40 @@ class Creation(Generic[T, C]):
             select=select,
             extra=position_headers(position, self._commanding.context),
         )
+
+    def _commands(self, rows: Sequence[T], many: bool) -> list[C]:
+        commands: list[C] = []
+        for index, row in enumerate(rows):
+            try:
+                commands.append(self._to_command(row))
+            except ApiError as error:
+                raise self._placed(error, index if many else None) from error
+        return commands
+
+    async def _merged(
+        self, commands: Sequence[C], outcomes: Sequence[Outcome], principal: Principal, key: str | None, raw: bytes
+    ) -> list[Outcome]:
+        """Those that are there already become as they were sent."""
+        assert self._merge is not None
+        settled = list(outcomes)
+        there = {
+            index: outcome
+            for index, outcome in enumerate(outcomes)
+            if isinstance(outcome, Rejected) and outcome.code == Code.UNIQUE_VIOLATION
+        }
+        # By the same ids: a repeat of the whole request is then told what came of it, whichever command it was.
+        merged = await self._commanding.outcomes(
+            [self._merge.command(commands[index], refused) for index, refused in there.items()],
+            principal=principal,
+            route=f"POST {self._relation}",
+            key=key,
+            raw=raw,
+            targets=list(map(str, there)),
+        )
+        for (index, refused), outcome in zip(there.items(), merged, strict=True):
+            unchanged = isinstance(outcome, Accepted) and outcome.result is None
+            settled[index] = Accepted(0, refused.details) if unchanged else outcome
+        return settled
 
     def _check(self, rows: Sequence[T], commands: Sequence[C], many: bool) -> None:
         """Ask the domain what it thinks of each command on its own, before any of them is sent.
@@ -124,7 +174,9 @@ class Creation(Generic[T, C]):
 
     def _in_place(self, rejected: Rejected, index: int | None) -> ApiError:
         """The refusal of one row, by the names that its client knows; in an array it says which."""
-        error = refusal(rejected, self._commanding.context)
+        return self._placed(refusal(rejected, self._commanding.context), index)
+
+    def _placed(self, error: ApiError, index: int | None) -> ApiError:
         if not isinstance(error.details, dict):
             return error
         details = dict(error.details)
@@ -135,7 +187,11 @@ class Creation(Generic[T, C]):
         return error
 
 
-def _refuse_filters(query: str) -> None:
+def _refuse_filters(query: str, merge: Merge[Any] | None) -> None:
     for name, value in split_parameters(query):
-        if name not in _PARAMETERS:
+        if merge is not None and name == _ON_CONFLICT:
+            if value.replace(" ", "") not in merge.on_conflict:
+                expected = " or ".join(merge.on_conflict)
+                raise invalid(f"Rows are told apart by {expected}", field=_ON_CONFLICT, value=value[:64])
+        elif name not in _PARAMETERS:
             raise invalid("A POST takes no filters", field=name[:64], value=value[:64])

@@ -1,4 +1,5 @@
-"""`PATCH` of rows by their id: which ones, and what became of each. What is changed is each relation's own business."""
+"""`PATCH` and `DELETE` of rows by their id: which ones, and what became of each. What is changed is each relation's own
+business."""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ from drover.web.postgrest.grammar import parse_filter, split_parameters
 from drover.web.postgrest.prefer import Preferences
 from drover.web.postgrest.relation import PgType, Relation
 from drover.web.postgrest.respond import check_profile
-from drover.web.postgrest.values import bad_value
+from drover.web.postgrest.values import bad_value, check_value
 
 IDS_PER_PATCH_MAX: Final = 100
+_NUMBERS: Final = (PgType.INTEGER, PgType.BIGINT)
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """What a PATCH is for, and what its caller would like to see of it. The body is read apart."""
+    """What a PATCH (or a DELETE) is for, and what its caller would like to see of it. The body is read apart."""
 
     ids: tuple[str, ...]
     select: Sequence[Item]
@@ -35,21 +37,36 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 def parse_patch(query: str, headers: CIMultiDictProxy[str], relation: Relation) -> Patch:
-    """The rows that the one filter names: `id`, with `eq` or `in`. What could not be answered is refused here."""
+    """The rows that the one filter names, at least one. What could not be answered is refused here."""
     check_profile(headers, "Content-Profile")
-    filters = [parse_filter(key, value) for key, value in split_parameters(query) if key not in _PARAMETERS]
-    if len(filters) != 1 or filters[0].column != "id" or filters[0].negated or filters[0].operator not in ("eq", "in"):
-        raise invalid(f"A PATCH of {relation.name} takes one filter: id, with eq or in", field="filter")
-    texts = filters[0].value if isinstance(filters[0].value, tuple) else (filters[0].value,)
-    if len(texts) > IDS_PER_PATCH_MAX:
-        raise invalid(f"At most {IDS_PER_PATCH_MAX} rows in one PATCH", field="id", value=len(texts))
-    if relation.columns["id"] is PgType.UUID:
-        texts = tuple(map(canonical_uuid, texts))
-    ids = tuple(dict.fromkeys(texts))
+    ids = named_ids(query, relation, "PATCH")
     if not ids:
         raise ApiError(404, Code.NOT_FOUND, f"No row of {relation.name} has an id of none")
     preferences, select = parse_view(relation, headers, query, len(ids))
     return Patch(ids, select, preferences)
+
+
+def named_ids(query: str, relation: Relation, method: str) -> tuple[str, ...]:
+    """Of the one filter: `id`, with `eq` or `in`. Each once, and written in one way only."""
+    filters = [parse_filter(key, value) for key, value in split_parameters(query) if key not in _PARAMETERS]
+    if len(filters) != 1 or filters[0].column != "id" or filters[0].negated or filters[0].operator not in ("eq", "in"):
+        raise invalid(f"A {method} of {relation.name} takes one filter: id, with eq or in", field="filter")
+    texts = filters[0].value if isinstance(filters[0].value, tuple) else (filters[0].value,)
+    if len(texts) > IDS_PER_PATCH_MAX:
+        raise invalid(f"At most {IDS_PER_PATCH_MAX} rows in one {method}", field="id", value=len(texts))
+    type_ = relation.columns["id"]
+    if type_ is PgType.UUID:
+        texts = tuple(map(canonical_uuid, texts))
+    elif type_ in _NUMBERS:
+        for text in texts:
+            check_value(type_, text)
+        texts = tuple(str(int(text)) for text in texts)
+    return tuple(dict.fromkeys(texts))
+
+
+def id_of(relation: Relation, id_: str) -> str | int:
+    """One of `named_ids` as rows have it."""
+    return int(id_) if relation.columns["id"] in _NUMBERS else id_
 
 
 def canonical_uuid(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aiohttp import web
 
 from drover.gateway.poll_plan import device_in
@@ -9,23 +11,31 @@ from drover.gateway.polling import Polling
 from drover.gateway.relations import RELATIONS
 from drover.service.api_keys import Role
 from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.read import Pool, read
+from drover.web.postgrest.sealed import Unseal
 
 
 class Reads:
     """Whatever can be read, by whoever may."""
 
     def __init__(
-        self, auth: Authenticator, permissions: Permissions, polling: Polling, pool: Pool, freshness: Freshness
+        self,
+        auth: Authenticator,
+        permissions: Permissions,
+        polling: Polling,
+        pool: Pool,
+        freshness: Freshness,
+        unseal: Callable[[Principal], Unseal],
     ) -> None:
         self._auth = auth
         self._permissions = permissions
         self._polling = polling
         self._pool = pool
         self._freshness = freshness
+        self._unseal = unseal
 
     def add_routes(self, app: web.Application) -> None:
         for name in RELATIONS:
@@ -43,4 +53,5 @@ class Reads:
         # One key is in every phone: of its many writers only the device that is asked about is waited for.
         device = device_in(request.rel_url.raw_query_string) if principal.role is Role.ANON else None
         await self._freshness.wait(request.headers, principal.name, *relation.contexts, device=device)
-        return await read(request, relation, self._pool, sight=self._permissions.sight(principal, RELATIONS))
+        sight = self._permissions.sight(principal, RELATIONS)
+        return await read(request, relation, self._pool, sight=sight, unseal=self._unseal(principal))

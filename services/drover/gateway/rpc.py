@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -88,7 +89,9 @@ class Rpc:
         roster: Roster,
         roster_at: Waiter,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
+        """`more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._commanding = commanding
@@ -100,6 +103,7 @@ class Rpc:
             "fail_or_retry_task_device": Function(Body(Failure), self._fail),
             "fn_timeout_tasks_and_task_devices": Function(Body(Nothing), self._fire),
             "why": Function(Body(Subject), self._why, only_reads=True),
+            **more,
         }
 
     def add_routes(self, app: web.Application) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -10,9 +10,19 @@ from drover.eventlog.log import EventLog, Partition
 from drover.projection.errors import ProjectionStopped
 from drover.projection.projection import Projection
 from drover.projection.runtime import Announce, Limits, Runner, announce_nothing
+from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.projector.identity import IDENTITY_PROJECTION
+from drover.projector.reminder import REMINDER_PROJECTION
+from drover.projector.render import RENDER_PROJECTION
 
-PROJECTIONS: Final[tuple[Projection, ...]] = (FLEET_PROJECTION,)
+PROJECTIONS: Final[tuple[Projection, ...]] = (
+    FLEET_PROJECTION,
+    RENDER_PROJECTION,
+    ANALYSIS_PROJECTION,
+    IDENTITY_PROJECTION,
+    REMINDER_PROJECTION,
+)
 
 
 class Projector:
@@ -28,10 +38,14 @@ class Projector:
         announce: Announce = announce_nothing,
         projections: Sequence[Projection] = PROJECTIONS,
         limits: Limits | None = None,
+        partitions: Mapping[str, Sequence[Partition]] | None = None,
     ) -> None:
+        """`partitions`: how contexts are divided; those that are not mentioned are not."""
+        divided = partitions or {}
         self.runners = tuple(
-            Runner(projection, open_log(Partition(projection.context)), dsn, announce, limits)
+            Runner(projection, open_log(partition), dsn, announce, limits)
             for projection in projections
+            for partition in divided.get(projection.context, (Partition(projection.context),))
         )
 
     async def __aenter__(self) -> Projector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import structlog
 from uuid_utils import uuid7
@@ -21,7 +21,7 @@ from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Stage, is_template_missing
 from drover.render.preparing import Prepared, prepare
 from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
-from drover.render.remains import Remains
+from drover.render.submitting import Submitting
 from drover.render.workshop import Workshop
 
 BLINKS_MAX: Final = 3
@@ -59,7 +59,7 @@ class Run:
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
         self._holding = Holding(queue, workshop, claimed, asked_at, self._log)
-        self.remains = Remains(queue, workshop, self._log)
+        self.submitting = Submitting(queue, workshop, self._holding, self._log)
         self.overtaken: Overtaken | None = None
 
     def look(self) -> None:
@@ -91,7 +91,7 @@ class Run:
             # That this worker came too late is written down, by a report that is refused.
             with suppress(DroverError):
                 await self._queue.hand_back(self.claimed)
-        await self.remains.clear()
+        await self.submitting.take_back()
 
     async def _work(self) -> bool:
         details = await self._patiently(self._details)
@@ -122,39 +122,16 @@ class Run:
         return prepared
 
     async def _submit(self, details: Details, prepared: Prepared) -> RemoteJob:
-        """Look first: a duplicate uid would be rendered again and again."""
-        find, name = self._workshop.nexrender.find, details.nexrender_job_id or details.uid
-        job = await find(name)
-        if job is None and self.claimed.run > 1:
-            # Whoever had it before may be submitting it at this very moment.
-            await asyncio.sleep(self._workshop.settle_s)
-            job = await find(name)
+        job = await self.submitting.find(details)
         found = job is not None
         if job is None:
-            await self._workshop.aside(self._workshop.folders.make, details.uid)
-            job = await self._post(details, prepared)
+            job = await self.submitting.submit(details, prepared.document)
         self._log.debug("nexrender_called", uid=job.uid, found=found, state=job.state)
         remote = job
         await self._patiently(lambda: self._queue.submitted(self.claimed, remote.uid, found=found))
-        self.remains.submitted()
+        self.submitting.told()
         self._went("rendering", job.progress or 0)
         return job
-
-    async def _post(self, details: Details, prepared: Prepared) -> RemoteJob:
-        """Once begun it is waited for, even when the run is over: else nobody knows whether nexrender has the job."""
-        fence = await self._holding.fence()
-        self.remains.submitting(details)
-        fence()
-        posting = asyncio.ensure_future(self._workshop.nexrender.submit(prepared.document))
-        try:
-            return await asyncio.shield(posting)
-        except asyncio.CancelledError:
-            posting.add_done_callback(_never_mind)
-            try:
-                await asyncio.wait({posting})
-            finally:
-                posting.cancel()
-            raise
 
     async def _follow(self, job: RemoteJob, prepared: Prepared) -> None:
         """Until nexrender says `finished`. Progress never decides that: it can stay at 90."""
@@ -198,7 +175,6 @@ class Run:
 
         async def to_nas() -> tuple[str, int, str]:
             digest = await workshop.digest(output)
-            self.remains.delivering(details)
             path = await deliver(workshop.nas, output, digest, details, self.claimed.run, hold=self._holding.fence)
             return path, digest.size_bytes, digest.sha256
 
@@ -274,11 +250,6 @@ def _some(fields: list[str]) -> list[str]:
     if len(fields) <= UNMAPPED_MAX:
         return fields
     return [*fields[: UNMAPPED_MAX - 1], f"… and {len(fields) - UNMAPPED_MAX + 1} more"]
-
-
-def _never_mind(posting: asyncio.Future[Any]) -> None:
-    if not posting.cancelled():
-        posting.exception()
 
 
 def _stay_cancelled() -> None:

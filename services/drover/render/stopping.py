@@ -10,13 +10,16 @@ import structlog
 from drover.domain.errors import DroverError
 from drover.domain.render.policy import STOP_CLAIM
 from drover.render.delivery import withdraw
-from drover.render.nas.store import Fence, NasAway
-from drover.render.nexrender.errors import NexrenderDown
-from drover.render.queue import Queue, Stop
+from drover.render.holding import FENCE_S
+from drover.render.nas.store import NasAway
+from drover.render.queue import Queue, QueueAway, Stop
 from drover.render.workshop import Workshop
 
 CLAIM_S: Final = STOP_CLAIM.total_seconds() - 10.0
 """Of the claim's own time. Later, another worker may have stopped it, and an operator have run it again."""
+SETTLED_S: Final = FENCE_S + 1.0
+"""After a claim. Whoever had the render when it was cancelled has published its file by then, or will not any more."""
+AT_ONCE_MAX: Final = 16
 
 log = structlog.get_logger("drover.render")
 
@@ -32,29 +35,46 @@ class Stops:
     async def carry_out(self) -> int:
         """Everything that is owed and can be had now. What fails stays owed, and is claimed again later."""
         done = 0
-        await self._workshop.nexrender.health()
-        if self._nas_away:
-            await self._workshop.nas.free_bytes()
-            self._nas_away = False
         while True:
-            asked_at = self._workshop.elapsed()
-            stop = await self._queue.claim_stop()
-            if stop is None:
+            await self._workshop.nexrender.health()
+            if self._nas_away:
+                await self._workshop.nas.free_bytes()
+                self._nas_away = False
+            some = await self._claim()
+            done += sum(await asyncio.gather(*(self._carry_out(stop, asked_at) for stop, asked_at in some)))
+            if len(some) < AT_ONCE_MAX:
                 return done
-            try:
-                async with asyncio.timeout(CLAIM_S):
-                    await self._stop(stop, self._workshop.fence(asked_at + CLAIM_S))
-            except Exception as error:  # whatever it is, the other stops are not to blame
-                log.warning("stop_failed", job=stop.render_id, uid=stop.uid, error=str(error) or repr(error))
-                self._nas_away = isinstance(error, NasAway)
-                if isinstance(error, NasAway | NexrenderDown):
-                    return done  # so would all others
-                continue
-            await self._queue.stopped(stop)
-            log.info("stopped", job=stop.render_id, uid=stop.uid, discarded=stop.discard)
-            done += 1
 
-    async def _stop(self, stop: Stop, fence: Fence) -> None:
+    async def _claim(self) -> list[tuple[Stop, float]]:
+        """Some, and when each was asked for."""
+        claimed: list[tuple[Stop, float]] = []
+        while len(claimed) < AT_ONCE_MAX:
+            asked_at = self._workshop.elapsed()
+            try:
+                stop = await self._queue.claim_stop()
+            except QueueAway:
+                if not claimed:
+                    raise
+                break
+            if stop is None:
+                break
+            claimed.append((stop, asked_at))
+        return claimed
+
+    async def _carry_out(self, stop: Stop, asked_at: float) -> bool:
+        """Whether it is done. Whatever goes wrong, other stops are not to blame."""
+        try:
+            async with asyncio.timeout(CLAIM_S):
+                await self._stop(stop, asked_at)
+                await self._queue.stopped(stop)
+        except Exception as error:
+            log.warning("stop_failed", job=stop.render_id, uid=stop.uid, error=str(error) or repr(error))
+            self._nas_away = self._nas_away or isinstance(error, NasAway)
+            return False
+        log.info("stopped", job=stop.render_id, uid=stop.uid, discarded=stop.discard)
+        return True
+
+    async def _stop(self, stop: Stop, asked_at: float) -> None:
         """All of it, even if nexrender will not: there are servers that remove no jobs."""
         refused: DroverError | None = None
         try:
@@ -62,7 +82,8 @@ class Stops:
         except DroverError as error:
             refused = error
         if stop.discard:
-            await withdraw(self._workshop.nas, stop, fence=fence)
+            await asyncio.sleep(max(0.0, asked_at + SETTLED_S - self._workshop.elapsed()))
+            await withdraw(self._workshop.nas, stop, fence=self._workshop.fence(asked_at + CLAIM_S))
         await self._workshop.discard(stop.uid)
         if refused is not None:
             raise refused

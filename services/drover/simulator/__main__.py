@@ -19,6 +19,7 @@ from drover.simulator.app import Options, Simulation
 from drover.simulator.broadcast import RENDERS_WAITING_MAX
 from drover.simulator.jobs import JOBS_WAITING_MAX
 from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, SocketFor, Transport
+from drover.simulator.reminders import READERS_MAX
 from drover.simulator.script import SCRIPTS
 
 GRACE_S: Final = 4.5
@@ -69,6 +70,7 @@ GRACE_S: Final = 4.5
     help="Renders to keep waiting or under way.",
 )
 @click.option("--users", type=click.IntRange(0, USERS_MAX), default=0, help="People who start analyses.")
+@click.option("--readers", type=click.IntRange(0, READERS_MAX), default=0, help="People who set reminders.")
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
@@ -89,6 +91,7 @@ def main(
     jobs: int,
     renders: int,
     users: int,
+    readers: int,
     store: Path | None,
     ledger: Path | None,
     log_format: str,
@@ -112,6 +115,7 @@ def main(
         jobs_waiting=jobs,
         renders_waiting=renders,
         users=users,
+        readers=readers,
         store=store,
         ledger=ledger,
     )

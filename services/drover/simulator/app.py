@@ -33,6 +33,7 @@ from drover.simulator.population import (
     troubles_of_line,
 )
 from drover.simulator.registration import Registrar, wait_until_ready
+from drover.simulator.reminders import Readers, deeds
 from drover.simulator.script import DEMO, Script
 from drover.simulator.store import Shelf
 from drover.simulator.tally import Tally
@@ -88,6 +89,8 @@ class Options:
     """How many renders are kept waiting or under way; 0: none are asked for."""
     users: int = 0
     """People who start analyses; 0: nobody does."""
+    readers: int = 0
+    """People who want to be reminded of pages; 0: nobody does."""
     store: Path | None = None
     """Directory in which phones keep their progress at each step. None: in memory, and in one file at the end."""
     ledger: Path | None = None
@@ -182,6 +185,8 @@ class Simulation:
         if options.users:
             wanted = wishes(options.users, options.seed)
             givers.append(Tellers(client, clock, wanted, users=options.users, cron_secret=cron_secret).run())
+        if options.readers:
+            givers.append(Readers(client, clock, deeds(options.readers, options.seed)).run())
         return givers
 
     def _close_books(self, began_at: datetime) -> None:

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import signal
+from uuid import uuid4
 
 import pytest
+
+from drover.eventlog.streams import ensure_stream
 
 from .conftest import Written, device, online, pc, settings
 
@@ -93,6 +96,26 @@ async def test_an_event_is_found_in_a_partition_that_shares_its_stream(drover, n
         assert (shown["event"]["n"], shown["partition"]) == (n, partition)
     ended = await drover("events", "show", f"{place}:0", "--context", written.context, **settings(nats))
     assert ended.code == 3, "that sequence is the other partition's"
+
+
+async def test_a_divided_context_is_shown_whole_and_its_ordinals_need_a_partition(drover, nats, client):
+    context = f"t{uuid4().hex[:12]}"
+    await ensure_stream(client, context, partitions=2)
+    parts = [Written(client, context, name) for name in ("p0", "p1")]
+    for number in range(3):
+        for part in parts:
+            await part.commit(online(f"{part.log.partition.name}-{number}"))
+    ended = await drover("events", "tail", "--no-follow", "--json", "--context", context, **settings(nats))
+    found = [json.loads(line)["device_id"] for line in ended.out.splitlines()]
+    assert found == ["p0-0", "p1-0", "p0-1", "p1-1", "p0-2", "p1-2"]
+    asked = ("events", "tail", "--no-follow", "--json", "--context", context, "--partition", "p1", "--from", "2")
+    ended = await drover(*asked, **settings(nats))
+    assert [json.loads(line)["device_id"] for line in ended.out.splitlines()] == ["p1-1", "p1-2"]
+    ended = await drover("events", "show", "2", "--context", context, **settings(nats))
+    assert ended.code == 2
+    assert "--partition (p0, p1)" in ended.err
+    ended = await drover("events", "show", f"{parts[1].seq}:0", "--json", "--context", context, **settings(nats))
+    assert json.loads(ended.out)["event"]["device_id"] == "p1-2"
 
 
 @pytest.mark.parametrize("reference", ["99", "99:0", "1:9"])

@@ -5,12 +5,13 @@ import json
 import signal
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from importlib import import_module
 
 import nats.js.api as api
 
 from drover.bus.connection import connected
 from drover.bus.live import announce
-from drover.domain.fleet import FLEET
+from drover.domain.contexts import CONTEXTS
 from drover.embedded.nats import nats_server
 from drover.eventlog.jetstream import JetStreamLog
 from drover.postgres.migrate import load_migrations, migrate
@@ -23,12 +24,14 @@ from .conftest import settings
 
 @asynccontextmanager
 async def platform(server, dsn):
-    """A writer and a projector, which is what `status` asks for."""
+    """Writers and a projector, which is what `status` asks for."""
     await migrate(dsn)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connected(server.url, "test"))
-        await prepare(client, ("fleet",))
-        await stack.enter_async_context(nats_writer(client, FLEET, instance="the-leader").running())
+        await prepare(client, CONTEXTS)
+        for context in CONTEXTS:
+            decider = getattr(import_module(f"drover.domain.{context}"), context.upper())
+            await stack.enter_async_context(nats_writer(client, decider, instance="the-leader").running())
         await stack.enter_async_context(Projector(partial(JetStreamLog, client), dsn, partial(announce, client)))
         yield
 
@@ -41,16 +44,18 @@ async def test_status_is_healthy_while_somebody_leads_and_projects(drover, own_n
             return ended.code == 0 and json.loads(ended.out)
 
         found = await eventually(healthy)
-        (partition,) = found["partitions"]
-        assert (found["healthy"], partition["leader"], partition["behind"]) == (True, "the-leader", 0)
+        assert found["healthy"]
+        assert [partition["context"] for partition in found["partitions"]] == list(CONTEXTS)
+        for partition in found["partitions"]:
+            assert (partition["leader"], partition["behind"]) == ("the-leader", 0)
         ended = await drover("status", **settings(own_nats, postgres_dsn))
         assert ended.code == 0
-        assert "healthy" in ended.out and "fleet/main" in ended.out and "the-leader" in ended.out
+        assert all(word in ended.out for word in ("healthy", "fleet/main", "render/main", "the-leader"))
 
 
 async def test_status_is_degraded_when_nobody_leads_and_says_why(drover, own_nats, postgres_dsn):
     async with connected(own_nats.url, "test") as client:
-        await prepare(client, ("fleet",))
+        await prepare(client, CONTEXTS)
     ended = await drover("status", "--json", **settings(own_nats, postgres_dsn))
     assert ended.code == 4
     found = json.loads(ended.out)
@@ -91,7 +96,7 @@ async def test_the_doctor_finds_nothing_wrong_with_a_good_platform_and_changes_n
 
     await migrate(postgres_dsn)
     async with connected(own_nats.url, "test") as client:
-        await prepare(client, ("fleet",))
+        await prepare(client, CONTEXTS)
     code, found = await examined(drover, **settings(own_nats, postgres_dsn))
     assert code == 0
     for check in ("NATS", "durability", "streams", "clock", "PostgreSQL", "migrations", "configuration"):

@@ -12,6 +12,7 @@ import pytest
 from drover.embedded.credentials import load_or_create, load_or_create_secrets
 from drover.embedded.directory import DataDirectory
 from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable, ProgramMissing
+from drover.service.sealing import Sealer
 
 TEN_YEARS_S = 10 * 365 * 24 * 3600
 URLS = ("http://127.0.0.1:8080", "nats://127.0.0.1:4222", "postgresql:///drover")
@@ -80,6 +81,22 @@ def test_secrets_that_are_not_for_people_stay_out_of_the_credentials(held):
     secrets = load_or_create_secrets(held)
     assert secrets.jwt_secret not in shown
     assert secrets.nats_system_password not in shown
+
+
+def test_a_directory_from_before_there_were_people_gets_what_signs_and_seals_for_them(held):
+    whole = load_or_create_secrets(held)
+    old = {
+        name: value
+        for name, value in json.loads((held / "secrets.json").read_text()).items()
+        if name not in ("sealing_key", "identity_secret")
+    }
+    (held / "secrets.json").write_text(json.dumps(old))
+    upgraded = load_or_create_secrets(held)
+    assert upgraded.jwt_secret == whole.jwt_secret
+    Sealer.from_settings([upgraded.sealing_key])
+    assert len(upgraded.identity_secret) >= 32
+    assert load_or_create_secrets(held) == upgraded, "made once"
+    assert mode(held / "secrets.json") == 0o600
 
 
 def test_a_restart_changes_nothing_but_the_addresses(held):

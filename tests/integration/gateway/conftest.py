@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+from nats.aio.client import Client
 
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryOut
+from drover.bus.words import say
+from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet import FLEET
+from drover.domain.render import RENDER
 from drover.embedded.nats import NatsServer
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
@@ -29,12 +33,15 @@ from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.config import load
 from drover.service.health import Health
+from drover.testing.waiting import eventually
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 
 SECRET = "s" * 32
+READ_S = 30.0
+SEALING_KEY = "k1:" + "A" * 43 + "="
 
 
 @dataclass
@@ -44,6 +51,14 @@ class Farm:
     service_key: str
     roster: Roster
     bus: CommandBus
+    client: Client
+    positions: Positions
+
+    async def read(self, context: str) -> None:
+        """Wait until the read model has what the log has now."""
+        last = await JetStreamLog(self.client, Partition(context)).last()
+        assert last is not None
+        assert await self.positions.wait(context, last.seq, READ_S)
 
 
 @pytest.fixture
@@ -54,22 +69,25 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             "DROVER_POSTGRES_URL": postgres_dsn,
             "DROVER_JWT_SECRETS": SECRET,
             "DROVER_HTTP_PORT": "0",
+            "DROVER_SEALING_KEYS": SEALING_KEY,
         }
     )
     await migrate(settings.postgres_url)
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
-        await prepare(client, ("fleet",))
-        await enter(nats_writer(client, FLEET, instance=settings.instance).running())
+        await prepare(client, CONTEXTS)
+        for decider in (FLEET, RENDER):
+            await enter(nats_writer(client, decider, instance=settings.instance).running())
 
         positions = Positions()
         await enter(following_progress(client, positions.observe))
-        await enter(
+        projector = await enter(
             Projector(
                 lambda partition: JetStreamLog(client, partition), settings.postgres_url, partial(announce, client)
             )
         )
+        await eventually(lambda: all(runner.active for runner in projector.runners), READ_S)
         pool = await enter(open_pool(settings.postgres_url, "test"))
         roster = Roster()
         feed = RosterFeed(JetStreamLog(client, Partition("fleet")), roster, JetStreamSnapshots(client))
@@ -88,6 +106,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             pool=pool,
             positions=positions,
             roster_at=feed.at,
+            tell=partial(say, client),
         ).add_routes(app)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         yield Farm(
@@ -96,4 +115,6 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time()),
             roster,
             bus,
+            client,
+            positions,
         )

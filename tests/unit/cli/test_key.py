@@ -59,3 +59,10 @@ def test_without_a_platform_it_says_what_to_name(tmp_path, monkeypatch):
     result = CliRunner().invoke(key, ["anon"])
     assert result.exit_code == 2
     assert "--data-dir" in result.output
+
+
+@pytest.mark.parametrize("role", ["admin", "operator", "viewer", "authenticated"])
+def test_people_get_no_keys(role):
+    answer = CliRunner().invoke(key, [role])
+    assert answer.exit_code == 2
+    assert "anon" in answer.output

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from drover.projection.errors import BadPosition
-from drover.projection.positions import Positions, format_position, parse_position
+from drover.projection.positions import Positions, context_of, format_position, parse_position, place_of
 
 IN_TIME_S = 5.0
 AT_ONCE_S = 0.001
@@ -15,6 +15,12 @@ AT_ONCE_S = 0.001
 
 def test_a_position_reads_as_it_was_written() -> None:
     assert parse_position(format_position({"fleet": 123, "render": 45})) == {"fleet": 123, "render": 45}
+
+
+def test_a_position_may_be_of_one_partition() -> None:
+    place = place_of("reminder", "p2")
+    assert parse_position(format_position({place: 7, place_of("fleet", "main"): 1})) == {"reminder.p2": 7, "fleet": 1}
+    assert context_of(place) == "reminder"
 
 
 def test_an_empty_header_asks_for_nothing() -> None:
@@ -34,6 +40,9 @@ def test_an_empty_header_asks_for_nothing() -> None:
         "fleet=9223372036854775808",
         "fleet=99999999999999999999",
         "fleet=1;render=2",
+        "reminder.=1",
+        "reminder.p1.p2=1",
+        ".p1=1",
         "x" * 1000,
         ",".join(f"c{i}=1" for i in range(17)),
     ],
@@ -75,6 +84,29 @@ async def test_a_context_is_as_far_as_the_last_of_its_partitions() -> None:
     positions.observe("render", "a", 10)
     positions.observe("render", "b", 4)
     assert positions.position("render") == 4
+
+
+async def test_a_partition_that_was_not_heard_of_yet_counts_where_it_is_known_to_be() -> None:
+    positions = Positions(partitions={"reminder": ("p0", "p1")})
+    positions.observe("reminder", "p0", 10)
+    assert positions.position("reminder") == 0
+    assert not await positions.wait("reminder", 5, AT_ONCE_S)
+    positions.observe("reminder", "p1", 5)
+    assert await positions.wait("reminder", 5, timeout_s=0)
+
+
+async def test_who_waits_for_one_partition_does_not_wait_for_the_others() -> None:
+    positions = Positions(partitions={"reminder": ("p0", "p1")})
+    read = asyncio.create_task(positions.wait("reminder.p1", 7, IN_TIME_S))
+    while not positions.waiting:
+        await asyncio.sleep(0)
+    positions.observe("reminder", "p0", 100)
+    await asyncio.sleep(0)
+    assert not read.done()
+    positions.observe("reminder", "p1", 7)
+    assert await read
+    assert positions.position("reminder.p1") == 7
+    assert positions.waiting == 0
 
 
 async def test_a_read_model_that_is_folded_anew_is_behind_again() -> None:

@@ -55,14 +55,19 @@ class Office:
         await asyncio.sleep(0)
         if self.deaf:
             return Rejected("UNAVAILABLE", "nobody answered")
+        outcome = self.answer(command, id)
+        if type(command) in self.swallow:
+            self.swallow.remove(type(command))
+            return Rejected("UNAVAILABLE", "nobody answered")
+        return outcome
+
+    def answer(self, command, id=None):
+        """Asked again under the same id, it says the same."""
         if id is not None and id in self._told:
             return self._told[id]
         outcome = self.do(command)
         if id is not None and self.scenario.decision.events:
             self._told[id] = outcome
-        if type(command) in self.swallow:
-            self.swallow.remove(type(command))
-            return Rejected("UNAVAILABLE", "nobody answered")
         return outcome
 
     def do(self, command):

@@ -52,9 +52,11 @@ def test_a_file_that_is_published_just_as_its_render_is_cancelled_does_not_stay(
         await shop.until(publishing.is_set)
         silence, shop.office.on_events = shop.office.on_events, lambda events: None
         shop.office.do(c.CancelRender(1))
-        await shop.stop_outstanding()  # there is no file yet
+        stopping = shop.spawn(shop.stop_outstanding())
+        await asyncio.sleep(1)  # there is no file yet
         silence([shop.office.events[-1], *shop.office.told(e.RenderCancelled)])
         await shop.until(idle(shop))
+        await asyncio.gather(stopping)
         assert not shop.nas.stored
 
     in_shop(story)
@@ -69,35 +71,12 @@ def test_the_same_while_the_worker_is_stopped(in_shop):
         await shop.until(publishing.is_set)
         shop.office.on_events = lambda events: None
         shop.office.do(c.CancelRender(1))
-        await shop.stop_outstanding()
+        stopping = shop.spawn(shop.stop_outstanding())
+        await asyncio.sleep(1)
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
-        assert not shop.nas.stored
-
-    in_shop(story)
-
-
-@pytest.mark.req("RN-02", "RN-12")
-def test_a_nas_that_is_away_for_a_moment_does_not_keep_a_cancelled_file(in_shop):
-    async def story(shop):
-        publish, remove, away = shop.nas.publish, shop.nas.remove, iter([True, True, False])
-
-        async def and_cancel(*arguments, **named):
-            result = await publish(*arguments, **named)
-            shop.office.on_events = lambda events: None
-            shop.office.do(c.CancelRender(1))
-            return result
-
-        async def sometimes(path, **named):
-            if next(away, False):
-                raise NasAway("remove", str(path), "unreachable")
-            await remove(path, **named)
-
-        shop.nas.publish, shop.nas.remove = and_cancel, sometimes
-        shop.request()
-        shop.start()
-        await shop.until_status(Status.CANCELLED)
-        await shop.until(idle(shop))
+        assert shop.nas.stored, "it was published at the last moment"
+        await asyncio.gather(stopping)
         assert not shop.nas.stored
 
     in_shop(story)

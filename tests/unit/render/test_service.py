@@ -110,9 +110,8 @@ async def test_a_folder_that_is_not_behind_a_mount_is_not_the_nas(tmp_path, plac
 
 
 @pytest.mark.req("RN-11", "RN-23")
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="there is no mount to try it with")
 async def test_a_folder_below_the_mount_point_is_behind_the_mount():
-    if not os.path.ismount("/dev/shm"):
-        pytest.skip("there is no mount to try it with")
     with TemporaryDirectory(dir="/dev/shm") as folder:
         nas = {"DROVER_RENDER_NAS": folder}
         with pytest.raises(NasAway):

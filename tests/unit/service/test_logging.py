@@ -34,6 +34,41 @@ def test_a_line_carries_the_trace_and_its_own_fields(lines):
     assert line["level"] == "info"
 
 
+@pytest.mark.req("RM-13")
+@pytest.mark.parametrize(
+    ("debug", "shown"), [("", False), ("alarm", True), ("other,alarm", True), ("*", True), ("alarms", False)]
+)
+def test_the_namespace_alarm_is_turned_on_by_name(debug, shown):
+    stream = io.StringIO()
+    root, alarm = logging.getLogger(), logging.getLogger("alarm")
+    before = root.handlers, root.level, alarm.level
+    try:
+        configure("json", "info", stream=stream, debug=debug)
+        structlog.stdlib.get_logger("alarm").debug("claimed")
+        structlog.stdlib.get_logger("drover.other").debug("nobody asked")
+        structlog.stdlib.get_logger("alarm").info("reminder")
+    finally:
+        root.handlers, root.level, alarm.level = before
+        structlog.reset_defaults()
+    events = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert events == (["claimed", "reminder"] if shown else ["reminder"])
+
+
+@pytest.mark.req("RM-13")
+def test_the_namespace_is_taken_from_the_environment(monkeypatch):
+    monkeypatch.setenv("DEBUG", "alarm")
+    stream = io.StringIO()
+    root, alarm = logging.getLogger(), logging.getLogger("alarm")
+    before = root.handlers, root.level, alarm.level
+    try:
+        configure("json", "warning", stream=stream)
+        structlog.stdlib.get_logger("alarm").debug("claimed")
+    finally:
+        root.handlers, root.level, alarm.level = before
+        structlog.reset_defaults()
+    assert "claimed" in stream.getvalue()
+
+
 def test_the_standard_librarys_loggers_come_out_the_same_way(lines):
     logging.getLogger("nats.aio").warning("lost %s", "connection")
     (line,) = lines()
@@ -54,6 +89,19 @@ def test_secrets_are_hidden_by_name_and_by_shape(lines):
     assert jwt not in line["event"]
     assert line["headers"]["accept"] == "*/*"
     assert line["token_count"] == 3
+
+
+@pytest.mark.req("SY-15")
+def test_refresh_tokens_and_addresses_are_hidden_wherever_they_stand(lines):
+    token = "drt1.Qp2hubu9TmiUKcxzOw21LQ.BA549Txrg08JV4wumOCD-2INqrpl_ulD3Tytay_-0O4.he1rNO1wLgJR4y3BzAN8nw"
+    log = structlog.stdlib.get_logger("test")
+    log.info(
+        f"refused {token}", who="Kim <kim.younghee+drover@mail.example.co.kr>", where="user@host", at="@supabase/js"
+    )
+    (line,) = lines()
+    assert line["event"] == "refused •••"
+    assert line["who"] == "Kim <•••>"
+    assert (line["where"], line["at"]) == ("user@host", "@supabase/js")
 
 
 def test_an_exception_is_one_line(lines):

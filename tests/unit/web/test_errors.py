@@ -11,6 +11,8 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.web.errors import STATUS, ApiError, invalid, refused
 
+FOUR = ("code", "message", "details", "hint")
+
 
 def codes() -> list[str]:
     return [value for name, value in vars(Code).items() if name.isupper()]
@@ -25,9 +27,34 @@ def test_a_body_has_the_four_keys_and_where_waiting_helps_it_says_how_long(code)
     error = refused(Rejected(code, "no", {"field": "x", "value": 1}), "trace")
     response = error.response()
     body = json.loads(response.body)
-    assert list(body) == ["code", "message", "details", "hint"]
+    assert list(body) == list(FOUR)
     assert (response.status, body["code"]) == (STATUS[code], code)
     assert ("Retry-After" in response.headers) == (response.status in (429, 503))
+
+
+@pytest.mark.req("SY-09")
+@pytest.mark.parametrize("path", ["/api/status", "/auth/v1/token"])
+def test_under_api_and_auth_a_body_is_error_and_message_and_what_helps(path):
+    bare = json.loads(ApiError(404, "NOT_FOUND", "No such thing").response(path).body)
+    assert bare | {"error_code": ""} == {"error": "NOT_FOUND", "message": "No such thing", "error_code": ""}
+    assert bare.get("error_code") == ("not_found" if path.startswith("/auth") else None)
+    body = json.loads(invalid("no", field="x", value=1).response(path).body)
+    assert (body["error"], body["details"]) == ("VALIDATION_ERROR", {"field": "x", "value": 1})
+    assert "code" not in body
+
+
+@pytest.mark.parametrize("path", ["/rest/v1/jobs", "/agent/v1/connect", "/", "/apiary", "/authors"])
+def test_everywhere_else_a_body_has_the_four_keys(path):
+    assert list(json.loads(ApiError(404, "NOT_FOUND", "x").response(path).body)) == list(FOUR)
+
+
+def test_where_the_users_wrote_other_words_under_api_those_are_said_there():
+    error = ApiError(401, "UNAUTHORIZED", "Invalid API key", plain=("INVALID_TOKEN", "Invalid authentication token"))
+    assert json.loads(error.response("/rest/v1/jobs").body)["message"] == "Invalid API key"
+    assert json.loads(error.response("/api/status").body) == {
+        "error": "INVALID_TOKEN",
+        "message": "Invalid authentication token",
+    }
 
 
 def test_what_went_wrong_inside_is_not_told_outside():

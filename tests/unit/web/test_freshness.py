@@ -48,6 +48,24 @@ async def test_a_read_that_does_not_say_for_which_phone_waits_for_the_last_of_th
     assert positions.waits == [("fleet", 9, SOFT_WAIT_S)]
 
 
+async def test_in_a_divided_context_a_caller_waits_for_the_partitions_that_it_wrote_to(positions):
+    memory = Freshness(positions)
+    memory.wrote("service_role", "reminder.p1", 7)
+    memory.wrote("service_role", "reminder.p3", 5)
+    memory.wrote("service_role", "fleet", 9)
+    await memory.wait({}, "service_role", "reminder")
+    assert positions.waits == [("reminder.p1", 7, SOFT_WAIT_S), ("reminder.p3", 5, SOFT_WAIT_S)]
+
+
+async def test_a_named_position_is_waited_for_in_its_partition_and_in_its_context_only(positions):
+    memory = Freshness(positions)
+    header = {"Drover-Min-Position": "reminder.p2=4,fleet=8"}
+    await memory.wait(header, "anybody", "reminder")
+    assert [(place, seq) for place, seq, _ in positions.waits] == [("reminder.p2", 4)]
+    await memory.wait(header, "anybody", "render")
+    assert len(positions.waits) == 1
+
+
 async def test_the_memory_of_writers_has_a_bound(positions, monkeypatch):
     monkeypatch.setattr(freshness, "WRITERS_REMEMBERED_MAX", 3)  # one of them is for reads that name no device
     memory = Freshness(positions)

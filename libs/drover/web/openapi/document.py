@@ -10,7 +10,7 @@ import msgspec
 from msgspec.inspect import multi_type_info
 
 from drover.web.openapi.docstrings import field_texts
-from drover.web.openapi.operation import JSON, Answer, Operation, Parameter, Schema
+from drover.web.openapi.operation import JSON, Answer, AnyOf, Operation, Parameter, Schema
 
 OPENAPI: Final = "3.1.0"
 _REF: Final = "#/components/schemas/{name}"
@@ -75,7 +75,7 @@ class _Types:
     """Schemas by type. Asked for in one go, so that types of one name are told apart."""
 
     def __init__(self, types: Iterable[Any]) -> None:
-        wanted = list({id(type_): type_ for type_ in types}.values())
+        wanted = list({id(part): part for type_ in types for part in _parts(type_)}.values())
         made = [type_ for type_ in wanted if isinstance(type_, Schema)]
         known = [type_ for type_ in wanted if not isinstance(type_, Schema)]
         schemas, components = msgspec.json.schema_components(known, ref_template=_REF)
@@ -87,7 +87,13 @@ class _Types:
         self.components = dict(sorted(components.items()))
 
     def __getitem__(self, type_: Any) -> dict[str, Any]:
+        if isinstance(type_, AnyOf):
+            return {"anyOf": [self[part] for part in type_.types]}
         return self._schemas[id(type_)]
+
+
+def _parts(type_: Any) -> tuple[Any, ...]:
+    return type_.types if isinstance(type_, AnyOf) else (type_,)
 
 
 def _add_texts(components: dict[str, Any], types: list[Any]) -> None:

@@ -42,6 +42,12 @@ class Schema(msgspec.Struct, frozen=True):
     schema: Mapping[str, Any]
 
 
+class AnyOf(msgspec.Struct, frozen=True):
+    """One of several types. Python's own unions would have to tell structs apart, which clients need not."""
+
+    types: tuple[Any, ...]
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     path: str

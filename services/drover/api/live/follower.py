@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from drover.api.live.metrics import OVERFLOWS
 from drover.api.live.place import Place
-from drover.api.live.record import Record, RecordedCommit, recorded
+from drover.api.live.record import Record, RecordedCommit
 from drover.api.live.tail import Tail
 from drover.api.live.window import first_of
 
@@ -76,7 +76,7 @@ class Follower:
             if kept and size_bytes > LOG_BYTES:
                 break
             kept += 1
-        return [recorded(commit) for commit in batch[:kept]]
+        return [self._tail.recorded(commit) for commit in batch[:kept]]
 
     def _tell(self, commits: list[RecordedCommit]) -> list[Told]:
         del self._from_log[: len(commits)]

@@ -13,7 +13,6 @@ from aiohttp import web
 from drover.api.live.follower import LOG_READERS_MAX, Follower
 from drover.api.live.place import START, Place
 from drover.api.live.query import Wish, no_such_event, read_wish
-from drover.api.live.record import recorded
 from drover.api.live.stream import chunks
 from drover.api.live.tail import Bell, Tail
 from drover.api.live.window import Window
@@ -110,5 +109,5 @@ async def _lines_of(tail: Tail, place: Place) -> int:
             found = await tail.log.get(place.seq)
         except LogUnreachable as error:
             raise unavailable("The log does not answer") from error
-        commit = None if found is None else recorded(found)
+        commit = None if found is None else tail.recorded(found)
     return 0 if commit is None else len(commit.records)

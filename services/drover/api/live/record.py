@@ -1,11 +1,12 @@
-"""A commit as streams tell it: the lines of the log, untouched, each with its type."""
+"""A commit as streams tell it: the lines of the log, untouched, each with its type. Of a private context less."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from drover.domain.event import Event
 from drover.eventlog.codec import lines
 from drover.eventlog.log import StoredCommit
 
@@ -18,6 +19,11 @@ class _Line(msgspec.Struct):
 
 
 _decode: Final = msgspec.json.Decoder(_Line).decode
+_decode_fields: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+ENVELOPE: Final = frozenset({"type", *Event.__struct_fields__})
+_OPEN: Final = ("AlertRaised", "AlertResolved", "TermStarted")
+"""Of no context private: they are made to be read."""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -38,9 +44,25 @@ class RecordedCommit(msgspec.Struct, frozen=True, gc=False):
         return max(0, len(self.records) - 1)
 
 
-def recorded(commit: StoredCommit) -> RecordedCommit:
-    found = tuple(Record(number, _type_of(raw), raw) for number, raw in enumerate(lines(commit.payload)))
+def recorded(commit: StoredCommit, *, private: bool = False) -> RecordedCommit:
+    """`private`: nobody is told what its events say, only who, when, which type, and which ids."""
+    told = map(_without_payload, lines(commit.payload)) if private else lines(commit.payload)
+    found = tuple(Record(number, _type_of(raw), raw) for number, raw in enumerate(told))
     return RecordedCommit(commit.seq, found, len(commit.payload))
+
+
+def _without_payload(raw: bytes) -> bytes:
+    try:
+        fields = _decode_fields(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return b"{}"  # it cannot be read, so nobody can say what is in it
+    if fields.get("type") in _OPEN:
+        return raw
+    return msgspec.json.encode({name: value for name, value in fields.items() if _may_be_told(name)})
+
+
+def _may_be_told(name: str) -> bool:
+    return name in ENVELOPE or name.endswith("_id")
 
 
 def _type_of(raw: bytes) -> str:

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from drover.api.live.place import START, Place
-from drover.api.live.record import recorded
+from drover.api.live.record import RecordedCommit, recorded
 from drover.api.live.window import Window
+from drover.domain.contexts import PRIVATE
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import end
 
@@ -46,6 +47,10 @@ class Tail:
         self._bell = bell
         self._task: asyncio.Task[None] | None = None
 
+    def recorded(self, commit: StoredCommit) -> RecordedCommit:
+        """A commit of this context as streams may tell it."""
+        return recorded(commit, private=self.context in PRIVATE)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         self._task = asyncio.create_task(self._run(), name=f"live-{self.context}")
@@ -62,7 +67,7 @@ class Tail:
         last = await self._last()
         begin = 0 if last is None else max(0, last.seq - WARM_COMMITS)
         self.window = self._make_window(begin)
-        self.end = START if last is None else Place(last.seq, recorded(last).last_line)
+        self.end = START if last is None else Place(last.seq, self.recorded(last).last_line)
         async with self.log.read(begin) as reader:
             while True:
                 for commit in await reader.next():
@@ -70,7 +75,7 @@ class Tail:
                     await asyncio.sleep(0)  # the loop is shared with others who must be answered
 
     def _add(self, commit: StoredCommit) -> None:
-        added = recorded(commit)
+        added = self.recorded(commit)
         self.window.add(added)
         if self.end is None or added.seq > self.end.seq:
             self.end = Place(added.seq, added.last_line)

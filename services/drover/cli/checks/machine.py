@@ -114,14 +114,18 @@ def _existing(path: Path) -> Path:
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
-async def configuration(scene: Scene) -> Finding:
+def settings_of(scene: Scene) -> config.Settings:
+    """Those of the environment; raises ConfigurationError."""
     # `drover up` fills the addresses in; whoever sets one of them must set all that is needed.
     from_environment = isinstance(scene.target, config.ConfigurationError) or (
         isinstance(scene.target, Target) and not scene.target.embedded
     )
-    filled = {} if from_environment else _PLACEHOLDERS
+    return config.load({**scene.environ, **({} if from_environment else _PLACEHOLDERS)})
+
+
+async def configuration(scene: Scene) -> Finding:
     try:
-        config.load({**scene.environ, **filled})
+        settings_of(scene)
     except config.ConfigurationError as error:
         count = len(error.problems)
         return fail(f"{count} setting{'' if count == 1 else 's'} to correct", " ".join(error.problems))

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from drover.gateway.relations.analysis import (
+    CLEANUP_RUN_TESTS,
+    CLEANUP_RUNS,
+    SAJU_TESTS,
+    TEST_LEDGER,
+    USERS,
+)
 from drover.gateway.relations.fleet import (
     DEVICES,
     EXECUTION_LOGS,
@@ -15,6 +22,18 @@ from drover.gateway.relations.fleet import (
     TASKS,
     TASKS_EVENT,
     WORKERS,
+)
+from drover.gateway.relations.identity import ACCOUNTS, SESSIONS
+from drover.gateway.relations.reminder import ALARM, ALARMS_EVENT, PUSH_SUBSCRIPTIONS, USER_INFO
+from drover.gateway.relations.render import (
+    AEP_COMPOSITIONS,
+    AEP_FIELD_MAPPING,
+    RENDER_FIGURES,
+    RENDER_QUEUE,
+    RENDER_QUEUE_AUDIT,
+    RENDER_STAGE_RANGES,
+    RENDER_STAGES,
+    RENDER_WORKERS,
 )
 from drover.gateway.relations.united import ALERTS, EVENTS
 
@@ -31,6 +50,25 @@ RELATIONS: Final = {
         TASK_DEVICES,
         TASKS_EVENT,
         EXECUTION_LOGS,
+        RENDER_QUEUE,
+        RENDER_QUEUE_AUDIT,
+        RENDER_STAGES,
+        RENDER_STAGE_RANGES,
+        RENDER_WORKERS,
+        RENDER_FIGURES,
+        AEP_COMPOSITIONS,
+        AEP_FIELD_MAPPING,
+        SAJU_TESTS,
+        USERS,
+        CLEANUP_RUNS,
+        CLEANUP_RUN_TESTS,
+        TEST_LEDGER,
+        ACCOUNTS,
+        SESSIONS,
+        ALARM,
+        USER_INFO,
+        ALARMS_EVENT,
+        PUSH_SUBSCRIPTIONS,
         ALERTS,
         EVENTS,
     )

@@ -17,6 +17,7 @@ def relation(
     embeds: tuple[Relationship, ...] = (),
     aliases: Mapping[str, Mapping[str, str]] | None = None,
     owner: str | None = None,
+    sealed: Mapping[str, str] | None = None,
 ) -> Relation:
     """Of one context's read model. Each embedded relation is called by its own name."""
     return Relation(
@@ -28,6 +29,7 @@ def relation(
         relationships={to.target: to for to in embeds},
         aliases=aliases or {},
         owner=owner,
+        sealed=sealed or {},
     )
 
 

@@ -18,6 +18,7 @@ from drover.projector.fleet.assignments import ASSIGNMENT_RULES, ASSIGNMENTS
 from drover.projector.fleet.attempts import HISTORIES, TASKS_EVENT, append_attempt
 from drover.projector.fleet.devices import DEVICE_RULES, DEVICES, PCS
 from drover.projector.fleet.jobs import JOB_RULES, JOBS
+from drover.projector.fleet.minutes import COUNTED, MINUTES, count_attempt, minute_of
 
 _CODEC: Final = Codec(FleetEvent, FLEET.upcasters)
 _NUL: Final = "\\u0000"
@@ -51,7 +52,14 @@ def fold(tables: Tables, event: Any, raw: str, position: Position) -> None:
     apply(tables, event)
     history = HISTORIES.get(type_)
     if history is not None:
-        append_attempt(tables, event, history, need(tables, ASSIGNMENTS, uuid_of(event.assignment_id)), position)
+        assignment = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
+        append_attempt(tables, event, history, assignment, position)
+        count_attempt(tables, event, history.event_type, assignment)
+
+
+def _reads(type_: type, rule: Rule) -> tuple[Any, ...]:
+    history = HISTORIES.get(type_)
+    return rule.reads if history is None or history.event_type not in COUNTED else (*rule.reads, (MINUTES, minute_of))
 
 
 FLEET_PROJECTION: Final = Projection(
@@ -59,10 +67,10 @@ FLEET_PROJECTION: Final = Projection(
     name="fleet",
     schema="rm_fleet",
     ddl=EVENTS_DDL + ALERTS_DDL + _sql("tables.sql") + _sql("views.sql"),
-    tables=(PCS, DEVICES, JOBS, ASSIGNMENTS, ALERTS, EVENTS, TASKS_EVENT),
+    tables=(PCS, DEVICES, JOBS, ASSIGNMENTS, ALERTS, MINUTES, EVENTS, TASKS_EVENT),
     fold=fold,
-    reads={type_: rule.reads for type_, rule in RULES.items()},
+    reads={type_: _reads(type_, rule) for type_, rule in RULES.items()},
     events=FleetEvent,
     upcasters=FLEET.upcasters,
-    version=2,
+    version=3,
 )

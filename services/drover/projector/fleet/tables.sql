@@ -30,8 +30,11 @@ CREATE TABLE device_rows (
 COMMENT ON COLUMN device_rows.heard_at IS 'The last sign of life that an event tells of; telemetry knows later ones.';
 COMMENT ON COLUMN device_rows.assignment_id IS 'What holds its slot: offered, sent, running or about to be retried.';
 CREATE UNIQUE INDEX device_rows_serial_number ON device_rows (serial_number);
-CREATE INDEX device_rows_pc_id ON device_rows (pc_id);
-CREATE INDEX device_rows_group_id ON device_rows (group_id);
+-- In the order of serial numbers, all of them or those of a PC or a group. By bytes, so that a prefix is a range.
+CREATE INDEX device_rows_serial ON device_rows (serial_number COLLATE "C");
+CREATE INDEX device_rows_pc_id ON device_rows (pc_id, serial_number COLLATE "C");
+CREATE INDEX device_rows_group_id ON device_rows (group_id, serial_number COLLATE "C");
+CREATE INDEX device_rows_in_error ON device_rows (serial_number COLLATE "C") WHERE error_rule IS NOT NULL;
 
 -- The ACTIVE job's counters change with every batch.
 CREATE TABLE job_rows (
@@ -67,6 +70,7 @@ COMMENT ON COLUMN job_rows.retrying IS 'Failed before and waiting for the next a
 COMMENT ON COLUMN job_rows.skipped IS 'Target devices that were absent when the job ended.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);
+CREATE INDEX job_rows_ended_at ON job_rows (ended_at);
 
 CREATE TABLE assignment_rows (
   id                  uuid PRIMARY KEY,
@@ -101,6 +105,7 @@ CREATE TABLE assignment_rows (
 -- Progress, the change that comes most often, touches none of these columns.
 CREATE INDEX assignment_rows_device ON assignment_rows (device_id, status, assigned_at);
 CREATE INDEX assignment_rows_job ON assignment_rows (job_id, status);
+CREATE INDEX assignment_rows_job_created_at ON assignment_rows (job_id, created_at, id);
 CREATE INDEX assignment_rows_assigned_at ON assignment_rows (assigned_at);
 -- What is being executed, and where: exactly the expression that `task_devices` has for its status.
 CREATE INDEX assignment_rows_task_status ON assignment_rows
@@ -129,3 +134,21 @@ CREATE INDEX tasks_event_task_device_id ON tasks_event (task_device_id);
 CREATE INDEX tasks_event_task_id ON tasks_event (task_id, created_at);
 CREATE INDEX tasks_event_device_id ON tasks_event (device_id, created_at);
 CREATE INDEX tasks_event_created_at ON tasks_event (created_at);
+
+-- Sums over `tasks_event`, kept as it grows: an hour of a large farm has a million of those rows.
+CREATE TABLE attempt_minutes (
+  minute       timestamptz PRIMARY KEY,
+  created      int NOT NULL,
+  sent         int NOT NULL,
+  started      int NOT NULL,
+  succeeded    int NOT NULL,
+  failed       int NOT NULL,
+  timed_out    int NOT NULL,
+  failed_final int NOT NULL,
+  rolled_back  int NOT NULL,
+  cancelled    int NOT NULL,
+  waited_ms    bigint NOT NULL,
+  ran_ms       bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN attempt_minutes.waited_ms IS 'From offer to start, all that started in this minute together.';
+COMMENT ON COLUMN attempt_minutes.ran_ms IS 'From start to end, all that succeeded in this minute together.';

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 
+from drover.api.live.window import Window
 from drover.eventlog.log import LogUnreachable
 from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
@@ -80,7 +82,7 @@ async def test_an_empty_log_can_be_watched_and_gone_on_in():
 @pytest.mark.parametrize("last_id", ["fleet=2.0", "fleet=999999.0", "fleet=1.3", "fleet=0.1", f"fleet={2**63 - 1}.0"])
 async def test_an_id_of_no_event_is_refused_with_the_field(office, last_id):
     status, _, body = await office.ask(**{"Last-Event-ID": last_id})
-    assert (status, body["code"]) == (400, "VALIDATION_ERROR")
+    assert (status, body["error"]) == (400, "VALIDATION_ERROR")
     assert body["details"] == {"field": "Last-Event-ID", "value": last_id}
     status, _, body = await office.ask(f"?last_event_id={last_id}")
     assert (status, body["details"]["field"]) == (400, "last_event_id")
@@ -149,7 +151,7 @@ async def test_their_number_has_a_bound_and_who_leaves_makes_room(log):
     async with office_on([log], streams_max=2) as office:
         async with office.listening(), office.listening():
             status, headers, body = await office.ask()
-            assert (status, body["code"], headers["Retry-After"]) == (503, "UNAVAILABLE", "2")
+            assert (status, body["error"], headers["Retry-After"]) == (503, "UNAVAILABLE", "2")
             assert await office.metric(OPEN) == 2
         await eventually(lambda: office.streams == 0)
         assert await office.metric(OPEN) == 0
@@ -202,7 +204,7 @@ async def test_a_stream_ends_with_its_key(office):
     async with office.listening() as listener:
         (bye,) = await listener.rest()
     assert (bye.type, bye.id, bye.data) == ("bye", "fleet=1.2", {"reason": "The key has expired"})
-    assert (await office.ask())[2]["code"] == "TOKEN_EXPIRED"
+    assert (await office.ask())[2] == {"error": "TOKEN_EXPIRED", "message": "Please refresh your token"}
 
 
 @pytest.mark.req("DF-23")
@@ -216,3 +218,19 @@ async def test_a_stop_says_goodbye_on_every_stream_within_the_grace(log):
             assert (bye.type, bye.id, bye.data) == ("bye", "fleet=1.0", {"reason": "The server restarts"})
         await stopping
         assert time.monotonic() - started < GRACE_S
+
+
+@pytest.mark.req("SY-15")
+async def test_of_a_private_context_only_who_when_which_type_and_which_ids_are_told():
+    log = WrittenLog("identity")
+    secret = {"email_hash": "e" * 64, "password_sealed": "sealed", "digest": "d" * 64, "user_agent": "Firefox"}
+    async with office_on([log]) as office, office.listening() as listener:
+        await log.write(type_="AccountCreated", account_id="a-1", **secret)
+        await log.write(type_="AlertRaised", alert_id="x", kind="refresh_token_reused", message="read me")
+        created, alert = await listener.next(2)
+        assert created.data == {"type": "AccountCreated", "n": 0, "account_id": "a-1"}
+        assert alert.data["message"] == "read me"
+    # Whoever comes later, and has fallen out of the window, reads the log itself and is told no more.
+    narrow = partial(Window, events_max=1)
+    async with office_on([log], window=narrow) as office, office.listening(last_id="identity=0.0") as listener:
+        assert (await listener.next())[0].data.keys() == {"type", "n", "account_id"}

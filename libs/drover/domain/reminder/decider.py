@@ -1,0 +1,79 @@
+"""The decider of reminders: which rule answers which command. Pure; a decision costs the same with a million alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from drover.domain.alerts import expire_alert
+from drover.domain.decider import NOTHING, Decider, Decision, Tick, accept
+from drover.domain.reminder import commands as c
+from drover.domain.reminder.answers import answer
+from drover.domain.reminder.events import ReminderEvent
+from drover.domain.reminder.evolution import evolve
+from drover.domain.reminder.image import ReminderImage, from_image, to_image
+from drover.domain.reminder.policy import Policy
+from drover.domain.reminder.registration import delete_pages, register_by_page, schedule, set_timezone
+from drover.domain.reminder.sending import claim_due, report_failed, report_sent, report_unknown
+from drover.domain.reminder.state import Reminders
+from drover.domain.reminder.subscriptions import add_subscription, change_fetch_limit, remove_subscription
+from drover.domain.reminder.validation import validate
+
+CONTEXT: Final = "reminder"
+
+
+def next_deadline(state: Reminders) -> datetime | None:
+    """Of alerts only. An alarm that is due waits for a sender, who sees it in the state; the clock cannot send it."""
+    first = state.timers.first()
+    return None if first is None else first[0]
+
+
+def tick(state: Reminders, command: object, now: datetime, policy: Policy) -> Decision:
+    first = state.timers.first()
+    if first is None or first[0] > now:
+        return NOTHING
+    return accept(*expire_alert(state.alerts, first[1].partition(":")[2]))
+
+
+_DECIDE: Final[dict[type, Callable[[Reminders, Any, datetime, Policy], Decision]]] = {
+    c.RegisterByPage: register_by_page,
+    c.Schedule: schedule,
+    c.SetTimezone: set_timezone,
+    c.DeletePages: delete_pages,
+    c.ClaimDue: claim_due,
+    c.ReportSent: report_sent,
+    c.ReportFailed: report_failed,
+    c.ReportUnknown: report_unknown,
+    c.AddSubscription: add_subscription,
+    c.RemoveSubscription: remove_subscription,
+    c.ChangeFetchLimit: change_fetch_limit,
+    Tick: tick,
+}
+
+
+def reminder_decider(policy: Policy) -> Decider[Reminders]:
+    """The context with an operator's numbers. All of them fold the same log to the same state."""
+
+    def decide(state: Reminders, command: c.ReminderCommand, now: datetime) -> Decision:
+        if (refusal := validate(command)) is not None:
+            return Decision(rejection=refusal)
+        return _DECIDE[type(command)](state, command, now, policy)
+
+    return Decider(
+        context=CONTEXT,
+        initial=Reminders,
+        decide=decide,
+        evolve=evolve,
+        next_deadline=next_deadline,
+        answer=answer,
+        commands=c.ReminderCommand,
+        events=ReminderEvent,
+        state=ReminderImage,
+        to_image=to_image,
+        from_image=from_image,
+        version=1,
+    )
+
+
+REMINDER: Final = reminder_decider(Policy())

@@ -1,0 +1,202 @@
+"""How a partition's state follows from its events: `evolve`. Only what events say, never a rule of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from sys import intern
+from typing import Any, Final
+
+from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain.event import TermStarted
+from drover.domain.reminder import events as e
+from drover.domain.reminder.policy import KEYS_REMEMBERED_FOR
+from drover.domain.reminder.sending import NOT_THE_PROVIDERS
+from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of, seconds_of
+from drover.domain.reminder.texts import pack
+
+_REMEMBERED_S: Final = int(KEYS_REMEMBERED_FOR.total_seconds())
+
+
+def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
+    _EVOLVE[type(event)](state, event)
+    return state
+
+
+def _nothing(state: Reminders, event: object) -> None:
+    """Kept for people."""
+
+
+def _user_added(state: Reminders, event: e.UserAdded) -> None:
+    state.users[event.user_id] = User(event.user_id, intern(event.timezone))
+
+
+def _timezone_set(state: Reminders, event: e.TimezoneSet) -> None:
+    state.users[event.user_id].timezone = intern(event.timezone)
+
+
+def _registered(state: Reminders, event: e.AlarmRegistered) -> None:
+    user = state.users[event.user_id]
+    user.alarms += 1
+    next_s = seconds_of(event.next_alarm_time)
+    text = pack(event.title, event.body)
+    alarm = Alarm(event.page_id, user, text, next_s, next_s, event.sent_count, event.life)
+    state.alarms[alarm.page_id] = alarm
+    state.waiting.push(alarm)
+    state.waiting.tidy()
+
+
+def _renewed(state: Reminders, event: e.AlarmRenewed) -> None:
+    alarm = state.alarms[event.page_id]
+    alarm.text = pack(event.title, event.body)
+    _set_by_user(state, alarm, event.next_alarm_time, 0, immediate=True)
+
+
+def _scheduled(state: Reminders, event: e.AlarmScheduled) -> None:
+    _set_by_user(state, state.alarms[event.page_id], event.next_alarm_time, event.shift_min, immediate=False)
+
+
+def _set_by_user(state: Reminders, alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
+    """While it is in hand the sending goes on, and when it is recovered stays as it was."""
+    _place(alarm, moment, shift_min, immediate=immediate)
+    if alarm.dispatched:
+        alarm.moved = True
+    else:
+        _wait(state, alarm, alarm.next_s)
+
+
+def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
+    alarm = state.alarms.pop(event.page_id)
+    alarm.user.alarms -= 1
+    if alarm.minute is not None:
+        alarm.user.leave(alarm.minute)
+    state.in_hand.pop(event.page_id, None)
+    state.delivered.pop(event.page_id, None)
+    state.waiting.tidy()
+    state.recovering.tidy()
+    _remember_keys(state, Tombstone(alarm.page_id, event.life, seconds_of(event.at)))
+
+
+def _remember_keys(state: Reminders, stone: Tombstone) -> None:
+    state.deleted[stone.page_id] = stone.life
+    state.deletions.append(stone)
+    while state.deletions[0].at_s < stone.at_s - _REMEMBERED_S:
+        old = state.deletions.popleft()
+        if state.deleted.get(old.page_id) == old.life:
+            del state.deleted[old.page_id]
+
+
+def _dispatched(state: Reminders, event: e.AlarmDispatched) -> None:
+    alarm = state.alarms[event.page_id]
+    alarm.attempt = event.attempt
+    alarm.wake_s = seconds_of(event.recover_at)
+    alarm.dispatched = True
+    state.in_hand[alarm.page_id] = alarm
+    state.recovering.push(alarm)
+    state.waiting.tidy()
+    state.recovering.tidy()
+
+
+def _sent(state: Reminders, event: e.AlarmSent) -> None:
+    alarm = state.alarms[event.page_id]
+    if not alarm.moved:
+        _place(alarm, event.next_alarm_time, event.shift_min, immediate=False)
+    alarm.sent_count = event.sent_count
+    alarm.attempt = 0
+    state.delivered.pop(alarm.page_id, None)
+    _release(state, alarm)
+    _wait(state, alarm, alarm.next_s)
+    state.failed_in_row = 0
+
+
+def _failed(state: Reminders, event: e.SendingFailed) -> None:
+    alarm = state.alarms[event.page_id]
+    if event.permanent:
+        state.delivered.pop(alarm.page_id, None)
+        if not alarm.moved:
+            _place(alarm, event.next_alarm_time, event.shift_min, immediate=False)
+    _release(state, alarm)
+    _wait(state, alarm, alarm.next_s if event.retry_at is None else max(alarm.next_s, seconds_of(event.retry_at)))
+    _count_failure(state, event.code)
+
+
+def _uncertain(state: Reminders, event: e.SendingUncertain) -> None:
+    if event.delivered:
+        before = state.delivered.get(event.page_id, ())
+        state.delivered[state.alarms[event.page_id].page_id] = tuple(dict.fromkeys((*before, *event.delivered)))
+    _count_failure(state, event.code)
+
+
+def _count_failure(state: Reminders, code: str) -> None:
+    if code not in NOT_THE_PROVIDERS:
+        state.failed_in_row += 1
+
+
+def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
+    """Its minute is free for the user's other alarms, and the new one is not."""
+    if alarm.minute is not None:
+        alarm.user.leave(alarm.minute)
+    alarm.next_s = seconds_of(moment)
+    alarm.shift_min = shift_min
+    alarm.immediate = immediate
+    if not immediate:
+        alarm.user.take(minute_of(alarm.next_s))
+
+
+def _release(state: Reminders, alarm: Alarm) -> None:
+    """It is in nobody's hand any more. Which subscriptions have it is kept until the sending is over."""
+    alarm.dispatched = alarm.moved = False
+    state.in_hand.pop(alarm.page_id, None)
+    state.recovering.tidy()
+
+
+def _wait(state: Reminders, alarm: Alarm, wake_s: int) -> None:
+    alarm.wake_s = wake_s
+    state.waiting.push(alarm)
+    state.waiting.tidy()
+
+
+def _subscription_added(state: Reminders, event: e.SubscriptionAdded) -> None:
+    subscription = Subscription(event.subscription_id, intern(event.channel), event.sealed)
+    state.subscriptions.setdefault(event.user_id, {})[event.subscription_id] = subscription
+
+
+def _subscription_removed(state: Reminders, event: e.SubscriptionRemoved) -> None:
+    known = state.subscriptions[event.user_id]
+    del known[event.subscription_id]
+    if not known:
+        del state.subscriptions[event.user_id]
+
+
+def _fetch_limit_changed(state: Reminders, event: e.FetchLimitChanged) -> None:
+    state.fetch_limit = event.fetch_limit
+
+
+def _alert_raised(state: Reminders, event: AlertRaised) -> None:
+    note_raised(state.alerts, state.timers, event)
+
+
+def _alert_resolved(state: Reminders, event: AlertResolved) -> None:
+    note_resolved(state.alerts, state.timers, event)
+
+
+_EVOLVE: Final[dict[type, Callable[[Reminders, Any], None]]] = {
+    TermStarted: _nothing,
+    e.UserAdded: _user_added,
+    e.TimezoneSet: _timezone_set,
+    e.AlarmRegistered: _registered,
+    e.AlarmRenewed: _renewed,
+    e.AlarmScheduled: _scheduled,
+    e.ScheduleSkipped: _nothing,
+    e.MinuteCrowded: _nothing,
+    e.AlarmDeleted: _deleted,
+    e.AlarmDispatched: _dispatched,
+    e.AlarmSent: _sent,
+    e.SendingFailed: _failed,
+    e.SendingUncertain: _uncertain,
+    e.SubscriptionAdded: _subscription_added,
+    e.SubscriptionRemoved: _subscription_removed,
+    e.FetchLimitChanged: _fetch_limit_changed,
+    AlertRaised: _alert_raised,
+    AlertResolved: _alert_resolved,
+}

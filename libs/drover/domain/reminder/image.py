@@ -1,0 +1,117 @@
+"""A partition's state as a snapshot keeps it: what cannot be derived, each text once, users by number."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from sys import intern
+
+import msgspec
+
+from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of
+from drover.domain.timers import Timers
+
+
+class AlarmImage(msgspec.Struct, array_like=True, gc=False, frozen=True):
+    page_id: str
+    user: int
+    """Its place in `users`."""
+    text: bytes
+    next_s: int
+    wake_s: int
+    sent_count: int
+    life: int
+    attempt: int
+    shift_min: int
+    dispatched: bool
+    immediate: bool
+    moved: bool
+
+
+class ReminderImage(msgspec.Struct):
+    users: list[tuple[str, str]]
+    """Ids and time zones."""
+    alarms: list[AlarmImage]
+    delivered: dict[str, tuple[str, ...]]
+    subscriptions: dict[str, list[Subscription]]
+    deletions: list[Tombstone]
+    alerts: dict[str, str]
+    timers: Timers
+    failed_in_row: int
+    fetch_limit: int | None
+
+
+def to_image(state: Reminders) -> ReminderImage:
+    numbers = {user_id: number for number, user_id in enumerate(state.users)}
+    return ReminderImage(
+        users=[(user.user_id, user.timezone) for user in state.users.values()],
+        alarms=[_alarm_image(alarm, numbers[alarm.user.user_id]) for alarm in state.alarms.values()],
+        delivered=state.delivered,
+        subscriptions={user_id: list(known.values()) for user_id, known in state.subscriptions.items()},
+        deletions=list(state.deletions),
+        alerts=state.alerts,
+        timers=state.timers,
+        failed_in_row=state.failed_in_row,
+        fetch_limit=state.fetch_limit,
+    )
+
+
+def _alarm_image(alarm: Alarm, user: int) -> AlarmImage:
+    return AlarmImage(
+        alarm.page_id,
+        user,
+        alarm.text,
+        alarm.next_s,
+        alarm.wake_s,
+        alarm.sent_count,
+        alarm.life,
+        alarm.attempt,
+        alarm.shift_min,
+        alarm.dispatched,
+        alarm.immediate,
+        alarm.moved,
+    )
+
+
+def from_image(image: ReminderImage) -> Reminders:
+    users = [User(user_id, intern(timezone)) for user_id, timezone in image.users]
+    alarms = {alarm.page_id: alarm for alarm in _alarms(image.alarms, users)}
+    for user in users:
+        user.minutes = array("I", sorted(user.minutes))
+    state = Reminders(alarms, {user.user_id: user for user in users})
+    state.delivered = image.delivered
+    state.subscriptions = {
+        user_id: {known.subscription_id: known for known in list_} for user_id, list_ in image.subscriptions.items()
+    }
+    state.deletions.extend(image.deletions)
+    state.deleted = {stone.page_id: stone.life for stone in image.deletions}
+    state.alerts, state.timers = image.alerts, image.timers
+    state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
+    return state
+
+
+def _alarms(images: list[AlarmImage], users: list[User]) -> Iterator[Alarm]:
+    """Uses the images up: each alarm takes the memory of its own, or a start would need twice as much."""
+    images.reverse()
+    while images:
+        image = images.pop()
+        user = users[image.user]
+        user.alarms += 1
+        if not image.immediate:
+            user.minutes.append(minute_of(image.next_s))
+        # One object for both, as with alarms that were never in a snapshot.
+        wake_s = image.next_s if image.wake_s == image.next_s else image.wake_s
+        yield Alarm(
+            image.page_id,
+            user,
+            image.text,
+            image.next_s,
+            wake_s,
+            image.sent_count,
+            image.life,
+            image.attempt,
+            image.shift_min,
+            image.dispatched,
+            image.immediate,
+            image.moved,
+        )

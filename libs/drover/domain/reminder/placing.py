@@ -1,0 +1,51 @@
+"""When an alarm is due next, as events say it: the minute that is free, and what is reported where none is."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from drover.domain.alerts import raise_alert
+from drover.domain.event import Event
+from drover.domain.reminder.alerts import MINUTE_CROWDED
+from drover.domain.reminder.events import MinuteCrowded
+from drover.domain.reminder.local_time import resumed, wall_of
+from drover.domain.reminder.policy import CROWDED_ALERT_LASTS, Policy
+from drover.domain.reminder.spacing import Spot, find_spot
+from drover.domain.reminder.state import Alarm, Reminders, moment_at
+
+
+def wanted_wall(alarm: Alarm) -> datetime:
+    """What the user's clock was to show when the alarm is due, before its minute turned out to be taken or missing.
+
+    Shifts do not add up this way: an alarm of 9:00 that had to go out at 9:23 is wanted at 9:00 the next time, too.
+    """
+    return wall_of(moment_at(alarm.next_s), alarm.user.timezone) - timedelta(minutes=alarm.shift_min)
+
+
+def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
+    """Where the alarm goes after the sending that is due or in hand."""
+    if alarm.moved:
+        return Spot(moment_at(alarm.next_s), alarm.shift_min, 0, False)
+    wall = resumed(wanted_wall(alarm), policy.pause(alarm.sent_count), alarm.user.timezone, now)
+    return find_spot(alarm.user, alarm, wall, own_minute=alarm.minute)
+
+
+def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[Event]:
+    """What is reported where no free minute was found."""
+    if not spot.crowded:
+        return []
+    user_id = alarm.user.user_id
+    return [
+        MinuteCrowded(alarm.page_id, user_id, spot.moment, spot.tries),
+        *raise_alert(
+            state.alerts,
+            MINUTE_CROWDED,
+            user_id,
+            f"No free minute was found for an alarm of user {user_id}: two of them fall on the same one",
+            now,
+            until=now + CROWDED_ALERT_LASTS,
+            page_id=alarm.page_id,
+            next_alarm_time=spot.moment.isoformat(),
+            tries=spot.tries,
+        ),
+    ]

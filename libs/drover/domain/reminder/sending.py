@@ -1,0 +1,142 @@
+"""The way of a sending: due, claimed, and what its sender reports. Who sends, and how, is a reactor's business."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from drover.domain.alerts import raise_alert, resolve_alert
+from drover.domain.decider import NOTHING, Decision, accept, reject
+from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.reminder.alerts import PROVIDER, PUSH_FAILING
+from drover.domain.reminder.commands import ClaimDue, Report, ReportFailed, ReportSent, ReportUnknown
+from drover.domain.reminder.events import AlarmDispatched, AlarmSent, SendingFailed, SendingUncertain
+from drover.domain.reminder.placing import crowding, following_spot
+from drover.domain.reminder.policy import ERROR_CHARS_MAX, FAILURES_ALERT_AT, NOTIFICATION_ID_CHARS_MAX, Policy
+from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
+
+NO_SUBSCRIPTION: Final = "no_subscription"
+"""The user cannot be reached at all."""
+NOT_BEGUN: Final = "not_begun"
+"""Claimed by a process that stopped before it came to it."""
+NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN})
+"""What went wrong that says nothing about the provider."""
+
+
+def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy) -> Decision:
+    return Decision(then=partial(_claim_first, command, command.limit, policy))
+
+
+def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders, now: datetime) -> Decision:
+    """One alarm. The state that it leads to says which is next."""
+    first = state.first()
+    if left == 0 or first is None or first[0] > seconds_of(now):
+        return NOTHING
+    alarm = state.alarms[first[1]]
+    claimed = AlarmDispatched(
+        alarm.page_id,
+        alarm.user.user_id,
+        alarm.sent_count,
+        alarm.life,
+        alarm.attempt + 1,
+        command.instance,
+        now + policy.recover_after,
+    )
+    return accept(claimed, then=partial(_claim_first, command, left - 1, policy))
+
+
+def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Policy) -> Decision:
+    """Holds whoever says it, also late: the provider has it, under this key."""
+    alarm = _alarm_at(state, command)
+    if alarm is None:
+        return _stale(command)
+    spot = following_spot(alarm, policy, now)
+    sent = AlarmSent(
+        alarm.page_id,
+        alarm.user.user_id,
+        alarm.sent_count,
+        alarm.life,
+        command.attempt,
+        (command.notification_id or "")[:NOTIFICATION_ID_CHARS_MAX] or None,
+        alarm.sent_count + 1,
+        spot.moment,
+        spot.shift_min,
+    )
+    works = resolve_alert(state.alerts, PUSH_FAILING, PROVIDER, "sent")
+    return accept(sent, *crowding(state, alarm, spot, now), *works)
+
+
+def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy: Policy) -> Decision:
+    alarm = _alarm_at(state, command)
+    if alarm is None or not _in_hand_of(alarm, command):
+        return _stale(command)
+    error = command.error[:ERROR_CHARS_MAX]
+    about = (alarm.page_id, alarm.user.user_id, alarm.sent_count, alarm.life, command.attempt)
+    if not command.permanent:
+        retry_at = now + policy.retry_after(command.attempt)
+        due = moment_at(alarm.next_s)
+        failed = SendingFailed(*about, False, command.code, error, retry_at, due, alarm.shift_min)
+        return accept(failed, *_failing(state, command, now))
+    # It would fail again, so this one is given up: `sent_count` stays, and the next time is the regular one.
+    spot = following_spot(alarm, policy, now)
+    failed = SendingFailed(*about, True, command.code, error, None, spot.moment, spot.shift_min)
+    return accept(failed, *crowding(state, alarm, spot, now), *_failing(state, command, now))
+
+
+def report_unknown(state: Reminders, command: ReportUnknown, now: datetime, policy: Policy) -> Decision:
+    alarm = _alarm_at(state, command)
+    if alarm is None or not _in_hand_of(alarm, command):
+        return _stale(command)
+    return accept(
+        SendingUncertain(
+            alarm.page_id,
+            alarm.user.user_id,
+            alarm.sent_count,
+            alarm.life,
+            command.attempt,
+            command.code,
+            command.error[:ERROR_CHARS_MAX],
+            list(command.delivered),
+            moment_at(alarm.wake_s),
+        ),
+        *_failing(state, command, now),
+    )
+
+
+def _alarm_at(state: Reminders, command: Report) -> Alarm | None:
+    """The alarm, if it still is at the sending that the report is about."""
+    alarm = state.alarms.get(command.page_id)
+    if alarm is None or (alarm.sent_count, alarm.life) != (command.sending, command.life):
+        return None
+    return alarm
+
+
+def _in_hand_of(alarm: Alarm, command: Report) -> bool:
+    """What did not succeed counts from whoever holds the claim now; a later claim may still succeed."""
+    return alarm.dispatched and alarm.attempt == command.attempt
+
+
+def _stale(command: Report) -> Decision:
+    return reject(
+        Code.STALE_ATTEMPT,
+        "This sending is over, or somebody else has it in hand",
+        page_id=command.page_id,
+        sending=command.sending,
+        attempt=command.attempt,
+    )
+
+
+def _failing(state: Reminders, command: ReportFailed | ReportUnknown, now: datetime) -> list[Event]:
+    if command.code in NOT_THE_PROVIDERS or state.failed_in_row + 1 < FAILURES_ALERT_AT:
+        return []
+    return raise_alert(
+        state.alerts,
+        PUSH_FAILING,
+        PROVIDER,
+        f"{FAILURES_ALERT_AT} reminders in a row could not be sent; the last one: {command.code}",
+        now,
+        code=command.code,
+        error=command.error[:ERROR_CHARS_MAX],
+    )

@@ -1,0 +1,143 @@
+"""Whether a command is well formed: all that can be said without looking at any alarm. Edges ask it beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from drover.domain.decider import Command, Rejection
+from drover.domain.errors import Code
+from drover.domain.reminder.commands import (
+    AddSubscription,
+    ChangeFetchLimit,
+    ClaimDue,
+    DeletePages,
+    RegisterByPage,
+    RemoveSubscription,
+    ReportFailed,
+    ReportUnknown,
+    Schedule,
+    SetTimezone,
+)
+from drover.domain.reminder.local_time import is_timezone
+from drover.domain.reminder.policy import (
+    CHANNELS,
+    CODE_PATTERN,
+    FETCH_LIMIT_MAX,
+    ID_PATTERN,
+    INSTANCE_CHARS_MAX,
+    PAGES_PER_DELETION_MAX,
+    SEALED_CHARS_MAX,
+    SUBSCRIPTION_ID_PATTERN,
+    SUBSCRIPTIONS_PER_USER_MAX,
+)
+
+YEARS: Final = range(1970, 2200)
+"""Times outside of them are mistakes, and some cannot be computed with."""
+
+_PATTERNS: Final = {
+    "page_id": re.compile(ID_PATTERN),
+    "user_id": re.compile(ID_PATTERN),
+    "subscription_id": re.compile(SUBSCRIPTION_ID_PATTERN),
+    "code": re.compile(CODE_PATTERN),
+}
+
+
+def invalid(field: str, value: object, message: str) -> Rejection:
+    return Rejection(Code.VALIDATION_ERROR, message, {"field": field, "value": value})
+
+
+def validate(command: Command) -> Rejection | None:
+    """Why it can never be accepted, or None."""
+    check = _CHECKS.get(type(command))
+    return None if check is None else check(command)
+
+
+def _text(**fields: str) -> Rejection | None:
+    for field, value in fields.items():
+        # fullmatch: `$` alone would let a trailing line feed through.
+        if not (pattern := _PATTERNS[field]).fullmatch(value):
+            return invalid(field, value[:200], f"{field} must match {pattern.pattern}")
+    return None
+
+
+def _register(command: RegisterByPage) -> Rejection | None:
+    return _text(page_id=command.page_id, user_id=command.user_id)
+
+
+def _schedule(command: Schedule) -> Rejection | None:
+    if command.next_alarm_time.year not in YEARS:
+        message = f"next_alarm_time must be in the years {YEARS.start} to {YEARS.stop - 1}"
+        return invalid("next_alarm_time", command.next_alarm_time.isoformat(), message)
+    return _text(page_id=command.page_id, user_id=command.user_id)
+
+
+def _set_timezone(command: SetTimezone) -> Rejection | None:
+    if not is_timezone(command.timezone):
+        return invalid("timezone", command.timezone[:200], "timezone must be a name such as Asia/Seoul")
+    return _text(user_id=command.user_id)
+
+
+def _delete_pages(command: DeletePages) -> Rejection | None:
+    if len(command.page_ids) > PAGES_PER_DELETION_MAX:
+        return invalid("page_ids", len(command.page_ids), f"at most {PAGES_PER_DELETION_MAX} pages at once")
+    for page_id in command.page_ids:
+        if refusal := _text(page_id=page_id):
+            return refusal
+    return None if command.user_id is None else _text(user_id=command.user_id)
+
+
+def _limit(field: str, value: int) -> Rejection | None:
+    if 1 <= value <= FETCH_LIMIT_MAX:
+        return None
+    return invalid(field, value, f"{field} must be between 1 and {FETCH_LIMIT_MAX}")
+
+
+def _claim(command: ClaimDue) -> Rejection | None:
+    if len(command.instance) > INSTANCE_CHARS_MAX:
+        return invalid("instance", command.instance[:200], f"instance has at most {INSTANCE_CHARS_MAX} characters")
+    return _limit("limit", command.limit)
+
+
+def _change_fetch_limit(command: ChangeFetchLimit) -> Rejection | None:
+    return _limit("fetch_limit", command.fetch_limit)
+
+
+def _report(command: ReportFailed | ReportUnknown) -> Rejection | None:
+    return _text(code=command.code)
+
+
+def _report_unknown(command: ReportUnknown) -> Rejection | None:
+    if len(command.delivered) > SUBSCRIPTIONS_PER_USER_MAX:
+        return invalid("delivered", len(command.delivered), f"at most {SUBSCRIPTIONS_PER_USER_MAX} subscriptions")
+    for subscription_id in command.delivered:
+        if refusal := _text(subscription_id=subscription_id):
+            return refusal
+    return _report(command)
+
+
+def _add_subscription(command: AddSubscription) -> Rejection | None:
+    if command.channel not in CHANNELS:
+        return invalid("channel", command.channel[:200], f"channel must be one of {', '.join(CHANNELS)}")
+    if len(command.sealed) > SEALED_CHARS_MAX:
+        return invalid("subscription", len(command.sealed), f"subscription has at most {SEALED_CHARS_MAX} characters")
+    return _text(user_id=command.user_id, subscription_id=command.subscription_id)
+
+
+def _remove_subscription(command: RemoveSubscription) -> Rejection | None:
+    return _text(user_id=command.user_id, subscription_id=command.subscription_id, code=command.reason)
+
+
+_CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
+    RegisterByPage: _register,
+    Schedule: _schedule,
+    SetTimezone: _set_timezone,
+    DeletePages: _delete_pages,
+    ClaimDue: _claim,
+    ChangeFetchLimit: _change_fetch_limit,
+    ReportFailed: _report,
+    ReportUnknown: _report_unknown,
+    AddSubscription: _add_subscription,
+    RemoveSubscription: _remove_subscription,
+}

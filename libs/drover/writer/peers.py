@@ -1,0 +1,103 @@
+"""Who else runs writers of a context: heard on `peers.<context>`, never recorded. Whose a partition should be follows.
+
+Processes that hear the same say the same. Where they do not, for a second, the lease still has one holder: this only
+says who should try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from drover.service.tasks import end
+
+TELL_EVERY_S: Final = 1.0
+HEARD_FOR_S: Final = 3.5
+"""Whoever was not heard for so long is taken for gone."""
+PEERS_MAX: Final = 1_000
+
+log = structlog.get_logger("drover.writer")
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """What a process says of itself."""
+
+    instance: str
+    ready: tuple[str, ...]
+    """Partitions that it leads, or could lead at once. None of them: it is leaving."""
+
+
+_decode: Final = msgspec.json.Decoder(Peer).decode
+
+
+class Peers:
+    """One for each context and process."""
+
+    def __init__(
+        self, context: str, instance: str, partitions: Sequence[str], clock_s: Callable[[], float] | None = None
+    ) -> None:
+        self.instance = instance
+        self._subject = f"peers.{context}"
+        self._numbers = {name: number for number, name in enumerate(partitions)}
+        self._clock_s = clock_s or (lambda: asyncio.get_running_loop().time())
+        self._heard: dict[str, tuple[float, frozenset[str]]] = {}
+        self._ready: set[str] = set()
+        self._changed = asyncio.Event()
+
+    def enlist(self, partition: str) -> None:
+        """This process could lead it now."""
+        if partition not in self._ready:
+            self._ready.add(partition)
+            self._changed.set()
+
+    def owner(self, partition: str) -> str:
+        """Who should lead it: those who could take turns, in the order of their names."""
+        since = self._clock_s() - HEARD_FOR_S
+        able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
+        candidates = sorted(able | {self.instance})
+        return candidates[self._numbers[partition] % len(candidates)]
+
+    def hear(self, peer: Peer) -> None:
+        if peer.instance == self.instance:
+            return
+        if not peer.ready:
+            self._heard.pop(peer.instance, None)
+        elif peer.instance in self._heard or len(self._heard) < PEERS_MAX:
+            self._heard[peer.instance] = (self._clock_s(), frozenset(peer.ready))
+
+    @asynccontextmanager
+    async def running(self, client: Client) -> AsyncIterator[None]:
+        async def on_message(message: Msg) -> None:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                self.hear(_decode(message.data))
+
+        subscription = await client.subscribe(self._subject, cb=on_message)
+        telling = asyncio.create_task(self._tell(client), name=self._subject)
+        try:
+            yield
+        finally:
+            await end(telling)
+            self._ready.clear()
+            await self._say(client)  # the others need not wait until they miss this one
+            with suppress(NatsError, OSError):
+                await subscription.unsubscribe()
+
+    async def _tell(self, client: Client) -> None:
+        while True:
+            if self._ready:
+                await self._say(client)
+            self._changed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), TELL_EVERY_S)
+
+    async def _say(self, client: Client) -> None:
+        with suppress(NatsError, OSError):
+            await client.publish(self._subject, msgspec.json.encode(Peer(self.instance, tuple(sorted(self._ready)))))

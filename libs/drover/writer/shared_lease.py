@@ -1,0 +1,75 @@
+"""A lease that gives way: partitions spread over the processes that run their writers, also when one comes or goes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import structlog
+
+from drover.service.tasks import end
+from drover.writer.lease import Lease
+from drover.writer.peers import Peers
+
+LOOK_EVERY_S: Final = 0.5
+STEADY_S: Final = 3.0
+"""Somebody else's for this long before it is given away: a process that restarts does not shuffle everything."""
+GIVE_WAY_S: Final = 5.0
+"""So long the one that should have it has time to take it; then anybody may."""
+
+log = structlog.get_logger("drover.writer")
+
+
+class SharedLease:
+    """Wraps the lease of one partition. Whoever holds it holds it; the wish of the others only ends that in order."""
+
+    def __init__(self, lease: Lease, partition: str, peers: Peers) -> None:
+        self._lease = lease
+        self._partition = partition
+        self._peers = peers
+        self._gave_way = False
+
+    def is_valid(self) -> bool:
+        return self._lease.is_valid()
+
+    @property
+    def _is_ours(self) -> bool:
+        return self._peers.owner(self._partition) == self._peers.instance
+
+    async def acquire(self) -> None:
+        self._peers.enlist(self._partition)  # a writer asks for its lease once it has caught up
+        if self._gave_way:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GIVE_WAY_S):
+                    while not self._is_ours:  # noqa: ASYNC110 - it changes as time passes, too
+                        await asyncio.sleep(LOOK_EVERY_S)
+            self._gave_way = False
+        await self._lease.acquire()
+
+    @asynccontextmanager
+    async def renewing(self) -> AsyncIterator[asyncio.Event]:
+        async with self._lease.renewing() as lost:
+            watching = asyncio.create_task(self._watch(lost))
+            try:
+                yield lost
+            finally:
+                await end(watching)
+
+    async def _watch(self, lost: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+        ours_at = loop.time()
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            if self._is_ours:
+                ours_at = loop.time()
+            elif loop.time() - ours_at >= STEADY_S:
+                to = self._peers.owner(self._partition)
+                log.info("lease_given_away", partition=self._partition, to=to)
+                self._gave_way = True
+                lost.set()
+                return
+
+    async def release(self) -> None:
+        await self._lease.release()

@@ -1,0 +1,1 @@
+"""The read models for people: `GET /api/…`. Lists page by key, never by offset; nothing here writes."""

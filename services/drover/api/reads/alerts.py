@@ -1,0 +1,92 @@
+"""`/api/alerts`: what needs a person, in all contexts, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.door import Door, Question, described
+from drover.api.reads.listing import Key, Page, Values
+from drover.api.reads.parameters import FROM, TO, Asked, flag, one_of, text
+from drover.api.reads.united import Branch, United
+from drover.domain.contexts import CONTEXTS
+from drover.web.application import add_route
+
+PATH: Final = "/api/alerts"
+
+
+class Alert(msgspec.Struct):
+    context: str
+    id: str
+    kind: str
+    subject: str
+    """What it is about: the id of a device, a job, a PC, a render."""
+    message: str
+    details: Any
+    raised_at: datetime
+    until: datetime | None
+    """When it is over by itself."""
+    resolved_at: datetime | None
+    reason: str | None
+    """Why it is over."""
+
+
+CONTEXT: Final = one_of("context", CONTEXTS, "In one of these contexts.", many=True)
+
+
+def make_alert(record: Any) -> Alert:
+    alert = Alert(*record)
+    alert.details = msgspec.Raw(alert.details)
+    return alert
+
+
+def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Branch]:
+    conditions = []
+    if asked["open"] is not None:
+        conditions.append("a.resolved_at IS NULL" if asked["open"] else "a.resolved_at IS NOT NULL")
+    for name, sql in (
+        ("kind", "a.kind = {}"),
+        ("subject", "a.subject = {}"),
+        ("from", "a.raised_at >= {}"),
+        ("to", "a.raised_at < {}"),
+    ):
+        if asked[name] is not None:
+            conditions.append(sql.format(values.add(asked[name])))
+    return [Branch(name, tuple(conditions)) for name in contexts if name in (asked["context"] or contexts)]
+
+
+ALERTS: Final = United(
+    "alerts",
+    CONTEXTS,
+    Alert,
+    key=(Key("raised_at", "a.raised_at", datetime, "timestamptz"), Key("id", "a.id", str, "text")),
+    kinds=(
+        CONTEXT,
+        flag("open", "Only those that still need somebody, or only those that do not."),
+        text("kind", "Of this kind, such as host_failing."),
+        text("subject", "About this device, job, PC or render."),
+        FROM,
+        TO,
+    ),
+    branches=_branches,
+    make=make_alert,
+)
+
+OPERATIONS: Final = (
+    described(PATH, "listAlerts", "operations", "Alerts, newest first", Page[Alert], kinds=ALERTS.kinds),
+)
+
+
+class Alerts:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, ALERTS.kinds, self.list))
+
+    async def list(self, question: Question) -> Page[Alert]:
+        return await ALERTS.page(self._door.models, question.asked)

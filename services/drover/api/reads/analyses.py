@@ -1,0 +1,234 @@
+"""`/api/analyses`, `/api/cleanup-runs`, `/api/users/{id}/ledger`: tests, what cleaned them up, and quotas."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.door import Door, Question, described, not_found, text_in, uuid_in
+from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.parameters import FROM, TO, one_of, text, uuid
+from drover.api.reads.queries import QUERIES
+from drover.domain.analysis.state import TestStatus
+from drover.web.application import add_route
+from drover.web.openapi.operation import in_path
+
+CONTEXT: Final = "analysis"
+PATH: Final = "/api/analyses"
+RUNS_PATH: Final = "/api/cleanup-runs"
+LEDGER_PATH: Final = "/api/users/{id}/ledger"
+
+
+class Analysis(msgspec.Struct):
+    """A test of a user."""
+
+    id: UUID
+    user_id: str
+    status: TestStatus
+    reason: str | None
+    """Who says that it failed: `worker` or `timeout`."""
+    error_code: str | None
+    error_message: str | None
+    result_ref: str | None
+    refunded: bool
+    cleanup_run_id: UUID | None
+    skipped: str | None
+    """Why its failure could not be made good when that was last tried."""
+    late_report: str | None
+    """What a worker said of it after its end, without effect."""
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+
+
+class CleanupRun(msgspec.Struct):
+    id: UUID
+    trigger: str
+    by: str
+    status: str
+    scheduled_for: datetime | None
+    started_before: datetime
+    """Tests that were started before and are not done were cleaned up."""
+    tiers_started_before: Any
+    """Other times for some tiers."""
+    cleaned_count: int
+    skipped_count: int
+    users_count: int
+    duration_ms: int | None
+    started_at: datetime
+    finished_at: datetime | None
+
+
+class CleanedTest(msgspec.Struct):
+    id: int
+    test_id: UUID
+    user_id: str
+    outcome: str
+    """`cleaned` or `skipped`."""
+    reason: str | None
+    created_at: datetime
+
+
+class CleanupRunDetail(msgspec.Struct):
+    """A cleanup, and what it found."""
+
+    run: CleanupRun
+    tests: Page[CleanedTest]
+    """As `/api/cleanup-runs/{id}/tests` has them."""
+
+
+class User(msgspec.Struct):
+    id: str
+    tier: str
+    remaining_tests: int
+    frozen: bool
+    granted: int
+    """All that was ever given: remaining = granted - charged + refunded."""
+    charged: int
+    refunded: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class LedgerEntry(msgspec.Struct):
+    id: int
+    kind: str
+    """`initial`, `grant`, `charge` or `refund`."""
+    amount: int
+    remaining_tests: int
+    """After it."""
+    test_id: UUID | None
+    cleanup_run_id: UUID | None
+    by: str
+    created_at: datetime
+
+
+class Ledger(msgspec.Struct):
+    """Every change of what a user has left, newest first."""
+
+    user: User | None
+    """Null only while there is no read model of analyses."""
+    items: list[LedgerEntry]
+    next: str | None
+
+
+def make_run(record: Any) -> CleanupRun:
+    run = CleanupRun(*record)
+    run.tiers_started_before = msgspec.Raw(run.tiers_started_before)
+    return run
+
+
+_CREATED: Final = (Key("created_at", "t.created_at", datetime, "timestamptz"), Key("id", "t.id", UUID, "uuid"))
+ANALYSES: Final = Listing(
+    "analyses",
+    CONTEXT,
+    Analysis,
+    "rm_analysis.test_rows t",
+    key=_CREATED,
+    wheres=(
+        Where(one_of("status", [*TestStatus], "In one of these states.", many=True), "t.status = {}", fans=True),
+        Where(text("user_id", "Of this user."), "t.user_id = {}"),
+        Where(FROM, "t.created_at >= {}"),
+        Where(TO, "t.created_at < {}"),
+    ),
+    order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
+)
+CLEANUP_RUNS: Final = Listing(
+    "cleanup_runs",
+    CONTEXT,
+    CleanupRun,
+    "rm_analysis.run_rows r",
+    key=(Key("started_at", "r.started_at", datetime, "timestamptz"), Key("id", "r.id", UUID, "uuid")),
+    wheres=(Where(FROM, "r.started_at >= {}"), Where(TO, "r.started_at < {}")),
+    make=make_run,
+)
+CLEANUP_RUN_TESTS: Final = Listing(
+    "cleanup_run_tests",
+    CONTEXT,
+    CleanedTest,
+    "rm_analysis.cleanup_run_tests t",
+    key=(Key("id", "t.id", int, "bigint"),),
+    wheres=(Where(uuid("run_id", "Of this cleanup."), "t.run_id = {}", in_path=True),),
+    descending=False,
+)
+LEDGER: Final = Listing(
+    "ledger",
+    CONTEXT,
+    LedgerEntry,
+    "rm_analysis.test_ledger l",
+    key=(Key("id", "l.id", int, "bigint"),),
+    wheres=(Where(text("user_id", "Of this user."), "l.user_id = {}", in_path=True),),
+)
+
+_RUN_ID: Final = in_path("id", UUID, "Its id.")
+OPERATIONS: Final = (
+    described(PATH, "listAnalyses", "analysis", "Tests by their start", Page[Analysis], kinds=ANALYSES.kinds),
+    described(
+        RUNS_PATH, "listCleanupRuns", "analysis", "Cleanups, newest first", Page[CleanupRun], kinds=CLEANUP_RUNS.kinds
+    ),
+    described(
+        f"{RUNS_PATH}/{{id}}",
+        "getCleanupRun",
+        "analysis",
+        "A cleanup and what it found",
+        CleanupRunDetail,
+        parameters=(_RUN_ID,),
+        errors=(404,),
+    ),
+    described(
+        f"{RUNS_PATH}/{{id}}/tests",
+        "listCleanupRunTests",
+        "analysis",
+        "Tests that a cleanup found",
+        Page[CleanedTest],
+        parameters=(_RUN_ID,),
+        kinds=CLEANUP_RUN_TESTS.kinds,
+    ),
+    described(
+        LEDGER_PATH,
+        "getLedger",
+        "analysis",
+        "What a user was given, charged and refunded",
+        Ledger,
+        parameters=(in_path("id", str, "The user's id."),),
+        kinds=LEDGER.kinds,
+        errors=(404,),
+    ),
+)
+
+
+class Analyses:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        door = self._door
+        add_route(app, "GET", PATH, door.listing(ANALYSES))
+        add_route(app, "GET", RUNS_PATH, door.listing(CLEANUP_RUNS))
+        add_route(app, "GET", f"{RUNS_PATH}/{{id}}", door.handler((CONTEXT,), (), self.run))
+        add_route(app, "GET", f"{RUNS_PATH}/{{id}}/tests", door.listing(CLEANUP_RUN_TESTS, path=_run))
+        add_route(app, "GET", LEDGER_PATH, door.handler((CONTEXT,), LEDGER.kinds, self.ledger))
+
+    async def run(self, question: Question) -> CleanupRunDetail:
+        models, found = self._door.models, _run(question.request)
+        run = await CLEANUP_RUNS.one(models, "r.id = $1", found["run_id"])
+        if run is None:
+            raise not_found("Cleanup run")
+        tests = await CLEANUP_RUN_TESTS.page(models, question.asked.with_(**found))
+        return CleanupRunDetail(run, tests)
+
+    async def ledger(self, question: Question) -> Ledger:
+        models, user_id = self._door.models, text_in(question.request, "id")
+        row = await models.fetch_one(CONTEXT, QUERIES["user"], user_id)
+        if row is None and await models.existing([CONTEXT]):
+            raise not_found("User")
+        page = await LEDGER.page(models, question.asked.with_(user_id=user_id))
+        return Ledger(None if row is None else User(*row), page.items, page.next)
+
+
+def _run(request: web.Request) -> dict[str, Any]:
+    return {"run_id": uuid_in(request, "id")}

@@ -1,0 +1,86 @@
+"""The history of attempts: as it is recorded, event by event, and as bars over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+ENDINGS: Final = frozenset({"SUCCEEDED", "FAILED", "TIMEOUT", "ROLLED_BACK", "CANCELLED"})
+
+
+class AttemptEvent(msgspec.Struct):
+    """A row of `tasks_event`."""
+
+    id: int
+    """From the place in the log; grows with time."""
+    job_id: UUID
+    assignment_id: UUID
+    device_id: UUID
+    pc_id: str
+    attempt: int
+    run: int
+    event_type: str
+    level: str
+    error_code: str | None
+    message: str | None
+    due_at: datetime | None
+    screenshot_ref: str | None
+    activity_stack: str | None
+    by: str
+    created_at: datetime
+
+
+class Attempt(msgspec.Struct):
+    """One run of one assignment, from its offer to its end."""
+
+    assignment_id: UUID
+    job_id: UUID
+    job_title: str | None
+    run: int
+    attempt: int
+    offered_at: datetime | None = None
+    sent_at: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    outcome: str | None = None
+    """`SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null: it is under way."""
+    final: bool = False
+    """It failed, and no attempt is left."""
+    error_code: str | None = None
+    message: str | None = None
+    retry_due_at: datetime | None = None
+    screenshot_ref: str | None = None
+
+
+def attempts_of(events: Iterable[Any]) -> list[Attempt]:
+    """Rows of `tasks_event` of one device, oldest first, put together."""
+    found: dict[tuple[UUID, int], Attempt] = {}
+    for event in events:
+        kind, at = event["event_type"], event["created_at"]
+        if kind == "STALE_REPORT":  # of a run that was over: it changed nothing
+            continue
+        place = (event["task_device_id"], event["run"])
+        attempt = found.get(place)
+        if attempt is None:
+            attempt = found[place] = Attempt(
+                event["task_device_id"], event["task_id"], event["title"], event["run"], event["attempt"]
+            )
+        if kind == "CREATED":
+            attempt.offered_at = at
+        elif kind == "SENT":
+            attempt.sent_at = at
+        elif kind == "ACKED":
+            attempt.started_at = at
+        elif kind == "RETRY_SCHEDULED":
+            attempt.retry_due_at = event["due_at"]
+        elif kind == "FAILED_FINAL":
+            attempt.final = True
+        if kind in ENDINGS:
+            attempt.ended_at, attempt.outcome = at, kind
+            attempt.error_code, attempt.message = event["error_code"], event["message"]
+            attempt.screenshot_ref = event["screenshot_ref"]
+    return list(found.values())

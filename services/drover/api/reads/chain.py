@@ -1,0 +1,117 @@
+"""`/api/events/…/chain`: the command behind an event, all that followed from it, and where it went on from there."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.database import ReadModels
+from drover.api.reads.door import Door, Question, described
+from drover.api.reads.events import EVENTS, ONE_PATH, PLACE, Event, find_event, make_event
+from drover.api.reads.parameters import Asked
+from drover.api.reads.queries import QUERIES
+from drover.domain.contexts import CONTEXTS
+from drover.web.application import add_route
+
+PATH: Final = f"{ONE_PATH}/chain"
+EVENTS_MAX: Final = 500
+ENTITIES_MAX: Final = 100
+"""Of so many things of a chain it is looked up what happened to them next."""
+
+
+class Cause(msgspec.Struct):
+    """The command, as far as the log knows it: by what followed from it."""
+
+    id: str
+    by: str
+    at: datetime
+    trace: str | None
+
+
+class Continuation(msgspec.Struct):
+    """What happened next to something that the command changed, by another command."""
+
+    entity: str
+    context: str
+    after_seq: int
+    """The last event of the chain about it."""
+    after_line: int
+    event: Event
+
+
+class Chain(msgspec.Struct):
+    event: Event
+    """The one that was asked for."""
+    command: Cause
+    preceded_by: Event | None
+    """What last happened to the same thing before, by another command."""
+    events: list[Event]
+    """All that followed from the command, in every context, oldest first."""
+    events_left_out: bool
+    """There are more than 500."""
+    continues: list[Continuation]
+    """Oldest first; of the first 100 things that the command changed."""
+
+
+OPERATIONS: Final = (
+    described(
+        PATH, "getEventChain", "operations", "An event's command, effects, and what came next", Chain,
+        parameters=PLACE, errors=(404,),
+    ),
+)  # fmt: skip
+
+
+class Chains:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, (), self.chain))
+
+    async def chain(self, question: Question) -> Chain:
+        models = self._door.models
+        event = await find_event(self._door, question.request)
+        page = await EVENTS.page(models, Asked({"cause": event.cause, "limit": EVENTS_MAX}))
+        events = page.items[::-1]
+        first = events[0] if events else event
+        return Chain(
+            event=event,
+            command=Cause(event.cause, first.by, first.at, first.trace),
+            preceded_by=await _before(models, event),
+            events=events,
+            events_left_out=page.next is not None,
+            continues=await _continues(models, events, event.cause),
+        )
+
+
+async def _before(models: ReadModels, event: Event) -> Event | None:
+    if not event.entities:
+        return None
+    sql = QUERIES["event_before"].format(context=event.context)
+    place = (event.at, event.seq, event.line)
+    row = await models.fetch_one(event.context, sql, event.entities[0], *place, event.cause)
+    return None if row is None else make_event(row)
+
+
+async def _continues(models: ReadModels, events: list[Event], cause: str) -> list[Continuation]:
+    last: dict[tuple[str, str], Event] = {}
+    for event in events:  # oldest first: the last one of each thing stays
+        if event.entities and ((event.context, event.entities[0]) in last or len(last) < ENTITIES_MAX):
+            last[event.context, event.entities[0]] = event
+    found: list[Continuation] = []
+    for context in dict.fromkeys(context for context, _ in last):
+        mine = [(entity, event) for (name, entity), event in last.items() if name == context]
+        rows = await models.fetch(
+            context,
+            QUERIES["next_of_entities"].format(context=context),
+            [entity for entity, _ in mine],
+            [event.at for _, event in mine],
+            [event.seq for _, event in mine],
+            [event.line for _, event in mine],
+            cause,
+        )
+        found += [Continuation(row[0], context, row[1], row[2], make_event(row[3:])) for row in rows]
+    return sorted(found, key=lambda one: one.event.at)

@@ -1,0 +1,91 @@
+"""Asking the read models: bounded, refused as 503 while they cannot be asked, empty where there is none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+import asyncpg
+import structlog
+
+from drover.web.errors import ApiError, invalid, unavailable
+
+READ_S: Final = 5.0
+
+_SCHEMAS: Final = "SELECT substr(nspname, 4) AS context FROM pg_namespace WHERE nspname = ANY ($1::text[])"
+_NOT_NOW: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class Pool(Protocol):
+    """What is needed of an asyncpg pool."""
+
+    async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]: ...  # noqa: ASYNC109
+
+
+class ReadModels:
+    """What one context has, or several. A context without a schema has nothing; one with half a schema is an error."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._known: set[str] = set()
+        """Contexts whose read model was there when they were last asked for."""
+
+    async def fetch(self, context: str, sql: str, *values: Any) -> list[Any]:
+        try:
+            return await self._fetch(sql, values)
+        except asyncpg.UndefinedTableError as error:
+            self._known.discard(context)
+            if await self.existing([context]):
+                raise _not_now(error) from error
+            return []
+
+    async def fetch_united(
+        self, contexts: Sequence[str], statement: Callable[[Sequence[str]], tuple[str, Sequence[Any]]]
+    ) -> list[Any]:
+        """From all of these that have a read model, by one statement."""
+        for _ in range(2):
+            there = await self.existing(contexts)
+            if not there:
+                return []
+            sql, values = statement(there)
+            try:
+                return await self._fetch(sql, values)
+            except asyncpg.UndefinedTableError as error:  # one of them is being made anew
+                self._known.clear()
+                failure = error
+        raise _not_now(failure) from failure
+
+    async def ask(self, sql: str, *values: Any) -> list[Any]:
+        """What is nobody's read model: the platform's own tables."""
+        try:
+            return await self._fetch(sql, values)
+        except asyncpg.UndefinedTableError as error:
+            raise _not_now(error) from error
+
+    async def fetch_one(self, context: str, sql: str, *values: Any) -> Any | None:
+        rows = await self.fetch(context, sql, *values)
+        return rows[0] if rows else None
+
+    async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
+        """Of these, those that have a read model, in the same order."""
+        unknown = [f"rm_{context}" for context in contexts if context not in self._known]
+        if unknown:
+            self._known |= {row["context"] for row in await self._fetch(_SCHEMAS, (unknown,))}
+        return tuple(context for context in contexts if context in self._known)
+
+    async def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        try:
+            return await self._pool.fetch(sql, *values, timeout=READ_S)
+        except asyncpg.UndefinedTableError:
+            raise
+        except asyncpg.DataError as error:
+            raise invalid(str(error)) from error
+        except _NOT_NOW as error:
+            raise _not_now(error) from error
+
+
+def _not_now(error: BaseException) -> ApiError:
+    log.warning("read_failed", error=repr(error))
+    return unavailable("The read model cannot be read at the moment")

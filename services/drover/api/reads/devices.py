@@ -1,0 +1,161 @@
+"""`/api/devices`: phones, what each has in hand, and what it did in a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.attempts import Attempt, attempts_of
+from drover.api.reads.door import Door, Question, described, not_found, uuid_in
+from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.parameters import Asked, Kind, moment, one_of, text
+from drover.api.reads.queries import QUERIES
+from drover.api.reads.work import DeviceWork
+from drover.domain.fleet.state import DeviceStatus
+from drover.web.application import add_route
+from drover.web.errors import invalid
+from drover.web.openapi.operation import in_path
+
+CONTEXT: Final = "fleet"
+PATH: Final = "/api/devices"
+WINDOW_DEFAULT: Final = timedelta(days=1)
+WINDOW_MAX: Final = timedelta(days=31)
+ATTEMPT_MAX: Final = timedelta(hours=1)
+"""No attempt is under way for longer, from its offer to its end: so far back the first of a window may begin."""
+ATTEMPT_EVENTS_MAX: Final = 5_000
+
+
+class Device(msgspec.Struct):
+    id: UUID
+    serial_number: str
+    group_id: str
+    pc_id: str
+    status: DeviceStatus
+    capabilities: list[str]
+    last_seen_at: datetime | None
+    error_code: str | None
+    """The rule by which it is in error."""
+    error_until: datetime | None
+    error_condition: str | None
+    """What must be over before it gets work again: `screen_locked`, `battery_low`."""
+    held_until: datetime | None
+    """It gets no offer before: it did not take the last ones."""
+    created_at: datetime
+    updated_at: datetime
+    work: DeviceWork | None
+    """What it has in hand."""
+
+
+class Window(msgspec.Struct, rename={"from_": "from"}):
+    from_: datetime
+    to: datetime
+
+
+class DeviceDetail(msgspec.Struct):
+    """A device, and what it did."""
+
+    device: Device
+    reported: Any
+    """What it last said of itself, as it said it."""
+    window: Window
+    """The time that `attempts` is about."""
+    attempts: list[Attempt]
+    """Oldest first, those that reach into the window included."""
+    attempts_left_out: bool
+    """There were too many: the oldest are missing."""
+
+
+def make_device(record: Any) -> Device:
+    device, work = record[:_DEVICE_COLUMNS], record[_DEVICE_COLUMNS:]
+    return Device(*[*device, None if work[0] is None else DeviceWork(*work)])
+
+
+_DEVICE_COLUMNS: Final = len(Device.__struct_fields__) - 1
+
+DEVICES: Final = Listing(
+    "devices",
+    CONTEXT,
+    Device,
+    "rm_fleet.device_rows d",
+    key=(Key("serial_number", 'd.serial_number COLLATE "C"', str, "text"),),
+    wheres=(
+        Where(text("pc_id", "On this PC."), "d.pc_id = {}"),
+        Where(text("group_id", "Of this group, such as P1-G1."), "d.group_id = {}"),
+        Where(
+            one_of("status", [*DeviceStatus], "In one of these states.", many=True),
+            words={
+                DeviceStatus.ERROR: "d.error_rule IS NOT NULL",
+                DeviceStatus.BUSY: "d.error_rule IS NULL AND d.running",
+                DeviceStatus.ONLINE: "d.error_rule IS NULL AND NOT d.running AND d.alive",
+                DeviceStatus.OFFLINE: "d.error_rule IS NULL AND NOT d.running AND NOT d.alive",
+            },
+        ),
+        Where(
+            text("serial", "Its serial number begins like this.", chars_max=32),
+            # Serial numbers are A to Z and 0 to 9: a tilde comes after all of them.
+            "d.serial_number COLLATE \"C\" BETWEEN {0} AND {0} || '~'",
+        ),
+    ),
+    make=make_device,
+    descending=False,
+)
+
+_WINDOW_KINDS: Final[tuple[Kind, ...]] = (
+    moment("from", "Attempts from then on; a day before `to` if nothing is said."),
+    moment("to", "Attempts until then; now if nothing is said."),
+)
+
+OPERATIONS: Final = (
+    described(PATH, "listDevices", "fleet", "Devices by serial number", Page[Device], kinds=DEVICES.kinds),
+    described(
+        f"{PATH}/{{id}}",
+        "getDevice",
+        "fleet",
+        "A device, its work, and its attempts within a time",
+        DeviceDetail,
+        parameters=(in_path("id", UUID, "Its id."),),
+        kinds=_WINDOW_KINDS,
+        errors=(404,),
+    ),
+)
+
+
+class Devices:
+    def __init__(self, door: Door, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._door = door
+        self._now = now
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.listing(DEVICES))
+        add_route(app, "GET", f"{PATH}/{{id}}", self._door.handler((CONTEXT,), _WINDOW_KINDS, self.detail))
+
+    async def detail(self, question: Question) -> DeviceDetail:
+        models, device_id, window = self._door.models, uuid_in(question.request, "id"), self._window(question.asked)
+        device = await DEVICES.one(models, "d.id = $1", device_id)
+        if device is None:
+            raise not_found("Device")
+        reported = await models.fetch_one(CONTEXT, QUERIES["device_reported"], device_id)
+        since = window.from_ - ATTEMPT_MAX
+        events = await models.fetch(
+            CONTEXT, QUERIES["device_attempts"], device_id, since, window.to, ATTEMPT_EVENTS_MAX + 1
+        )
+        attempts = attempts_of(reversed(events[:ATTEMPT_EVENTS_MAX]))
+        return DeviceDetail(
+            device,
+            None if reported is None or reported["reported"] is None else msgspec.Raw(reported["reported"]),
+            window,
+            [attempt for attempt in attempts if attempt.ended_at is None or attempt.ended_at >= window.from_],
+            len(events) > ATTEMPT_EVENTS_MAX,
+        )
+
+    def _window(self, asked: Asked) -> Window:
+        to = asked["to"] or self._now()
+        from_ = asked["from"] or to - WINDOW_DEFAULT
+        if not timedelta(0) < to - from_ <= WINDOW_MAX:
+            raise invalid(f"from: it must be before `to`, by at most {WINDOW_MAX.days} days", field="from")
+        return Window(from_, to)

@@ -1,0 +1,156 @@
+"""`/api/events`: the log as rows, searched by what it is about, its type, its actor, its command and its time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.alerts import CONTEXT
+from drover.api.reads.door import Door, Question, described, not_found, number_in
+from drover.api.reads.event_types import ALL, TYPES
+from drover.api.reads.listing import Key, Page, Values
+from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, one_of, text
+from drover.api.reads.queries import QUERIES
+from drover.api.reads.united import Branch, United
+from drover.domain.contexts import CONTEXTS
+from drover.projection.event_table import ENTITIES_MAX
+from drover.web.application import add_route
+from drover.web.openapi.operation import in_path
+
+PATH: Final = "/api/events"
+ONE_PATH: Final = f"{PATH}/{{context}}/{{seq}}/{{line}}"
+
+
+class Event(msgspec.Struct):
+    context: str
+    seq: int
+    """Of its commit in the stream of its context. With `line` it names the event."""
+    line: int
+    n: int
+    """Gap-free within its partition."""
+    at: datetime
+    type: str
+    by: str
+    """The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
+    cause: str
+    """Id of the command that it follows from."""
+    trace: str | None
+    entities: list[str]
+    """Ids of what it is about, the nearest first."""
+    data: Any
+    """The whole event as it stands in the log; of identity, nothing."""
+
+
+def make_event(record: Any) -> Event:
+    event = Event(*record)
+    event.data = msgspec.Raw(event.data)
+    return event
+
+
+def lookup(column: str, place: str) -> str:
+    """A value by its hash, which the index is of, and by itself."""
+    return f"hashtextextended({column}, 0) = hashtextextended({place}, 0) AND {column} = {place}"
+
+
+def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Branch]:
+    types: tuple[str, ...] = asked["type"] or ()
+    wanted = [
+        name
+        for name in contexts
+        if name in (asked["context"] or contexts) and (not types or not TYPES[name].isdisjoint(types))
+    ]
+    if not wanted:
+        return []
+    shared = [
+        lookup(f"e.{column}", f"{values.add(asked[name])}::text")
+        for name, column in (("actor", "by"), ("cause", "cause"))
+        if asked[name] is not None
+    ]
+    for name, sql in (("from", "e.at >= {}"), ("to", "e.at < {}")):
+        if asked[name] is not None:
+            shared.append(sql.format(values.add(asked[name])))
+    # Only those that some context has: PostgreSQL refuses values that a statement does not use.
+    there = [type_ for type_ in types if any(type_ in TYPES[name] for name in wanted)]
+    places = {type_: f"{values.add(type_)}::text" for type_ in there}
+    entity = None if asked["entity"] is None else f"{values.add(asked['entity'])}::text"
+    branches = []
+    for name in wanted:
+        found = [place for type_, place in places.items() if type_ in TYPES[name]]
+        of_type: list[tuple[str, ...]] = [(lookup("e.type", place),) for place in found] or [()]
+        of_entity: list[tuple[str, ...]] = [(condition,) for condition in _about(entity)] if entity else [()]
+        branches += [Branch(name, (*one, *other, *shared)) for one in of_entity for other in of_type]
+    return branches
+
+
+def _about(place: str) -> list[str]:
+    """An entity may stand at any place in an event. One that stands there twice is found once."""
+    found: list[str] = []
+    for number in range(1, ENTITIES_MAX + 1):
+        earlier = "".join(f" AND e.entities[{before}] <> {place}" for before in range(1, number))
+        found.append(lookup(f"e.entities[{number}]", place) + earlier)
+    return found
+
+
+EVENTS: Final = United(
+    "events",
+    CONTEXTS,
+    Event,
+    key=(
+        Key("at", "e.at", datetime, "timestamptz"),
+        Key("seq", "e.seq", int, "bigint"),
+        Key("line", "e.line", int, "int"),
+    ),
+    kinds=(
+        CONTEXT,
+        text("entity", "About this: the id of a device, job, assignment, PC, render, test, user, page or alert."),
+        one_of("type", ALL, "Of one of these types.", many=True),
+        text("actor", "By this actor."),
+        text("cause", "That follow from this command."),
+        FROM,
+        TO,
+    ),
+    branches=_branches,
+    make=make_event,
+)
+PLACE: Final = (
+    in_path("context", str, "The context."),
+    in_path("seq", int, "Sequence of the commit."),
+    in_path("line", int, "Line within it, from 0."),
+)
+
+OPERATIONS: Final = (
+    described(PATH, "listEvents", "operations", "Events, newest first", Page[Event], kinds=EVENTS.kinds),
+    described(ONE_PATH, "getEvent", "operations", "One event", Event, parameters=PLACE, errors=(404,)),
+)
+
+
+class Events:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, EVENTS.kinds, self.list))
+        add_route(app, "GET", ONE_PATH, self._door.handler(CONTEXTS, (), self.one))
+
+    async def list(self, question: Question) -> Page[Event]:
+        return await EVENTS.page(self._door.models, question.asked)
+
+    async def one(self, question: Question) -> Event:
+        return await find_event(self._door, question.request)
+
+
+async def find_event(door: Door, request: web.Request) -> Event:
+    """That which the path names, or 404."""
+    context = request.match_info["context"]
+    seq, line = number_in(request, "seq", BIGINT_MAX), number_in(request, "line", INT_MAX)
+    if context not in CONTEXTS:
+        raise not_found("Event")
+    select = QUERIES["events"].format(context=context)
+    row = await door.models.fetch_one(context, f"{select}\nWHERE e.seq = $1 AND e.line = $2", seq, line)
+    if row is None:
+        raise not_found("Event")
+    return make_event(row)

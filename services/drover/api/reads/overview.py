@@ -1,0 +1,141 @@
+"""`/api/overview`: what runs now, what waits, what went wrong, in one answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.alerts import ALERTS, Alert
+from drover.api.reads.door import Door, Question, described
+from drover.api.reads.parameters import Asked
+from drover.api.reads.queries import QUERIES
+from drover.api.reads.series import (
+    AttemptSeries,
+    EndSeries,
+    SendSeries,
+    Series,
+    attempt_series,
+    last_hour,
+    lines_by_state,
+)
+from drover.api.reads.system import PartitionState, SystemReader
+from drover.domain.contexts import CONTEXTS
+from drover.domain.fleet.state import DeviceStatus, JobStatus, Phase
+from drover.projection.positions import MIN_POSITION_HEADER
+from drover.web.application import add_route
+
+PATH: Final = "/api/overview"
+KEPT_S: Final = 1.0
+"""Many dashboards that look at the same farm cost as much as one. Not for those who ask for a position."""
+OPEN_ALERTS_MAX: Final = 20
+
+
+class AlertSummary(msgspec.Struct):
+    open: int
+    newest: list[Alert]
+    """Of those that are open, at most 20."""
+
+
+class Overview(msgspec.Struct):
+    """Counts by state: of what is under way all, of what has ended the last day."""
+
+    at: datetime
+    devices: dict[str, int]
+    """`online`, `offline`, `busy`, `error`."""
+    jobs: dict[str, int]
+    """`created`, `active`, `paused`; and `completed`, `expired`, `deactivated`, `cancelled` within a day."""
+    assignments: dict[str, int]
+    """`waiting`, `offered`, `sent`, `running`, `retrying`; and `completed`, `failed` within a day."""
+    renders: dict[str, int]
+    """By status; ended ones within a day."""
+    analyses: dict[str, int]
+    """`processing`; and `completed`, `failed` within a day."""
+    alarms: dict[str, int]
+    """`due`, `in_hand`, `failing`, and `next_day`: due within a day, counted up to 10,000."""
+    alerts: AlertSummary
+    last_hour: Series
+    partitions: list[PartitionState]
+    """Who leads, and how far the read models are behind."""
+
+
+OPERATIONS: Final = (described(PATH, "getOverview", "operations", "What runs, what waits, what went wrong", Overview),)
+
+
+class Overviews:
+    def __init__(
+        self,
+        door: Door,
+        system: SystemReader,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._door = door
+        self._system = system
+        self._now = now
+        self._clock = clock
+        self._kept: Overview | None = None
+        self._kept_at = float("-inf")
+        self._looking = asyncio.Lock()
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, (), self.get))
+
+    async def get(self, question: Question) -> Overview:
+        if MIN_POSITION_HEADER in question.request.headers:
+            return await self._look()
+        async with self._looking:  # whoever waited finds what the one before found
+            if self._kept is None or self._clock() - self._kept_at >= KEPT_S:
+                self._kept = await self._look()
+                self._kept_at = self._clock()
+            return self._kept
+
+    async def _look(self) -> Overview:
+        now = self._now()
+        ended = await self._door.models.fetch_one("fleet", QUERIES["count_ended_attempts"])
+        return Overview(
+            at=now,
+            devices=dict.fromkeys(DeviceStatus, 0) | await self._counts("fleet", "count_devices"),
+            jobs=dict.fromkeys(JobStatus, 0) | await self._counts("fleet", "count_jobs"),
+            assignments=dict.fromkeys(Phase, 0)
+            | await self._counts("fleet", "count_assignments")
+            | (dict(ended) if ended else {"completed": 0, "failed": 0}),
+            renders=await self._counts("render", "count_renders"),
+            analyses=await self._counts("analysis", "count_analyses"),
+            alarms=await self._counts("reminder", "count_alarms"),
+            alerts=await self._alerts(),
+            last_hour=await self._last_hour(now),
+            partitions=(await self._system.partitions()).partitions,
+        )
+
+    async def _counts(self, context: str, query: str) -> dict[str, int]:
+        return {row["state"]: row["count"] for row in await self._door.models.fetch(context, QUERIES[query])}
+
+    async def _alerts(self) -> AlertSummary:
+        counts = await self._door.models.fetch_united(CONTEXTS, _open_alerts)
+        newest = await ALERTS.page(self._door.models, Asked({"open": True, "limit": OPEN_ALERTS_MAX}))
+        return AlertSummary(sum(row["count"] for row in counts), newest.items)
+
+    async def _last_hour(self, now: datetime) -> Series:
+        minutes = last_hour(now)
+
+        async def rows(context: str, query: str) -> list[Any]:
+            return await self._door.models.fetch(context, QUERIES[query], minutes[0])
+
+        ended = {"completed": "completed", "failed": "failed"}
+        attempts: AttemptSeries = attempt_series(minutes, await rows("fleet", "minutes_of_attempts"))
+        renders = lines_by_state(minutes, await rows("render", "minutes_of_renders"), ended)
+        analyses = lines_by_state(minutes, await rows("analysis", "minutes_of_analyses"), ended)
+        sent = {"sent": "SENT", "failed": "FAILED"}
+        reminders = lines_by_state(minutes, await rows("reminder", "minutes_of_reminders"), sent)
+        return Series(minutes, attempts, EndSeries(**renders), EndSeries(**analyses), SendSeries(**reminders))
+
+
+def _open_alerts(contexts: Any) -> tuple[str, list[Any]]:
+    return " UNION ALL ".join(QUERIES["count_open_alerts"].format(context=context) for context in contexts), []

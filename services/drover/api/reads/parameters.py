@@ -1,0 +1,185 @@
+"""Query parameters of reads: typed, bounded, refused with a sentence. What they select is said where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from datetime import date as date_type
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from msgspec import Meta
+from multidict import MultiMapping
+
+from drover.web.errors import ApiError, invalid
+from drover.web.openapi.operation import Parameter
+
+TEXT_CHARS_MAX: Final = 256
+VALUES_MAX: Final = 8
+"""Of one parameter, with commas between them."""
+LIMIT_DEFAULT: Final = 100
+LIMIT_MAX: Final = 500
+CURSOR_CHARS_MAX: Final = 1024
+BIGINT_MAX: Final = 2**63 - 1
+INT_MAX: Final = 2**31 - 1
+SHOWN_CHARS_MAX: Final = 64
+
+
+class Asked:
+    """What a request said, by the names of the parameters; None for what it did not say."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values.get(name)
+
+    def with_(self, **values: Any) -> Asked:
+        """The same, with what is known otherwise: by the path, for example."""
+        return Asked(self._values | values)
+
+
+class Kind:
+    """A parameter, and how its text becomes a value. `parse` raises ValueError with what it should have been."""
+
+    def __init__(self, described: Parameter, parse: Callable[[str], Any]) -> None:
+        self.described = described
+        self.name = described.name
+        self._parse = parse
+
+    def read(self, text: str) -> Any:
+        if not self.described.many:
+            return self._one(text)
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) > VALUES_MAX:
+            raise _bad(self.name, text, f"at most {VALUES_MAX} values")
+        return tuple(dict.fromkeys(map(self._one, parts)))
+
+    def _one(self, text: str) -> Any:
+        try:
+            return self._parse(text)
+        except ValueError as error:
+            raise _bad(self.name, text, str(error)) from None
+
+
+def text(name: str, description: str, *, many: bool = False, chars_max: int = TEXT_CHARS_MAX) -> Kind:
+    type_ = Annotated[str, Meta(min_length=1, max_length=chars_max)]
+    return Kind(Parameter(name, type_, description, many=many), lambda value: parse_text(value, chars_max))
+
+
+def one_of(name: str, words: Sequence[str], description: str, *, many: bool = False) -> Kind:
+    known = tuple(words)
+
+    def parse(value: str) -> str:
+        if value not in known:
+            raise ValueError(f"it may be {', '.join(known)}")
+        return value
+
+    return Kind(Parameter(name, Literal[known], description, many=many), parse)
+
+
+def uuid(name: str, description: str) -> Kind:
+    return Kind(Parameter(name, UUID, description), parse_uuid)
+
+
+def flag(name: str, description: str) -> Kind:
+    return Kind(Parameter(name, bool, description), _parse_flag)
+
+
+def moment(name: str, description: str) -> Kind:
+    return Kind(Parameter(name, datetime, description), parse_moment)
+
+
+def number(name: str, description: str, *, least: int = 0, most: int = BIGINT_MAX) -> Kind:
+    type_ = Annotated[int, Meta(ge=least, le=most)]
+    return Kind(Parameter(name, type_, description), lambda value: parse_number(value, least, most))
+
+
+def day(name: str, description: str) -> Kind:
+    return Kind(Parameter(name, date_type, description), _parse_day)
+
+
+def read_query(query: MultiMapping[str], kinds: Sequence[Kind]) -> Asked:
+    known = {kind.name: kind for kind in kinds}
+    values: dict[str, Any] = {}
+    for name, value in query.items():
+        kind = known.get(name)
+        if kind is None:
+            may = f"it may have {', '.join(known)}" if known else "it takes none"
+            raise invalid(f"{name[:SHOWN_CHARS_MAX]} is no parameter of this: {may}", field=name[:SHOWN_CHARS_MAX])
+        if name in values:
+            raise _bad(name, value, "it is there twice")
+        values[name] = kind.read(value)
+    return Asked(values)
+
+
+def parse_text(value: str, chars_max: int = TEXT_CHARS_MAX) -> str:
+    if not 1 <= len(value) <= chars_max:
+        raise ValueError(f"it must have 1 to {chars_max} characters")
+    if "\0" in value or not _is_utf8(value):
+        raise ValueError("it has characters that no text here can have")
+    return value
+
+
+def parse_uuid(value: str) -> UUID:
+    try:
+        if len(value) > SHOWN_CHARS_MAX:
+            raise ValueError
+        return UUID(value)
+    except ValueError:
+        raise ValueError("it must be a UUID") from None
+
+
+def parse_number(value: str, least: int, most: int) -> int:
+    if not (value.isascii() and value.isdecimal()) or len(value) > 19 or not least <= int(value) <= most:
+        raise ValueError(f"it must be a number from {least} to {most}")
+    return int(value)
+
+
+def parse_moment(value: str) -> datetime:
+    """With its offset: a time without one could be anybody's. What left the `+` unescaped is understood."""
+    try:
+        if len(value) > SHOWN_CHARS_MAX:
+            raise ValueError
+        parsed = datetime.fromisoformat(value.replace(" ", "+") if "T" in value else value)
+        if parsed.tzinfo is None:
+            raise ValueError
+        return parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("it must be a time such as 2026-03-08T09:00:00Z") from None
+
+
+def _parse_day(value: str) -> date_type:
+    try:
+        if len(value) != len("2026-03-08"):
+            raise ValueError
+        return date_type.fromisoformat(value)
+    except ValueError:
+        raise ValueError("it must be a date such as 2026-03-08") from None
+
+
+def _parse_flag(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError("it may be true or false")
+    return value == "true"
+
+
+def _is_utf8(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bad(name: str, value: str, why: str) -> ApiError:
+    shown = value[:SHOWN_CHARS_MAX].encode("utf-8", "replace").decode().replace("\0", "\\u0000")
+    return invalid(f"{name}: {why}", field=name, value=shown)
+
+
+LIMIT: Final = number("limit", f"Rows in the answer; {LIMIT_DEFAULT} if nothing is said.", least=1, most=LIMIT_MAX)
+CURSOR: Final = text(
+    "cursor", "Where to go on: `next` of the page before, with the same filters.", chars_max=CURSOR_CHARS_MAX
+)
+FROM: Final = moment("from", "Not before this time.")
+TO: Final = moment("to", "Before this time.")

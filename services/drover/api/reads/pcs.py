@@ -1,0 +1,85 @@
+"""`/api/pcs`: PCs as racks, each with its slots in use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.door import Door, Question, described
+from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.parameters import text
+from drover.api.reads.queries import QUERIES
+from drover.api.reads.work import DeviceWork
+from drover.domain.fleet.state import DeviceStatus
+from drover.web.application import add_route
+
+CONTEXT: Final = "fleet"
+PATH: Final = "/api/pcs"
+
+
+class Slot(msgspec.Struct):
+    """Room on a PC that is in use."""
+
+    device_id: UUID
+    serial_number: str
+    device_status: DeviceStatus
+    work: DeviceWork
+
+
+class Pc(msgspec.Struct):
+    id: str
+    capacity: int
+    slots: int
+    """Room for so many at once: its capacity, and never more than 20."""
+    held_until: datetime | None
+    """It gets no work before: all its phones failed."""
+    created_at: datetime
+    updated_at: datetime
+    devices: int
+    online: int
+    offline: int
+    busy: int
+    error: int
+    in_use: list[Slot] = []
+    """By serial number."""
+
+
+PCS: Final = Listing(
+    "pcs",
+    CONTEXT,
+    Pc,
+    "rm_fleet.pc_rows pc",
+    key=(Key("id", "pc.id", str, "text"),),
+    wheres=(Where(text("id", "These PCs.", many=True), "pc.id = ANY ({}::text[])"),),
+    descending=False,
+)
+
+OPERATIONS: Final = (described(PATH, "listPcs", "fleet", "PCs with their slots", Page[Pc], kinds=PCS.kinds),)
+
+
+class Pcs:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler((CONTEXT,), PCS.kinds, self.list))
+
+    async def list(self, question: Question) -> Page[Pc]:
+        page = await PCS.page(self._door.models, question.asked)
+        pcs = {pc.id: pc for pc in page.items}
+        slots = await self._door.models.fetch(CONTEXT, QUERIES["slots"], list(pcs))
+        for record in slots:
+            pcs[record["pc_id"]].in_use.append(_slot(record))
+        return page
+
+
+_SLOT_COLUMNS: Final = len(Slot.__struct_fields__)
+
+
+def _slot(record: Any) -> Slot:
+    # The first column is the PC's.
+    return Slot(*[*record[1:_SLOT_COLUMNS], DeviceWork(*record[_SLOT_COLUMNS:])])

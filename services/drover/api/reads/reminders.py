@@ -1,0 +1,190 @@
+"""`/api/reminders`: alarms by when they are due, and what was sent."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.door import Door, Question, described, not_found, text_in
+from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.parameters import FROM, TO, moment, one_of, text
+from drover.api.reads.queries import QUERIES
+from drover.web.application import add_route
+from drover.web.openapi.operation import in_path
+from drover.web.permissions import Verb, may
+
+CONTEXT: Final = "reminder"
+PATH: Final = "/api/reminders"
+ONE_PATH: Final = f"{PATH}/{{user_id}}/{{page_id}}"
+EVENTS_PATH: Final = "/api/reminder-events"
+EVENT_TYPES: Final = (
+    "REGISTERED",
+    "RENEWED",
+    "SCHEDULED",
+    "SKIPPED",
+    "CROWDED",
+    "DELETED",
+    "DISPATCHED",
+    "SENT",
+    "FAILED",
+    "UNKNOWN",
+)
+
+
+class Reminder(msgspec.Struct):
+    """The alarm of a page."""
+
+    user_id: str
+    page_id: str
+    title: str | None
+    """A user's own words: null for those who may not read them."""
+    next_alarm_time: datetime
+    timezone: str | None
+    """Of its user."""
+    state: str
+    """`upcoming`, `due`, or `in_hand`: somebody sends it, or nobody knows what became of that."""
+    sent_count: int
+    attempt: int
+    shift_min: int
+    """By so much later than asked for: the minute was taken."""
+    processed_at: datetime | None
+    """Since when it is in hand."""
+    recover_at: datetime | None
+    """When it is taken up again then."""
+    retry_at: datetime | None
+    """Not before, after a failure."""
+    last_error: str | None
+    last_notification_id: str | None
+    last_sent_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ReminderEvent(msgspec.Struct):
+    """A row of `alarms_event`."""
+
+    id: int
+    page_id: str
+    user_id: str
+    sent_count: int | None
+    attempt: int | None
+    idempotency_key: str | None
+    event_type: str
+    level: str
+    error_code: str | None
+    message: str | None
+    due_at: datetime | None
+    notification_id: str | None
+    by: str
+    created_at: datetime
+
+
+class ReminderDetail(msgspec.Struct):
+    """An alarm, its text, and what happened to it."""
+
+    reminder: Reminder
+    body: str | None
+    """Likewise."""
+    history: Page[ReminderEvent]
+    """Newest first, as `/api/reminder-events?page_id=…` has it."""
+
+
+REMINDERS: Final = Listing(
+    "reminders",
+    CONTEXT,
+    Reminder,
+    "rm_reminder.alarm_rows a",
+    key=(
+        Key("next_alarm_time", "a.next_alarm_time", datetime, "timestamptz"),
+        Key("page_id", "a.page_id", str, "text"),
+        Key("user_id", "a.user_id", str, "text"),
+    ),
+    wheres=(
+        Where(text("user_id", "Of this user."), "a.user_id = {}"),
+        Where(
+            one_of("state", ["upcoming", "due", "in_hand", "failing"], "Where it stands; `failing`: not sent so far."),
+            words={
+                "upcoming": "a.processed_at IS NULL AND a.next_alarm_time > now()",
+                "due": "a.processed_at IS NULL AND a.next_alarm_time <= now()",
+                "in_hand": "a.processed_at IS NOT NULL",
+                "failing": "a.last_error IS NOT NULL",
+            },
+        ),
+        Where(moment("from", "Due at this time or later."), "a.next_alarm_time >= {}"),
+        Where(moment("to", "Due before this time."), "a.next_alarm_time < {}"),
+    ),
+    descending=False,
+)
+REMINDER_EVENTS: Final = Listing(
+    "reminder_events",
+    CONTEXT,
+    ReminderEvent,
+    "rm_reminder.alarms_event h",
+    key=(Key("created_at", "h.created_at", datetime, "timestamptz"), Key("id", "h.id", int, "bigint")),
+    wheres=(
+        Where(one_of("event_type", EVENT_TYPES, "One of these.", many=True), "h.event_type = {}", fans=True),
+        Where(text("user_id", "Of this user."), "h.user_id = {}"),
+        Where(text("page_id", "Of this page."), "h.page_id = {}"),
+        Where(FROM, "h.created_at >= {}"),
+        Where(TO, "h.created_at < {}"),
+    ),
+)
+
+OPERATIONS: Final = (
+    described(PATH, "listReminders", "reminder", "Alarms, the soonest first", Page[Reminder], kinds=REMINDERS.kinds),
+    described(
+        ONE_PATH,
+        "getReminder",
+        "reminder",
+        "An alarm and what happened to it",
+        ReminderDetail,
+        parameters=(in_path("user_id", str, "Whose it is."), in_path("page_id", str, "Its page.")),
+        errors=(404,),
+    ),
+    described(
+        EVENTS_PATH,
+        "listReminderEvents",
+        "reminder",
+        "What happened to alarms, newest first",
+        Page[ReminderEvent],
+        kinds=REMINDER_EVENTS.kinds,
+    ),
+)
+
+
+class Reminders:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler((CONTEXT,), REMINDERS.kinds, self.list))
+        add_route(app, "GET", EVENTS_PATH, self._door.listing(REMINDER_EVENTS))
+        add_route(app, "GET", ONE_PATH, self._door.handler((CONTEXT,), (), self.detail))
+
+    async def list(self, question: Question) -> Page[Reminder]:
+        page = await REMINDERS.page(self._door.models, question.asked)
+        if not _reads_words(question):
+            for reminder in page.items:
+                reminder.title = None
+        return page
+
+    async def detail(self, question: Question) -> ReminderDetail:
+        models = self._door.models
+        user_id, page_id = text_in(question.request, "user_id"), text_in(question.request, "page_id")
+        reminder = await REMINDERS.one(models, "a.user_id = $1 AND a.page_id = $2", user_id, page_id)
+        body = await models.fetch_one(CONTEXT, QUERIES["reminder_body"], user_id, page_id)
+        if reminder is None or body is None:
+            raise not_found("Reminder")
+        history = await REMINDER_EVENTS.page(models, question.asked.with_(user_id=user_id, page_id=page_id))
+        if _reads_words(question):
+            return ReminderDetail(reminder, body["body"], history)
+        reminder.title = None
+        return ReminderDetail(reminder, None, history)
+
+
+def _reads_words(question: Question) -> bool:
+    """Titles and bodies are for those who may read the alarms themselves."""
+    return may(question.principal, "alarm", Verb.READ)

@@ -1,0 +1,166 @@
+"""`/api/renders`: the render queue, each render with what happened to it and how long its stages took."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.reads.door import Door, Question, described, not_found, number_in
+from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.parameters import FROM, INT_MAX, TO, day, one_of, text
+from drover.api.reads.queries import QUERIES
+from drover.domain.render.state import Status
+from drover.web.application import add_route
+from drover.web.openapi.operation import in_path
+
+CONTEXT: Final = "render"
+PATH: Final = "/api/renders"
+WORKERS_PATH: Final = "/api/render-workers"
+AUDIT_MAX: Final = 500
+WORKERS_MAX: Final = 500
+
+
+class Render(msgspec.Struct):
+    id: int
+    composition_id: str
+    composition_name: str
+    cue_item_id: str | None
+    broadcast_date: date
+    status: Status
+    progress: int
+    """Between two events it comes from telemetry. It never decides that a render is done."""
+    worker_id: str | None
+    """Who has it; of an ended one who had it last."""
+    lock_expires_at: datetime | None
+    nexrender_job_id: str | None
+    run: int
+    recovery_count: int
+    error_code: str | None
+    error_message: str | None
+    retry_due_at: datetime | None
+    unmapped_fields: list[str]
+    output_file_path: str | None
+    output_size_bytes: int | None
+    output_sha256: str | None
+    created_at: datetime
+    started_at: datetime | None
+    stage_since: datetime
+    """When it came to its status."""
+    updated_at: datetime
+    completed_at: datetime | None
+    duration_seconds: float | None
+    preparing_seconds: float | None
+    """Spent in this stage so far, stays that are over; null: it was never there. Likewise the three below."""
+    rendering_seconds: float | None
+    encoding_seconds: float | None
+    uploading_seconds: float | None
+
+
+class StatusChange(msgspec.Struct):
+    id: int
+    status_from: str | None
+    """Null: it was requested."""
+    status_to: str
+    worker_id: str | None
+    changed_at: datetime
+    changed_by: str
+    reason: str | None
+
+
+class Stage(msgspec.Struct):
+    """How long a render was in a stage, against the range that is usual for it."""
+
+    number: int
+    stage: str
+    seconds: float
+    under_way: bool
+    seconds_min: float
+    seconds_max: float
+    verdict: str | None
+    """`below`, `within` or `above`; null while that cannot be told."""
+
+
+class RenderDetail(msgspec.Struct):
+    """A render, and its history."""
+
+    render: Render
+    audit: list[StatusChange]
+    """Newest first."""
+    audit_left_out: bool
+    """There were more than 500: the oldest are missing."""
+    stages: list[Stage]
+
+
+class RenderWorker(msgspec.Struct):
+    worker_id: str
+    status: str
+    """`busy`, `idle`, or `gone`: it was not heard of for 30 s."""
+    last_seen_at: datetime | None
+    render_id: int | None
+    run: int | None
+    render_status: str | None
+    lock_expires_at: datetime | None
+
+
+RENDERS: Final = Listing(
+    "renders",
+    CONTEXT,
+    Render,
+    "rm_render.render_rows r",
+    key=(Key("created_at", "r.created_at", datetime, "timestamptz"), Key("id", "r.id", int, "int")),
+    wheres=(
+        Where(one_of("status", [*Status], "In one of these states.", many=True), "r.status = {}", fans=True),
+        Where(text("composition_id", "Of this composition."), "r.composition_id = {}"),
+        Where(text("cue_item_id", "Of this cue item."), "r.cue_item_id = {}"),
+        Where(day("broadcast_date", "For this day."), "r.broadcast_date = {}"),
+        Where(FROM, "r.created_at >= {}"),
+        Where(TO, "r.created_at < {}"),
+    ),
+    order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
+)
+
+OPERATIONS: Final = (
+    described(PATH, "listRenders", "render", "Renders by their request", Page[Render], kinds=RENDERS.kinds),
+    described(
+        f"{PATH}/{{id}}",
+        "getRender",
+        "render",
+        "A render with its history and its stages",
+        RenderDetail,
+        parameters=(in_path("id", int, "Its number."),),
+        errors=(404,),
+    ),
+    described(WORKERS_PATH, "listRenderWorkers", "render", "Render workers", Page[RenderWorker]),
+)
+
+
+class Renders:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.listing(RENDERS))
+        add_route(app, "GET", f"{PATH}/{{id}}", self._door.handler((CONTEXT,), (), self.detail))
+        add_route(app, "GET", WORKERS_PATH, self._door.handler((CONTEXT,), (), self.workers))
+
+    async def detail(self, question: Question) -> RenderDetail:
+        models, render_id = self._door.models, number_in(question.request, "id", INT_MAX)
+        render = await RENDERS.one(models, "r.id = $1", render_id)
+        if render is None:
+            raise not_found("Render")
+        audit = await models.fetch(CONTEXT, QUERIES["render_audit"], render_id, AUDIT_MAX + 1)
+        stages = await models.fetch(CONTEXT, QUERIES["render_stages"], render_id)
+        return RenderDetail(
+            render,
+            [StatusChange(*change) for change in audit[:AUDIT_MAX]],
+            len(audit) > AUDIT_MAX,
+            [Stage(*stage) for stage in stages],
+        )
+
+    async def workers(self, question: Question) -> Page[RenderWorker]:
+        """All of them: there are as many as licences."""
+        rows = await self._door.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
+        return Page([RenderWorker(*row) for row in rows], None)

@@ -1,0 +1,20 @@
+-- How the platform itself is.
+
+-- name: checkpoints
+SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE schema = 'rm_' || context
+
+-- name: read_models
+SELECT schema, version, created_at FROM drover.read_models ORDER BY schema
+
+-- name: database
+SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS size_bytes
+
+-- name: connections
+-- Whoever is connected to this database, by the name that it gave itself.
+SELECT application_name AS name, count(*) AS connections, count(*) FILTER (WHERE state = 'active') AS active,
+       min(backend_start) AS since
+FROM pg_stat_activity
+WHERE datname = current_database() AND application_name <> ''
+GROUP BY application_name
+ORDER BY application_name
+LIMIT 200

@@ -1,0 +1,245 @@
+"""`/api/system`: who leads which partition, how far each read model is, how the servers are, who is connected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+from aiohttp import web
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from drover.api.reads.database import ReadModels
+from drover.api.reads.door import Door, Question, described
+from drover.api.reads.queries import QUERIES
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import LogUnreachable, Partition
+from drover.eventlog.streams import partitions_of
+from drover.web.application import add_route
+from drover.web.errors import ApiError
+from drover.writer.nats_lease import read_holder
+
+PATH: Final = "/api/system"
+PING_S: Final = 2
+
+
+class PartitionState(msgspec.Struct):
+    """One partition of a context: its log, its writer, its read model."""
+
+    context: str
+    partition: str
+    leader: str | None
+    """Instance that holds the lease; null while nobody does."""
+    leads_since: datetime | None
+    log_seq: int
+    """The last commit of the partition."""
+    log_at: datetime | None
+    projected_seq: int | None
+    """The last commit that the read model has; null while Postgres cannot be asked, or has no read model of it."""
+    projected_at: datetime | None
+    """When it last moved."""
+    behind: int | None
+    """Sequence numbers between the two."""
+    lag_s: float | None
+    """For how long the read model has not had the last commit; 0 when it has."""
+
+
+class ReadModel(msgspec.Struct):
+    schema: str
+    version: int
+    created_at: datetime
+    """When it was last folded from the beginning."""
+
+
+class Dependency(msgspec.Struct):
+    name: str
+    """`nats` or `postgres`."""
+    status: str
+    """`connected`, or what is wrong."""
+    version: str | None = None
+    latency_ms: float | None = None
+    size_bytes: int | None = None
+
+
+class Connection(msgspec.Struct):
+    """A process that is connected to Postgres, by the name that it gave itself."""
+
+    name: str
+    connections: int
+    active: int
+    since: datetime
+
+
+class System(msgspec.Struct):
+    at: datetime
+    version: str
+    instance: str
+    """The process that answers."""
+    partitions: list[PartitionState]
+    read_models: list[ReadModel]
+    dependencies: list[Dependency]
+    connections: list[Connection]
+
+
+class Lead(NamedTuple):
+    """What the log says of a partition."""
+
+    partition: Partition
+    leader: str | None
+    since: datetime | None
+    seq: int
+    at: datetime | None
+
+
+class LogState(Protocol):
+    """What is asked of NATS."""
+
+    async def leads(self) -> tuple[list[Lead], str]:
+        """Of every partition; and how NATS is: `connected`, or what is wrong."""
+
+    async def ping(self) -> float:
+        """Milliseconds to NATS and back."""
+
+    @property
+    def version(self) -> str | None: ...
+
+
+class NatsState:
+    def __init__(self, client: Client, contexts: Sequence[str] = CONTEXTS) -> None:
+        self._client = client
+        self._contexts = tuple(contexts)
+
+    async def leads(self) -> tuple[list[Lead], str]:
+        found: list[Lead] = []
+        word = "connected"
+        for context in self._contexts:
+            try:
+                partitions = await partitions_of(self._client, context)
+                found += [await self._lead(partition) for partition in partitions]
+            except NotFoundError:
+                word = f"connected, but the log of {context} is not there yet"
+            except (NatsError, OSError, LogUnreachable) as error:
+                return found, f"unreachable: {type(error).__name__}"
+        return found, word
+
+    async def _lead(self, partition: Partition) -> Lead:
+        holder = await read_holder(self._client, partition)
+        last = await JetStreamLog(self._client, partition).last()
+        return Lead(
+            partition,
+            holder.instance if holder else None,
+            holder.since if holder else None,
+            last.seq if last else 0,
+            last.stored_at if last else None,
+        )
+
+    async def ping(self) -> float:
+        started = time.perf_counter()
+        await self._client.flush(timeout=PING_S)
+        return round((time.perf_counter() - started) * 1000, 3)
+
+    @property
+    def version(self) -> str | None:
+        return str(self._client.connected_server_version) if self._client.is_connected else None
+
+
+class Partitions(NamedTuple):
+    partitions: list[PartitionState]
+    nats: str
+    postgres: str
+
+
+class SystemReader:
+    """Tells what it can: one server that is away takes nothing from the other."""
+
+    def __init__(self, log: LogState, models: ReadModels, instance: str) -> None:
+        self._log = log
+        self._models = models
+        self._instance = instance
+
+    async def partitions(self) -> Partitions:
+        leads, nats = await self._log.leads()
+        rows, postgres = await self._asked("checkpoints")
+        projected = {(row["context"], row["partition"]): row for row in rows}
+        now = datetime.now(UTC)
+        states = [_state(lead, projected.get((lead.partition.context, lead.partition.name)), now) for lead in leads]
+        return Partitions(states, nats, postgres)
+
+    async def read(self) -> System:
+        partitions, nats, postgres = await self.partitions()
+        models, _ = await self._asked("read_models")
+        connections, _ = await self._asked("connections")
+        return System(
+            at=datetime.now(UTC),
+            version=version("drover"),
+            instance=self._instance,
+            partitions=partitions,
+            read_models=[ReadModel(*row) for row in models],
+            dependencies=[await self._nats(nats), await self._postgres(postgres)],
+            connections=[Connection(*row) for row in connections],
+        )
+
+    async def _nats(self, status: str) -> Dependency:
+        try:
+            latency_ms = await self._log.ping()
+        except (NatsError, OSError, TimeoutError):
+            latency_ms = None
+        return Dependency("nats", status, self._log.version, latency_ms)
+
+    async def _postgres(self, status: str) -> Dependency:
+        started = time.perf_counter()
+        rows, status_now = await self._asked("database")
+        if not rows:
+            return Dependency("postgres", status_now)
+        latency_ms = round((time.perf_counter() - started) * 1000, 3)
+        return Dependency("postgres", status, rows[0]["version"], latency_ms, rows[0]["size_bytes"])
+
+    async def _asked(self, query: str) -> tuple[list[Any], str]:
+        try:
+            return await self._models.ask(QUERIES[query]), "connected"
+        except ApiError as error:
+            return [], f"unreachable: {error.message}"
+
+
+def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
+    behind = None if projected is None else max(0, lead.seq - projected["seq"])
+    lag_s = None
+    if behind is not None:
+        # Since the last commit came, or since the read model last moved, whichever is later: it is at work then.
+        since = max(filter(None, (lead.at, projected["updated_at"] if projected else None)), default=now)
+        lag_s = round(max(0.0, (now - since).total_seconds()), 3) if behind else 0.0
+    return PartitionState(
+        lead.partition.context,
+        lead.partition.name,
+        lead.leader,
+        lead.since,
+        lead.seq,
+        lead.at,
+        None if projected is None else projected["seq"],
+        None if projected is None else projected["updated_at"],
+        behind,
+        lag_s,
+    )
+
+
+OPERATIONS: Final = (
+    described(PATH, "getSystem", "operations", "Leases, positions, lag, servers, connections", System),
+)
+
+
+class Systems:
+    def __init__(self, door: Door, reader: SystemReader) -> None:
+        self._door = door
+        self._reader = reader
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self._door.handler((), (), self.get))
+
+    async def get(self, question: Question) -> System:
+        return await self._reader.read()

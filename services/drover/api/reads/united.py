@@ -1,0 +1,98 @@
+"""Lists over several contexts: each context is a branch with its own index, and the newest of all are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from drover.api.reads.cursors import read_cursor, write_cursor
+from drover.api.reads.database import ReadModels
+from drover.api.reads.listing import Key, Page, Statement, Values, fetched
+from drover.api.reads.parameters import CURSOR, LIMIT, LIMIT_DEFAULT, Asked, Kind
+from drover.api.reads.queries import QUERIES
+
+R = TypeVar("R")
+
+
+class Branch(NamedTuple):
+    """One context, and what must hold there."""
+
+    context: str
+    conditions: tuple[str, ...]
+
+
+Branches = Callable[[Sequence[str], Asked, Values], list[Branch]]
+"""(contexts that have a read model, what is asked for, where values go). None: nothing can be found anywhere."""
+
+
+class United(Generic[R]):
+    """Newest first. The first part of the key is the time; the context itself comes second."""
+
+    def __init__(
+        self,
+        name: str,
+        contexts: Sequence[str],
+        row: type[R],
+        key: Sequence[Key],
+        kinds: Sequence[Kind],
+        branches: Branches,
+        make: Callable[[Any], R],
+    ) -> None:
+        self.name = name
+        self.contexts = tuple(contexts)
+        self.row = row
+        self.kinds = (*kinds, LIMIT, CURSOR)
+        self._time, *self._rest = key
+        self._types = [self._time.type, str, *(part.type for part in self._rest)]
+        self._branches = branches
+        self._make = make
+
+    async def page(self, models: ReadModels, asked: Asked) -> Page[R]:
+        limit = asked["limit"] or LIMIT_DEFAULT
+        records = await models.fetch_united(self.contexts, lambda there: self.statement(there, asked))
+        shown = records[:limit]
+        last = shown[-1] if len(records) > limit else None
+        columns = [self._time.column, "context", *(part.column for part in self._rest)]
+        return Page(
+            [self._make(record) for record in shown],
+            None if last is None else write_cursor(self.name, [last[column] for column in columns]),
+        )
+
+    def statement(self, contexts: Sequence[str], asked: Asked) -> Statement:
+        values, limit = Values(), fetched(asked)
+        after = self._after(asked, values)
+        found = self._branches(contexts, asked, values)
+        if not found:
+            return Statement("SELECT 1 WHERE FALSE", [])  # what was asked for is nowhere
+        order = ", ".join(f"{part.sql} DESC" for part in (self._time, *self._rest))
+        branches = [
+            f"{self._select(branch.context)}\n"
+            f"WHERE {' AND '.join((*branch.conditions, *after(branch.context))) or 'TRUE'}\n"
+            f"ORDER BY {order}\nLIMIT {limit}"
+            for branch in found
+        ]
+        merged = ", ".join(
+            f"{column} DESC" for column in (self._time.column, "context", *(part.column for part in self._rest))
+        )
+        united = " UNION ALL ".join(f"({branch})" for branch in branches)
+        return Statement(f"SELECT * FROM ({united}) AS page ORDER BY {merged} LIMIT {limit}", values.all)  # noqa: S608
+
+    def _select(self, context: str) -> str:
+        assert context in self.contexts  # it becomes a part of SQL: a name of ours, never a client's
+        return QUERIES[self.name].format(context=context)
+
+    def _after(self, asked: Asked, values: Values) -> Callable[[str], tuple[str, ...]]:
+        """What keeps to the rows after the cursor, for each context."""
+        cursor = asked["cursor"]
+        if cursor is None:
+            return lambda context: ()
+        time, context_, *rest = read_cursor(self.name, cursor, self._types)
+        at = f"{values.add(time)}::{self._time.cast}"
+        name = f"{values.add(context_)}::text"
+        places = ", ".join(f"{values.add(value)}::{part.cast}" for value, part in zip(rest, self._rest, strict=True))
+        columns = ", ".join(part.sql for part in self._rest)
+        # The time alone as well: that is what the index is by.
+        return lambda context: (
+            f"{self._time.sql} <= {at}",
+            f"({self._time.sql}, '{context}'::text, {columns}) < ({at}, {name}, {places})",
+        )

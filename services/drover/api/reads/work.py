@@ -1,0 +1,32 @@
+"""What a device has in hand, as devices and slots show it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+
+class DeviceWork(msgspec.Struct):
+    """An assignment that holds a slot: offered, sent, running, or about to be retried."""
+
+    assignment_id: UUID
+    job_id: UUID
+    job_title: str | None
+    phase: str
+    """`offered`, `sent`, `running` or `retrying`."""
+    run: int
+    attempt: int
+    progress_pct: int
+    """Between two events it comes from telemetry."""
+    ad_playing: bool
+    assigned_at: datetime | None
+    sent_at: datetime | None
+    started_at: datetime | None
+    timeout_at: datetime | None
+    """When it has timed out, whatever it reports."""
+    retry_due_at: datetime | None
+
+
+COLUMNS = len(DeviceWork.__struct_fields__)

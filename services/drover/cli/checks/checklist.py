@@ -1,0 +1,205 @@
+"""The server's part of the users' deployment checklist (001 §7): secrets, cleanup, token checks, logs, health."""
+
+from __future__ import annotations
+
+from functools import wraps
+from ipaddress import ip_address
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from drover.cli.checks.finding import Check, Finding, Scene, fail, ok, skipped, warn
+from drover.cli.checks.machine import settings_of
+from drover.cli.target import Target
+from drover.domain.errors import DroverError
+from drover.eventlog.log import Partition
+from drover.service.config import ConfigurationError
+from drover.service.identity_keys import IdentityKeys
+from drover.service.sealing import Sealer, SealingKeysUnusable
+from drover.web.jwks import JwksUnusable, fetch_from, parse_keys
+from drover.writer.nats_lease import read_holder
+
+HTTP_S: Final = 5.0
+BODY_BYTES_MAX: Final = 64 * 1024
+TIMEOUT_S: Final = 1800
+"""What the users wrote: 30 minutes."""
+CLEANUP_PATH: Final = "/api/system/cleanup-tests"
+HEALTH_PATH: Final = "/api/system/health"
+STATUS_PATH: Final = "/api/status"
+_NOT_RUNNING: Final = "the platform does not answer over HTTP"
+_CORRECT_FIRST: Final = "Correct the configuration first."
+
+
+def _with_settings(check: Check) -> Check:
+    """A check of settings says nothing about those that cannot be read: another one does."""
+
+    @wraps(check)
+    async def checked(scene: Scene) -> Finding:
+        try:
+            return await check(scene)
+        except ConfigurationError:
+            return skipped("the settings are not understood", _CORRECT_FIRST)
+
+    return checked
+
+
+@_with_settings
+async def cron_secret(scene: Scene) -> Finding:
+    if _is_embedded(scene):
+        return ok("`drover up` has made one; it is in credentials.json")
+    if settings_of(scene).cron_secrets or scene.environ.get("CRON_SECRET"):
+        return ok("set")
+    if isinstance(scene.target, DroverError):
+        return skipped("nothing has run here yet", "`drover up` makes one.")
+    return warn(
+        "neither DROVER_CRON_SECRETS nor CRON_SECRET is set: nobody can ask for a cleanup",
+        "Set DROVER_CRON_SECRETS=$(openssl rand -hex 32), and send it in the header X-Cron-Secret.",
+    )
+
+
+@_with_settings
+async def cleanup_is_scheduled(scene: Scene) -> Finding:
+    cron = settings_of(scene).cleanup_cron
+    if isinstance(scene.nats, DroverError):
+        return skipped(f"by the schedule {cron!r}; NATS was not reached")
+    if await read_holder(scene.nats, Partition("analysis")) is None:
+        return warn(f"by the schedule {cron!r}, but nobody runs it", "Start the service: `drover serve cleanup`.")
+    return ok(f"runs by itself, by the schedule {cron!r}")
+
+
+async def cleanup_answers(scene: Scene) -> Finding:
+    answer = await _ask(scene, "POST", CLEANUP_PATH)
+    if answer is None:
+        return skipped(_NOT_RUNNING)
+    if answer[0] == 401:
+        return ok(f"POST {CLEANUP_PATH} is there, and refuses whoever has no secret")
+    if answer[0] == 404:
+        return warn(f"there is no POST {CLEANUP_PATH} at this address", "Serve it there: `drover serve cleanup`.")
+    return fail(f"POST {CLEANUP_PATH} without a secret gave {answer[0]}, not 401", "Look at the log of the service.")
+
+
+@_with_settings
+async def cleanup_timeout(scene: Scene) -> Finding:
+    timeout_s = settings_of(scene).cleanup_timeout_s
+    found = f"a test that stands still is failed after {timeout_s / 60:g} min"
+    if timeout_s != TIMEOUT_S:
+        return warn(found, "It is 30 min by default: unset DROVER_CLEANUP_TIMEOUT_S, unless this is meant.")
+    return ok(found)
+
+
+async def tokens_are_checked(scene: Scene) -> Finding:
+    """Asked without a token and with a bad one: both must be refused, in the words that clients know."""
+    answers = [
+        await _ask(scene, "GET", STATUS_PATH),
+        await _ask(scene, "GET", STATUS_PATH, {"Authorization": "Bearer not.a.token"}),
+    ]
+    if None in answers:
+        return skipped(_NOT_RUNNING)
+    said = [(answer[0], answer[1].get("error")) for answer in answers if answer]
+    if said == [(401, "UNAUTHORIZED"), (401, "INVALID_TOKEN")]:
+        return ok("who has no token, or a bad one, is refused")
+    if said[0][0] == 404:
+        return warn(f"there is no {STATUS_PATH} at this address", "Serve it there: `drover serve api`.")
+    return fail(f"{STATUS_PATH} answered {said} to bad tokens", "Look at the log of the api service.")
+
+
+@_with_settings
+async def issuer_has_keys(scene: Scene) -> Finding:
+    url = settings_of(scene).jwks_url
+    if url is None:
+        return skipped("only the built-in one")
+    try:
+        keys = parse_keys(await fetch_from(url)())
+    except JwksUnusable as error:
+        return fail(f"{url}: {error.reason}", "Correct DROVER_JWKS_URL, or see to it that it can be reached from here.")
+    return ok(f"{url} has {len(keys)} key{'' if len(keys) == 1 else 's'} that can be used")
+
+
+@_with_settings
+async def people_can_sign_in(scene: Scene) -> Finding:
+    if _is_embedded(scene):
+        return ok("`drover up` has made its keys; they are in secrets.json")
+    settings = settings_of(scene)
+    if not (settings.identity_secrets or settings.sealing_keys):
+        if isinstance(scene.target, DroverError):
+            return skipped("nothing has run here yet", "`drover up` makes the keys.")
+        return warn(
+            "nobody can: DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS are not set",
+            "Set both, then `drover account add EMAIL --role admin`.",
+        )
+    try:
+        IdentityKeys(settings.identity_secrets)
+        Sealer.from_settings(settings.sealing_keys)
+    except (ConfigurationError, SealingKeysUnusable) as error:
+        return fail("half of what people sign in with is missing", str(error))
+    return ok("keys for tokens and for sealing are there")
+
+
+@_with_settings
+async def https_beyond_here(scene: Scene) -> Finding:
+    settings = settings_of(scene)
+    if _is_loopback(settings.http_host):
+        return ok(f"only this machine is listened to ({settings.http_host})")
+    if not settings.trusted_proxies:
+        return warn(
+            f"{settings.http_host} is open to others, and no proxy with TLS is named: nobody out there can sign in",
+            "Put one in front and name it in DROVER_TRUSTED_PROXIES.",
+        )
+    return ok(f"{settings.http_host} behind {', '.join(settings.trusted_proxies)}")
+
+
+@_with_settings
+async def log_level(scene: Scene) -> Finding:
+    settings = settings_of(scene)
+    if settings.log_level not in ("debug", "info"):
+        return warn(
+            f"{settings.log_level}: cleanups and refreshes are logged at info, so nobody sees them",
+            "Set DROVER_LOG_LEVEL=info.",
+        )
+    return ok(f"{settings.log_level}, as {settings.log_format}")
+
+
+async def health_answers(scene: Scene) -> Finding:
+    answer = await _ask(scene, "GET", HEALTH_PATH)
+    if answer is None:
+        return skipped(_NOT_RUNNING)
+    status, body = answer
+    if status == 404:
+        return warn(f"there is no {HEALTH_PATH} at this address", "Serve it there: `drover serve cleanup`.")
+    services = body.get("services") or {}
+    if status == 200 and body.get("status") == "healthy":
+        return ok(f"{HEALTH_PATH} says healthy ({', '.join(f'{name}: {value}' for name, value in services.items())})")
+    return warn(f"{HEALTH_PATH} says {status} {body.get('status')} {services}", "Look at what is not connected.")
+
+
+def _is_embedded(scene: Scene) -> bool:
+    return isinstance(scene.target, Target) and scene.target.embedded
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _ask(
+    scene: Scene, method: str, path: str, headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, Any]] | None:
+    """Status and body of an answer; None where nothing of ours answers."""
+    if not isinstance(scene.target, Target) or not scene.target.http_port:
+        return None
+    host = scene.target.http_host
+    where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
+    url = f"http://{f'[{where}]' if ':' in where else where}:{scene.target.http_port}{path}"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HTTP_S)) as session,
+            session.request(method, url, headers=headers, allow_redirects=False) as answer,
+        ):
+            raw = await answer.content.read(BODY_BYTES_MAX)
+            body = msgspec.json.decode(raw)
+    except (aiohttp.ClientError, OSError, ValueError, msgspec.DecodeError):  # TimeoutError is an OSError
+        return None
+    return (answer.status, body) if isinstance(body, dict) else None

@@ -1,0 +1,117 @@
+"""`PATCH` of rows of a context without a roster: commands go out, what they recorded is laid over what is stored.
+
+Which commands, each relation says for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome
+from drover.domain.decider import Command
+from drover.gateway.commanding import Commanding, position_headers
+from drover.gateway.patching import id_of, parse_patch, result_of, settle
+from drover.gateway.relations import RELATIONS
+from drover.gateway.representation import answer_update
+from drover.gateway.rows import Row
+from drover.gateway.stored_rows import StoredRows
+from drover.web.auth import Authenticator, Principal
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError
+from drover.web.idempotency import HEADER
+from drover.web.permissions import Permissions, Verb
+from drover.web.postgrest.read import keep_sealed
+from drover.web.postgrest.sealed import Unseal
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Sending(msgspec.Struct, frozen=True):
+    """The commands of one PATCH go out in its caller's name."""
+
+    commanding: Commanding
+    principal: Principal
+    route: str
+    key: str | None
+    raw: bytes
+
+    async def send(self, commands: Sequence[Command], ids: Sequence[str]) -> list[Outcome]:
+        """One for each of these rows. Two commands for one row have the same id: the PATCH is one wish, and a repeat of
+        it with the same key is told what came of it, whichever command that was."""
+        return await self.commanding.outcomes(
+            commands, principal=self.principal, route=self.route, key=self.key, raw=self.raw, targets=ids
+        )
+
+    async def ask(self, questions: Sequence[Command]) -> list[Outcome]:
+        """What writes nothing down needs no key."""
+        return await self.commanding.outcomes(questions, principal=self.principal, route=self.route)
+
+
+class Alteration(Generic[T]):
+    """The handler of one relation."""
+
+    def __init__(
+        self,
+        relation: str,
+        shape: type[T],
+        apply: Callable[[T, Sequence[str], Sending], Awaitable[Sequence[Outcome]]],
+        auth: Authenticator,
+        permissions: Permissions,
+        commanding: Commanding,
+        stored: StoredRows,
+        *,
+        hint: str,
+        unseal: Callable[[Principal], Unseal] = lambda principal: keep_sealed,
+    ) -> None:
+        self._relation = RELATIONS[relation]
+        self._body = Body(shape)
+        self._apply = apply
+        self._auth = auth
+        self._permissions = permissions
+        self._commanding = commanding
+        self._stored = stored
+        self._hint = hint
+        """What can be written, for whoever wrote something else."""
+        self._unseal = unseal
+
+    async def patch(self, request: web.Request) -> web.Response:
+        headers, relation = request.headers, self._relation
+        principal = self._auth.authenticate(headers)
+        self._permissions.demand(principal, relation.name, Verb.UPDATE)
+        patch = parse_patch(request.rel_url.raw_query_string, headers, relation)
+        raw = await read_body(request)
+        change = self._decode(raw)
+        sending = Sending(self._commanding, principal, f"PATCH {relation.name}", headers.get(HEADER), raw)
+        outcomes = await self._apply(change, patch.ids, sending)
+        context = self._commanding.context
+        done = settle(patch.ids, [result_of(outcome, context) for outcome in outcomes], context)
+        rows = await self._rows(done.rows, done.position, principal) if patch.preferences.representation else None
+        extra = position_headers(done.position, context)
+        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+
+    def _decode(self, raw: bytes) -> T:
+        try:
+            return self._body.decode(raw)
+        except ApiError as error:
+            error.hint = self._hint
+            raise
+
+    async def _rows(self, done: dict[str, Accepted | None], position: int, principal: Principal) -> list[Row]:
+        unseal = self._unseal(principal)
+        stored = await self._stored.get(self._relation, list(done), position=position, unseal=unseal)
+        blank: Row = dict.fromkeys(self._relation.columns)
+        return [
+            blank | stored.get(id_, {"id": id_of(self._relation, id_)}) | self._told(result)
+            for id_, result in done.items()
+        ]
+
+    def _told(self, done: Accepted | None) -> Row:
+        """What the command recorded, which a late read model does not have yet."""
+        told: Any = None if done is None else done.result
+        if not isinstance(told, dict):
+            return {}
+        return {name: value for name, value in told.items() if name in self._relation.columns}

@@ -1,0 +1,106 @@
+"""`/rest/v1/aep_compositions`: in which template a composition is, and how it is encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.errors import Code
+from drover.domain.render.commands import DescribeComposition, GetComposition, RemoveComposition
+from drover.domain.render.validation import validate
+from drover.gateway.alteration import Alteration, Sending
+from drover.gateway.commanding import Commanding, check
+from drover.gateway.creation import Creation
+from drover.gateway.deletion import Deletion
+from drover.gateway.relations.render import AEP_COMPOSITIONS
+from drover.gateway.rows import Row
+from drover.gateway.stored_rows import StoredRows
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.errors import invalid
+from drover.web.permissions import Permissions
+
+PATH: Final = "/rest/v1/aep_compositions"
+_HINT: Final = "name, template and output_module can be changed."
+
+
+class NewComposition(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `aep_compositions` as a client writes it. One that is there already takes on what is said of it."""
+
+    id: str | int
+    name: str | None = None
+    template: str | None = None
+    output_module: str | None = None
+
+    def command(self) -> DescribeComposition:
+        return DescribeComposition(str(self.id), self.name, self.template, self.output_module)
+
+
+class CompositionChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change; None: as it is."""
+
+    name: str | None = None
+    template: str | None = None
+    output_module: str | None = None
+
+    def command(self, composition_id: str) -> DescribeComposition:
+        return DescribeComposition(composition_id, self.name, self.template, self.output_module)
+
+
+class Compositions:
+    def __init__(
+        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, stored: StoredRows
+    ) -> None:
+        self._creation = Creation(
+            "aep_compositions",
+            NewComposition,
+            NewComposition.command,
+            _described,
+            auth,
+            permissions,
+            commanding,
+            validate=validate,
+            unique="id",
+            names={"composition_id": "id"},
+        )
+        self._alteration = Alteration(
+            "aep_compositions", CompositionChange, _apply, auth, permissions, commanding, stored, hint=_HINT
+        )
+        self._deletion = Deletion("aep_compositions", RemoveComposition, auth, permissions, commanding, stored)
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", PATH, self._creation.post)
+        add_route(app, "PATCH", PATH, self._alteration.patch)
+        add_route(app, "DELETE", PATH, self._deletion.delete)
+
+
+def _described(command: DescribeComposition, done: Accepted) -> Row:
+    """What it recorded; where nothing was new, what was said."""
+    blank: Row = dict.fromkeys(AEP_COMPOSITIONS.columns)
+    said: Row = {"name": command.name, "template": command.template, "output_module": command.output_module}
+    return blank | {"id": command.composition_id} | said | (done.result or {})
+
+
+async def _apply(change: CompositionChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
+    if change == CompositionChange():
+        raise invalid("name, template or output_module is required", field="name")
+    commands = {id_: change.command(id_) for id_ in ids}
+    for command in commands.values():
+        check(command, validate)
+    # The same command would make those that are not there, which is not what a PATCH is for.
+    found = await sending.ask([GetComposition(id_) for id_ in ids])
+    outcomes = {id_: _known(id_, one) for id_, one in zip(ids, found, strict=True)}
+    known = [id_ for id_, outcome in outcomes.items() if isinstance(outcome, Accepted)]
+    described = await sending.send([commands[id_] for id_ in known], known)
+    return list((outcomes | dict(zip(known, described, strict=True))).values())
+
+
+def _known(composition_id: str, found: Outcome) -> Outcome:
+    """One that nobody ever spoke of has no version."""
+    if isinstance(found, Accepted) and not found.result["version"]:
+        return Rejected(Code.NOT_FOUND, f"There is no composition {composition_id}", {"id": composition_id})
+    return found

@@ -1,0 +1,101 @@
+"""`/rest/v1/aep_field_mapping`: which field of gfx_data goes to which layer. Workers notice changes by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.render.commands import ChangeField, MapField, UnmapField
+from drover.domain.render.validation import validate
+from drover.gateway.alteration import Alteration, Sending
+from drover.gateway.commanding import Commanding, check
+from drover.gateway.creation import Creation, Merge
+from drover.gateway.deletion import Deletion
+from drover.gateway.relations.render import AEP_FIELD_MAPPING
+from drover.gateway.rows import Row
+from drover.gateway.stored_rows import StoredRows
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.errors import invalid
+from drover.web.permissions import Permissions
+
+Kind = Literal["data", "image"]
+
+PATH: Final = "/rest/v1/aep_field_mapping"
+_HINT: Final = "layer_name, kind and property can be changed. For another field delete this row and write another."
+
+
+class NewField(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `aep_field_mapping` as a client writes it."""
+
+    composition_id: str | int
+    field_name: str
+    layer_name: str
+    kind: Kind = "data"
+    property: str = "Source Text"
+
+    def command(self) -> MapField:
+        return MapField(str(self.composition_id), self.field_name, self.layer_name, self.kind, self.property)
+
+
+class FieldChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change; None: as it is."""
+
+    layer_name: str | None = None
+    kind: Kind | None = None
+    property: str | None = None
+
+    def command(self, mapping_id: int) -> ChangeField:
+        return ChangeField(mapping_id, self.layer_name, self.kind, self.property)
+
+
+class FieldMapping:
+    def __init__(
+        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, stored: StoredRows
+    ) -> None:
+        self._creation = Creation(
+            "aep_field_mapping",
+            NewField,
+            NewField.command,
+            _mapped,
+            auth,
+            permissions,
+            commanding,
+            validate=validate,
+            merge=Merge(_as_sent, ("composition_id,field_name", "field_name,composition_id")),
+        )
+        self._alteration = Alteration(
+            "aep_field_mapping", FieldChange, _apply, auth, permissions, commanding, stored, hint=_HINT
+        )
+        self._deletion = Deletion(
+            "aep_field_mapping", lambda id_: UnmapField(int(id_)), auth, permissions, commanding, stored
+        )
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", PATH, self._creation.post)
+        add_route(app, "PATCH", PATH, self._alteration.patch)
+        add_route(app, "DELETE", PATH, self._deletion.delete)
+
+
+def _mapped(command: MapField, done: Accepted) -> Row:
+    blank: Row = dict.fromkeys(AEP_FIELD_MAPPING.columns)
+    sent: Row = {name: getattr(command, name) for name in command.__struct_fields__}
+    return blank | sent | (done.result or {})
+
+
+def _as_sent(command: MapField, refused: Rejected) -> ChangeField:
+    assert refused.details is not None
+    return ChangeField(refused.details["id"], command.layer_name, command.kind, command.property)
+
+
+async def _apply(change: FieldChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
+    commands = [change.command(int(id_)) for id_ in ids]
+    if change == FieldChange():
+        raise invalid("layer_name, kind or property is required", field="layer_name")
+    for command in commands:
+        check(command, validate)
+    return await sending.send(commands, ids)

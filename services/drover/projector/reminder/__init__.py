@@ -1,0 +1,8 @@
+"""The projection of reminders: alarms, users, their subscriptions, and the history of sendings as rows. No I/O.
+
+Every partition has its own share of each table: rows of one user all come from one partition.
+"""
+
+from drover.projector.reminder.projection import REMINDER_PROJECTION, RULES, fold
+
+__all__ = ["REMINDER_PROJECTION", "RULES", "fold"]

@@ -1,0 +1,179 @@
+"""Rows of alarms: when each is due, and whether somebody is sending it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.reminder.events import (
+    AlarmDeleted,
+    AlarmDispatched,
+    AlarmRegistered,
+    AlarmRenewed,
+    AlarmScheduled,
+    AlarmSent,
+    MinuteCrowded,
+    ScheduleSkipped,
+    SendingFailed,
+    SendingUncertain,
+)
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+
+
+class AlarmRow(msgspec.Struct, frozen=True, gc=False):
+    user_id: str
+    page_id: str
+    title: str
+    body: str
+    next_alarm_time: datetime
+    sent_count: int
+    last_notification_id: str | None
+    processed_at: datetime | None
+    """Set while it is in hand: somebody sends it, or nobody knows what became of that."""
+    recover_at: datetime | None
+    """When it is taken up again then."""
+    retry_at: datetime | None
+    """Not before, after a failure."""
+    attempt: int
+    shift_min: int
+    last_error: str | None
+    last_sent_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+ALARMS: Final = KeyedTable(
+    name="alarm_rows",
+    row=AlarmRow,
+    types={
+        "user_id": "text",
+        "page_id": "text",
+        "title": "text",
+        "body": "text",
+        "next_alarm_time": "timestamptz",
+        "sent_count": "int",
+        "last_notification_id": "text",
+        "processed_at": "timestamptz",
+        "recover_at": "timestamptz",
+        "retry_at": "timestamptz",
+        "attempt": "int",
+        "shift_min": "int",
+        "last_error": "text",
+        "last_sent_at": "timestamptz",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+    },
+    key=("user_id", "page_id"),
+)
+
+
+def alarm_of(event: Any) -> tuple[str, str]:
+    return event.user_id, event.page_id
+
+
+def _entities(event: Any) -> tuple[str, ...]:
+    return event.page_id, event.user_id
+
+
+def _change(tables: Tables, event: Any, **fields: Any) -> None:
+    row = need(tables, ALARMS, alarm_of(event))
+    tables.put(ALARMS, replace(row, updated_at=event.at, **fields))
+
+
+def _registered(tables: Tables, event: AlarmRegistered) -> None:
+    tables.put(
+        ALARMS,
+        AlarmRow(
+            event.user_id,
+            event.page_id,
+            event.title,
+            event.body,
+            event.next_alarm_time,
+            event.sent_count,
+            None,
+            None,
+            None,
+            None,
+            0,
+            0,
+            None,
+            None,
+            event.at,
+            event.at,
+        ),
+    )
+
+
+def _renewed(tables: Tables, event: AlarmRenewed) -> None:
+    due = event.next_alarm_time
+    _change(tables, event, title=event.title, body=event.body, next_alarm_time=due, shift_min=0, retry_at=None)
+
+
+def _scheduled(tables: Tables, event: AlarmScheduled) -> None:
+    _change(tables, event, next_alarm_time=event.next_alarm_time, shift_min=event.shift_min, retry_at=None)
+
+
+def _nothing(tables: Tables, event: ScheduleSkipped | MinuteCrowded) -> None:
+    """It is in the history."""
+
+
+def _deleted(tables: Tables, event: AlarmDeleted) -> None:
+    tables.delete(ALARMS, alarm_of(event))
+
+
+def _dispatched(tables: Tables, event: AlarmDispatched) -> None:
+    _change(tables, event, processed_at=event.at, recover_at=event.recover_at, retry_at=None, attempt=event.attempt)
+
+
+def _sent(tables: Tables, event: AlarmSent) -> None:
+    _change(
+        tables,
+        event,
+        next_alarm_time=event.next_alarm_time,
+        shift_min=event.shift_min,
+        sent_count=event.sent_count,
+        last_notification_id=event.notification_id,
+        last_sent_at=event.at,
+        processed_at=None,
+        recover_at=None,
+        retry_at=None,
+        attempt=0,
+        last_error=None,
+    )
+
+
+def _failed(tables: Tables, event: SendingFailed) -> None:
+    _change(
+        tables,
+        event,
+        next_alarm_time=event.next_alarm_time,
+        shift_min=event.shift_min,
+        processed_at=None,
+        recover_at=None,
+        retry_at=event.retry_at,
+        last_error=event.code,
+    )
+
+
+def _uncertain(tables: Tables, event: SendingUncertain) -> None:
+    _change(tables, event, recover_at=event.recover_at, last_error=event.code)
+
+
+_READS: Final = ((ALARMS, alarm_of),)
+
+ALARM_RULES: Final[Rules] = {
+    AlarmRegistered: Rule(_registered, _entities),
+    AlarmRenewed: Rule(_renewed, _entities, _READS),
+    AlarmScheduled: Rule(_scheduled, _entities, _READS),
+    ScheduleSkipped: Rule(_nothing, _entities),
+    MinuteCrowded: Rule(_nothing, _entities),
+    AlarmDeleted: Rule(_deleted, _entities),
+    AlarmDispatched: Rule(_dispatched, _entities, _READS),
+    AlarmSent: Rule(_sent, _entities, _READS),
+    SendingFailed: Rule(_failed, _entities, _READS),
+    SendingUncertain: Rule(_uncertain, _entities, _READS),
+}

@@ -1,0 +1,105 @@
+"""Rows of users and of the ways to reach them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.domain.reminder.events import (
+    FetchLimitChanged,
+    SubscriptionAdded,
+    SubscriptionRemoved,
+    TimezoneSet,
+    UserAdded,
+)
+from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.rule import Rule, Rules
+
+
+class UserRow(msgspec.Struct, frozen=True, gc=False):
+    user_id: str
+    timezone: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class SubscriptionRow(msgspec.Struct, frozen=True, gc=False):
+    id: str
+    user_id: str
+    channel: str
+    created_at: datetime
+    updated_at: datetime
+    ended_at: datetime | None = None
+    reason: str | None = None
+
+
+USERS: Final = KeyedTable(
+    name="user_rows",
+    row=UserRow,
+    types={"user_id": "text", "timezone": "text", "created_at": "timestamptz", "updated_at": "timestamptz"},
+    key=("user_id",),
+)
+SUBSCRIPTIONS: Final = KeyedTable(
+    name="subscription_rows",
+    row=SubscriptionRow,
+    types={
+        "id": "text",
+        "user_id": "text",
+        "channel": "text",
+        "created_at": "timestamptz",
+        "updated_at": "timestamptz",
+        "ended_at": "timestamptz",
+        "reason": "text",
+    },
+    key=("user_id", "id"),
+)
+
+
+def _user_of(event: Any) -> str:
+    return str(event.user_id)
+
+
+def _subscription_of(event: Any) -> tuple[str, str]:
+    return event.user_id, event.subscription_id
+
+
+def _added(tables: Tables, event: UserAdded) -> None:
+    tables.put(USERS, UserRow(event.user_id, event.timezone, event.at, event.at))
+
+
+def _timezone_set(tables: Tables, event: TimezoneSet) -> None:
+    tables.put(USERS, replace(need(tables, USERS, event.user_id), timezone=event.timezone, updated_at=event.at))
+
+
+def _subscribed(tables: Tables, event: SubscriptionAdded) -> None:
+    known = tables.get(SUBSCRIPTIONS, _subscription_of(event))
+    created_at = event.at if known is None else known.created_at
+    row = SubscriptionRow(event.subscription_id, event.user_id, event.channel, created_at, event.at)
+    tables.put(SUBSCRIPTIONS, row)
+
+
+def _unsubscribed(tables: Tables, event: SubscriptionRemoved) -> None:
+    row = need(tables, SUBSCRIPTIONS, _subscription_of(event))
+    tables.put(SUBSCRIPTIONS, replace(row, updated_at=event.at, ended_at=event.at, reason=event.reason))
+
+
+def _nothing(tables: Tables, event: FetchLimitChanged) -> None:
+    """An event to show."""
+
+
+def _entities(event: Any) -> tuple[str, ...]:
+    return (event.user_id,)
+
+
+_READS_SUBSCRIPTION: Final = ((SUBSCRIPTIONS, _subscription_of),)
+
+USER_RULES: Final[Rules] = {
+    UserAdded: Rule(_added, _entities),
+    TimezoneSet: Rule(_timezone_set, _entities, ((USERS, _user_of),)),
+    SubscriptionAdded: Rule(_subscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
+    SubscriptionRemoved: Rule(_unsubscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
+    FetchLimitChanged: Rule(_nothing, lambda e: ()),
+}

@@ -1,0 +1,165 @@
+"""The composition of the reminder service: writers of all partitions, the reactor beside them, and its routes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from nats.aio.client import Client
+
+from drover.domain.errors import DroverError
+from drover.domain.reminder import reminder_decider
+from drover.domain.reminder.local_time import is_timezone
+from drover.domain.reminder.policy import Policy
+from drover.domain.reminder.state import Reminders
+from drover.eventlog.log import Partition
+from drover.reminder.edge.alarms import Alarms
+from drover.reminder.edge.asking import CONTEXT, Asking
+from drover.reminder.edge.callers import Callers
+from drover.reminder.edge.listing import Listing
+from drover.reminder.edge.sending import Sending
+from drover.reminder.edge.subscriptions import Subscriptions
+from drover.reminder.edge.users import Users
+from drover.reminder.page_events import listening
+from drover.reminder.providers.choice import chosen_provider
+from drover.reminder.reactor import Reactor
+from drover.reminder.sender import Bus, Sender
+from drover.service.config import Settings
+from drover.service.sealing import Sealer
+from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness, Waiter
+from drover.web.permissions import Permissions
+from drover.writer.nats_writer import nats_writer
+from drover.writer.peers import Peers
+from drover.writer.writer import Writer
+
+
+class UnknownTimezone(DroverError):
+    """DROVER_REMINDER_TIMEZONE is no time zone."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"DROVER_REMINDER_TIMEZONE={name} is no time zone; write a name such as Asia/Seoul")
+        self.name = name
+
+
+def policy_of(settings: Settings) -> Policy:
+    if not is_timezone(settings.reminder_timezone):
+        raise UnknownTimezone(settings.reminder_timezone)
+    return Policy(
+        base=timedelta(seconds=settings.reminder_base_s),
+        cap=timedelta(seconds=settings.reminder_cap_s),
+        recover_after=timedelta(seconds=settings.reminder_recover_s),
+        retry_first=timedelta(seconds=settings.reminder_retry_s),
+        retry_max=timedelta(seconds=settings.reminder_retry_max_s),
+        timezone_default=settings.reminder_timezone,
+    )
+
+
+class ReminderService:
+    """One a process. Partitions spread over the processes that run it; what one leads, it sends."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        bus: Bus,
+        partitions: Sequence[Partition],
+        lease_token: str | None = None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        instance = settings.instance
+        names = [partition.name for partition in partitions]
+        self._peers = Peers(CONTEXT, instance, names)
+        decider = reminder_decider(policy_of(settings))
+        self.writers: list[Writer[Reminders]] = [
+            nats_writer(client, decider, instance=instance, partition=name, lease_token=lease_token, peers=self._peers)
+            for name in names
+        ]
+        provider = chosen_provider(settings)
+        self._sender = sender = Sender(provider, bus, concurrency=settings.reminder_concurrency, instance=instance)
+        self._reactors = [
+            Reactor(writer, sender, fetch_limit=settings.reminder_fetch_limit, instance=instance)
+            for writer in self.writers
+        ]
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """All writers drain at once; then the others are told that this process leaves."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._peers.running(self._client))
+            for writer in self.writers:
+                await stack.enter_async_context(writer.running())
+            try:
+                yield
+            finally:
+                await asyncio.gather(*(writer.stop() for writer in self.writers))
+
+    async def wait_failed(self) -> None:
+        await asyncio.gather(*(writer.wait_failed() for writer in self.writers))
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Stopped before the writers. Leaving lets what is being sent end, of all partitions at once."""
+        if not self._settings.reminder_sends:
+            yield
+            return
+        async with self._sender.running(), AsyncExitStack() as stack:
+            for reactor in self._reactors:
+                await stack.enter_async_context(reactor.running(self._client))
+            try:
+                yield
+            finally:
+                await asyncio.gather(*(reactor.stop() for reactor in self._reactors))
+
+
+class ReminderEdge:
+    """What apps and the back office ask. Works in any process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        auth: Authenticator,
+        bus: Bus,
+        pool: Any,
+        positions: Waiter,
+        partitions: Sequence[Partition],
+    ) -> None:
+        self._settings = settings
+        self._freshness = Freshness(positions)
+        self._pool = pool
+        self._callers = Callers(auth, Permissions.of(settings))
+        self.asking = Asking(bus, self._freshness, [partition.name for partition in partitions])
+
+    def add_routes(self, app: web.Application) -> None:
+        callers, asking, settings = self._callers, self.asking, self._settings
+        sealer = Sealer.from_settings(settings.sealing_keys) if settings.sealing_keys else None
+        public_key = None
+        if settings.reminder_vapid_private_key is not None:
+            public_key = vapid_public_key(settings.reminder_vapid_private_key)
+        Alarms(callers, asking).add_routes(app)
+        Users(callers, asking).add_routes(app)
+        Listing(callers, self._freshness, self._pool).add_routes(app)
+        Subscriptions(callers, asking, sealer, public_key).add_routes(app)
+        Sending(callers, asking).add_routes(app)
+
+    @asynccontextmanager
+    async def listening(self, client: Client) -> AsyncIterator[None]:
+        async with listening(client, self.asking):
+            yield
+
+
+def vapid_public_key(private_key: str) -> str:
+    """As browsers take it: the point, uncompressed, in URL-safe base64."""
+    number = int.from_bytes(base64.urlsafe_b64decode(private_key + "=" * (-len(private_key) % 4)))
+    public = ec.derive_private_key(number, ec.SECP256R1()).public_key()
+    point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return base64.urlsafe_b64encode(point).decode().rstrip("=")

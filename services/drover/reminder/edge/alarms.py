@@ -1,0 +1,148 @@
+"""`register-by-page`, `schedule/v2` and `pages-deleted`: what apps do with their users' alarms."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.domain.errors import Code
+from drover.domain.reminder.commands import DeletePages, RegisterByPage, Schedule
+from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
+from drover.domain.reminder.texts import cut
+from drover.reminder.edge.answers import json_answer
+from drover.reminder.edge.asking import Asking
+from drover.reminder.edge.callers import Callers, whose
+from drover.reminder.faults import report
+from drover.web.application import add_route
+from drover.web.auth import Principal
+from drover.web.bodies import Body, read_body
+from drover.web.errors import ApiError, invalid
+from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
+from drover.web.permissions import Verb
+
+REGISTER: Final = "/api/reminder/register-by-page"
+SCHEDULE: Final = "/api/reminder/schedule/v2"
+DELETED: Final = "/api/reminder/pages-deleted"
+PAGES_MAX: Final = 1_000
+"""In one request; they travel in several commands."""
+TIME_CHARS_MAX: Final = 64
+
+
+class _Register(msgspec.Struct, forbid_unknown_fields=True):
+    page_id: str
+    user_id: str | None = None
+    title: str | None = None
+    body: str | None = None
+
+
+class _Schedule(msgspec.Struct, forbid_unknown_fields=True):
+    page_id: str
+    next_alarm_time: str
+    user_id: str | None = None
+
+
+class _Deleted(msgspec.Struct, forbid_unknown_fields=True):
+    page_ids: list[str]
+    user_id: str | None = None
+
+
+_REGISTER: Final = Body(_Register)
+_SCHEDULE: Final = Body(_Schedule)
+_DELETED: Final = Body(_Deleted)
+
+
+class Alarms:
+    def __init__(self, callers: Callers, asking: Asking) -> None:
+        self._callers = callers
+        self._asking = asking
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "POST", REGISTER, self.register)
+        add_route(app, "POST", SCHEDULE, self.schedule)
+        add_route(app, "POST", DELETED, self.pages_deleted)
+
+    async def register(self, request: web.Request) -> web.Response:
+        principal = self._callers.admit(request, Verb.CREATE)
+        raw = await read_body(request)
+        wish = _REGISTER.decode(raw)
+        user_id = whose(principal, wish.user_id)
+        # Cut here already: what a page has beyond that need not travel.
+        title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
+        command = RegisterByPage(wish.page_id, user_id, title, body)
+        result, headers = await self._send(request, user_id, command, principal, REGISTER, raw)
+        alarm = {name: value for name, value in result.items() if name != "created"}
+        return json_answer(alarm, 201 if result["created"] else 200, headers)
+
+    async def schedule(self, request: web.Request) -> web.Response:
+        principal = self._callers.admit(request, Verb.UPDATE)
+        raw = await read_body(request)
+        wish = _SCHEDULE.decode(raw)
+        user_id = whose(principal, wish.user_id)
+        command = Schedule(wish.page_id, user_id, _time(wish.next_alarm_time))
+        try:
+            result, headers = await self._send(request, user_id, command, principal, SCHEDULE, raw)
+        except ApiError as error:
+            if error.code == Code.PAST_SCHEDULE:
+                asked = command.next_alarm_time.isoformat()
+                report("past_schedule", "past_schedule_skipped", page_id=wish.page_id, user_id=user_id, asked=asked)
+            raise
+        if result["crowded"]:
+            report("crowded_minute", "minute_crowded", page_id=wish.page_id, user_id=user_id)
+        return json_answer(result, 200, headers)
+
+    async def pages_deleted(self, request: web.Request) -> web.Response:
+        """Without a user, the back office's wish goes to all partitions: pages are deleted by programs that may not
+        know whose they are."""
+        principal = self._callers.admit(request, Verb.DELETE)
+        raw = await read_body(request)
+        wish = _DELETED.decode(raw)
+        if len(wish.page_ids) > PAGES_MAX:
+            raise invalid(f"At most {PAGES_MAX} pages at once", field="page_ids", value=len(wish.page_ids))
+        key = request.headers.get(IDEMPOTENCY_KEY)
+        user_id = whose(principal, wish.user_id) if principal.user_id or wish.user_id else None
+        deleted, headers = await delete_pages(
+            self._asking, wish.page_ids, user_id, principal, route=f"POST {DELETED}", key=key, raw=raw
+        )
+        return json_answer({"deleted": deleted}, 200, headers)
+
+    async def _send(
+        self, request: web.Request, user_id: str, command: Any, principal: Principal, path: str, raw: bytes
+    ) -> tuple[Any, dict[str, str]]:
+        key = request.headers.get(IDEMPOTENCY_KEY)
+        return await self._asking.of_user(user_id, command, principal, route=f"POST {path}", key=key, raw=raw)
+
+
+async def delete_pages(
+    asking: Asking,
+    page_ids: list[str],
+    user_id: str | None,
+    principal: Principal,
+    *,
+    route: str,
+    key: str | None,
+    raw: bytes,
+) -> tuple[list[str], dict[str, str]]:
+    """Those that had an alarm, and where that is on record."""
+    parts = [page_ids[at : at + PAGES_PER_DELETION_MAX] for at in range(0, len(page_ids), PAGES_PER_DELETION_MAX)]
+    commands = [DeletePages(tuple(part), user_id) for part in parts]
+    if user_id is None:
+        results, headers = await asking.of_all(commands, principal, route=route, key=key, raw=raw)
+    else:
+        results, headers = await asking.of_user_all(user_id, commands, principal, route=route, key=key, raw=raw)
+    return [page_id for result in results for page_id in result["deleted"]], headers
+
+
+def _time(text: str) -> datetime:
+    try:
+        if len(text) > TIME_CHARS_MAX:
+            raise ValueError("too long")
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise invalid(
+            "next_alarm_time must be a time such as 2026-03-08T09:00 (the user's own) or 2026-03-08T00:00:00Z",
+            field="next_alarm_time",
+            value=text[:TIME_CHARS_MAX],
+        ) from error

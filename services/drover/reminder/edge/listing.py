@@ -1,0 +1,97 @@
+"""`GET /api/reminder/alarms`: the alarms of a user, soonest first, page by page, from the read model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import datetime
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+from aiohttp import web
+
+from drover.reminder.edge.answers import json_answer
+from drover.reminder.edge.asking import CONTEXT
+from drover.reminder.edge.callers import Callers, whose
+from drover.reminder.faults import report
+from drover.web.application import add_route
+from drover.web.errors import invalid, unavailable
+from drover.web.freshness import Freshness
+from drover.web.permissions import Verb
+
+PATH: Final = "/api/reminder/alarms"
+ROWS_DEFAULT: Final = 50
+ROWS_MAX: Final = 500
+READ_S: Final = 5.0
+CURSOR_CHARS_MAX: Final = 512
+_PARAMETERS: Final = ("user_id", "limit", "after")
+
+_ALARMS: Final = """
+SELECT page_id, user_id, title, body, next_alarm_time, sent_count, last_notification_id, processed_at, retry_at,
+       attempt, last_error, created_at, updated_at
+FROM rm_reminder.alarm
+WHERE ($1::text IS NULL OR user_id = $1)
+  AND ($2::timestamptz IS NULL OR (next_alarm_time, page_id) > ($2, $3))
+ORDER BY next_alarm_time, page_id
+LIMIT $4
+"""
+
+
+class _Cursor(msgspec.Struct, array_like=True):
+    next_alarm_time: datetime
+    page_id: str
+
+
+class Listing:
+    def __init__(self, callers: Callers, freshness: Freshness, pool: Any) -> None:
+        self._callers = callers
+        self._freshness = freshness
+        self._pool = pool
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self.show)
+
+    async def show(self, request: web.Request) -> web.Response:
+        principal = self._callers.admit(request, Verb.READ)
+        query = request.query
+        for name in query:
+            if name not in _PARAMETERS:
+                raise invalid(f"{name[:64]} is not a known parameter", field=name[:64])
+        user_id = query.get("user_id")
+        if principal.user_id is not None:
+            user_id = whose(principal, user_id)
+        limit, after = _limit(query.get("limit")), _cursor(query.get("after"))
+        await self._freshness.wait(request.headers, principal.name, CONTEXT)
+        place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
+        try:
+            rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            report("database", "alarms_not_read", error=repr(error))
+            raise unavailable("The database does not answer") from error
+        more = _written(rows[-1]) if len(rows) == limit else None
+        return json_answer({"alarms": [dict(row) for row in rows], "after": more}, 200)
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return ROWS_DEFAULT
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= ROWS_MAX):
+        raise invalid(f"limit must be a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
+    return int(text)
+
+
+def _cursor(text: str | None) -> _Cursor | None:
+    if text is None:
+        return None
+    try:
+        if len(text) > CURSOR_CHARS_MAX:
+            raise ValueError("too long")
+        return msgspec.json.decode(base64.urlsafe_b64decode(text), type=_Cursor)
+    except (ValueError, binascii.Error, msgspec.DecodeError) as error:
+        raise invalid("after must be what the page before said", field="after", value=text[:64]) from error
+
+
+def _written(row: Any) -> str:
+    cursor = _Cursor(row["next_alarm_time"], row["page_id"])
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()

@@ -1,0 +1,39 @@
+"""What reminders measure: names, help texts, units. Labels are bounded: partitions, outcomes, sizes, kinds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_MILLISECONDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
+_SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60, 600, 3600)
+
+PROCESSING_TIME_MS: Final = Histogram(
+    "drover_reminder_processing_time_ms",
+    "Milliseconds from the claim of a batch to the report of its last sending, by size of the batch",
+    ["batch_size"],
+    buckets=_MILLISECONDS,
+)
+BATCH_ALARMS: Final = Histogram(
+    "drover_reminder_batch_alarms", "Alarms in a batch", buckets=(1, 2, 5, 10, 20, 50, 100, 150, 200)
+)
+CONCURRENCY: Final = Gauge("drover_reminder_concurrency_in_use", "Sendings under way in this process")
+CONCURRENCY_LIMIT: Final = Gauge("drover_reminder_concurrency_limit", "Sendings that may be under way at a time")
+FETCH_LIMIT: Final = Gauge("drover_reminder_fetch_limit", "Alarms that a claim takes, as it is set now", ["partition"])
+SENDINGS: Final = Counter("drover_reminder_sendings", "Sendings tried, by what became of them", ["provider", "outcome"])
+DUE_TO_DISPATCHED: Final = Histogram(
+    "drover_reminder_due_to_dispatched_seconds",
+    "Seconds from the time that an alarm was set for to its claim, of first tries at scheduled ones",
+    buckets=_SECONDS,
+)
+ALARMS: Final = Gauge("drover_reminder_alarms", "Alarms of a partition that this process leads", ["partition"])
+IN_HAND: Final = Gauge(
+    "drover_reminder_in_hand_alarms", "Alarms claimed and not reported, of partitions led here", ["partition"]
+)
+ERRORS: Final = Counter(
+    "drover_reminder_errors",
+    "Faults that somebody should know of: past_schedule, batch_update, push, database, crowded_minute",
+    ["kind"],
+)
+RETIRED: Final = Counter("drover_reminder_subscriptions_retired", "Subscriptions that push services said are no more")

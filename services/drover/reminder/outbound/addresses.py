@@ -1,0 +1,41 @@
+"""Which IP addresses may be called. A name that leads to our own network must not get a request of ours there."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_COMPATIBLE: Final = IPv6Network("::/96")
+"""IPv4 in IPv6 as it was once written."""
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Of the internet at large: not private, loopback, link-local, shared, reserved, multicast or documentation."""
+    return all(one.is_global and not one.is_multicast and not one.is_reserved for one in _meant(address))
+
+
+def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+    """The address, and those that it carries inside: a gateway on the way may take them out."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    carried: list[IPv4Address | IPv6Address] = []
+    if address.sixtofour is not None:
+        carried.append(address.sixtofour)
+    if address.teredo is not None:
+        carried.extend(address.teredo)
+    if address in _NAT64:
+        return [IPv4Address(int(address) & 0xFFFFFFFF)]
+    if address in _COMPATIBLE and int(address) > 1:
+        carried.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return [address, *carried]
+
+
+def literal(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host already is; None: it is a name."""
+    try:
+        return ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None

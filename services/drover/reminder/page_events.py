@@ -1,0 +1,72 @@
+"""Pages that other programs say are deleted, over NATS: `ext.pages.deleted`, with a request, answered when it is done.
+
+Who gets no answer asks again: deleting twice is deleting once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from drover.reminder.edge.alarms import PAGES_MAX, delete_pages
+from drover.reminder.edge.asking import Asking
+from drover.reminder.faults import report
+from drover.service.api_keys import Role
+from drover.web.auth import Principal
+from drover.web.errors import ApiError
+
+SUBJECT: Final = "ext.pages.deleted"
+QUEUE: Final = "drover-reminder"
+"""One of all instances takes it."""
+
+log = structlog.get_logger("alarm")
+
+_BY: Final = Principal(Role.SERVICE_ROLE, "pages", float("inf"))
+
+
+class PagesDeleted(msgspec.Struct, forbid_unknown_fields=True):
+    page_ids: list[str]
+    user_id: str | None = None
+
+
+_decode: Final = msgspec.json.Decoder(PagesDeleted).decode
+
+
+@asynccontextmanager
+async def listening(client: Client, asking: Asking) -> AsyncIterator[None]:
+    async def on_message(message: Msg) -> None:
+        answer = await _answer(asking, message.data)
+        if message.reply:
+            with suppress(NatsError, OSError):
+                await message.respond(msgspec.json.encode(answer))
+
+    subscription = await client.subscribe(SUBJECT, queue=QUEUE, cb=on_message)
+    try:
+        yield
+    finally:
+        with suppress(NatsError, OSError):
+            await subscription.unsubscribe()
+
+
+async def _answer(asking: Asking, data: bytes) -> dict[str, Any]:
+    try:
+        told = _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        log.warning("page_event_unreadable", error=str(error))
+        return {"error": "VALIDATION_ERROR", "message": str(error)}
+    if len(told.page_ids) > PAGES_MAX:
+        return {"error": "VALIDATION_ERROR", "message": f"At most {PAGES_MAX} pages at once"}
+    try:
+        deleted, _ = await delete_pages(asking, told.page_ids, told.user_id, _BY, route=SUBJECT, key=None, raw=b"")
+    except ApiError as error:
+        if error.status >= 500:
+            report("batch_update", "pages_not_deleted", code=error.code)
+        return {"error": error.code, "message": error.message}
+    return {"deleted": deleted}

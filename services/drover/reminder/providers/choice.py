@@ -1,0 +1,62 @@
+"""From settings to the provider that they name, or a sentence that says what is missing."""
+
+from __future__ import annotations
+
+from drover.domain.errors import DroverError
+from drover.reminder.notification import Provider
+from drover.reminder.outbound.http import Outbound
+from drover.reminder.providers.apprise import Apprise
+from drover.reminder.providers.log import LogProvider
+from drover.reminder.providers.webhook import Webhook
+from drover.reminder.providers.webpush import WebPush
+from drover.service.config import Settings
+from drover.service.sealing import Sealer
+
+
+class ProviderIncomplete(DroverError):
+    """A provider was chosen, and not all that it needs was set."""
+
+    def __init__(self, provider: str, missing: str) -> None:
+        super().__init__(f"DROVER_REMINDER_PROVIDER={provider} needs {missing}, which is not set")
+        self.provider = provider
+        self.missing = missing
+
+
+def chosen_provider(settings: Settings) -> Provider:
+    name = settings.reminder_provider
+    if name == "webhook":
+        return _webhook(settings)
+    if name == "webpush":
+        return _webpush(settings)
+    if name == "apprise":
+        if not settings.reminder_apprise_urls:
+            raise ProviderIncomplete(name, "DROVER_REMINDER_APPRISE_URLS")
+        return Apprise(settings.reminder_apprise_urls, timeout_s=settings.reminder_send_timeout_s)
+    return LogProvider()
+
+
+def _outbound(settings: Settings) -> Outbound:
+    return Outbound(timeout_s=settings.reminder_send_timeout_s, allow_private=settings.reminder_allow_private)
+
+
+def _webhook(settings: Settings) -> Webhook:
+    if settings.reminder_webhook_url is None:
+        raise ProviderIncomplete("webhook", "DROVER_REMINDER_WEBHOOK_URL")
+    if not settings.reminder_webhook_secrets:  # a receiver that cannot check who calls would believe anybody
+        raise ProviderIncomplete("webhook", "DROVER_REMINDER_WEBHOOK_SECRETS")
+    return Webhook(settings.reminder_webhook_url, settings.reminder_webhook_secrets, _outbound(settings))
+
+
+def _webpush(settings: Settings) -> WebPush:
+    if settings.reminder_vapid_private_key is None:
+        raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_PRIVATE_KEY")
+    if settings.reminder_vapid_subject is None:
+        raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_SUBJECT")
+    if not settings.sealing_keys:
+        raise ProviderIncomplete("webpush", "DROVER_SEALING_KEYS")
+    return WebPush(
+        settings.reminder_vapid_private_key,
+        settings.reminder_vapid_subject,
+        Sealer.from_settings(settings.sealing_keys),
+        _outbound(settings),
+    )

@@ -1,0 +1,24 @@
+"""Libraries that come with an extra, and what to do where one is missing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from drover.domain.errors import DroverError
+
+
+class ExtraMissing(DroverError):
+    """A provider was chosen whose library is not installed."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"The provider {extra} needs {module}, which is not installed: pip install 'drover[{extra}]'")
+        self.module = module
+        self.extra = extra
+
+
+def need(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ExtraMissing(module, extra) from error

@@ -1,0 +1,52 @@
+"""A browser's subscription as it gives it to us, and as it is sealed: whoever has its address and keys can push."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from drover.domain.ids import derived_uuid
+from drover.service.sealing import SealDamaged, Sealer
+
+CONTEXT: Final = "reminder"
+
+_Key = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,256}=*\Z", max_length=260)]
+
+
+class PushKeys(msgspec.Struct, forbid_unknown_fields=True):
+    p256dh: _Key
+    auth: _Key
+
+
+class PushSubscription(msgspec.Struct):
+    """`PushSubscription.toJSON()`; what browsers add to it is left away."""
+
+    endpoint: Annotated[str, msgspec.Meta(pattern=r"^https://[^\s]+\Z", max_length=2048)]
+    keys: PushKeys
+
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(PushSubscription).decode
+
+
+def id_of(user_id: str, subscription: PushSubscription) -> str:
+    """The same browser, the same id: who subscribes again replaces what was there."""
+    return derived_uuid("subscription", user_id, subscription.endpoint)
+
+
+def sealed(sealer: Sealer, subscription: PushSubscription, user_id: str, id_: str) -> str:
+    return sealer.seal(_encode(subscription), context=CONTEXT, subject=_subject(user_id, id_))
+
+
+def opened(sealer: Sealer, text: str, user_id: str, id_: str) -> PushSubscription:
+    """Raises UnknownSealingKey or SealDamaged."""
+    plain = sealer.open(text, context=CONTEXT, subject=_subject(user_id, id_))
+    try:
+        return _decode(plain)
+    except msgspec.DecodeError as error:
+        raise SealDamaged("it is no subscription") from error
+
+
+def _subject(user_id: str, id_: str) -> str:
+    return f"subscription:{user_id}:{id_}"

@@ -1,0 +1,203 @@
+"""Sends what is due in one partition, for as long as this process leads it.
+
+It works from the state that the writer folds, never from a cursor: what is due and not in anybody's hand is claimed by
+command, and only what was committed as claimed is sent. So nothing is repeated by a rebuild, an import or a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from drover.bus.messages import Rejected
+from drover.domain.errors import Code
+from drover.domain.reminder.commands import ClaimDue
+from drover.domain.reminder.keys import sending_key
+from drover.domain.reminder.state import Reminders
+from drover.domain.reminder.texts import unpack
+from drover.reminder import metrics
+from drover.reminder.batches import Batch
+from drover.reminder.faults import report
+from drover.reminder.notification import Notification
+from drover.reminder.sender import Claim, Job, Sender
+from drover.service.tasks import end
+from drover.writer.writer import Writer
+
+POLL_S: Final = 1.0
+"""At least this often it looks by itself: a message that would have woken it can get lost."""
+PAUSE_S: Final = 0.05
+"""After a claim that found nothing, so that two opinions about the time do not spin."""
+TROUBLE_PAUSE_S: Final = 1.0
+DRAIN_S: Final = 8.0
+"""How long a stop waits for sendings under way. Those that take longer are taken up when their claims lapse."""
+
+log = structlog.get_logger("alarm")
+
+
+class Reactor:
+    def __init__(
+        self,
+        writer: Writer[Reminders],
+        sender: Sender,
+        *,
+        fetch_limit: int,
+        instance: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`fetch_limit` holds until somebody sets another while running."""
+        self._writer = writer
+        self._sender = sender
+        self._fetch_limit = fetch_limit
+        self._instance = instance
+        self._clock = clock
+        self._partition = writer.partition.name
+        self._wake = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._in_hand = 0
+
+    @asynccontextmanager
+    async def running(self, client: Client | None = None) -> AsyncIterator[None]:
+        """Leaving claims nothing more, and lets what is being sent end."""
+        self._loop = asyncio.create_task(self._run(), name=f"reminders-{self._partition}")
+        try:
+            async with self._woken(client):
+                yield
+        finally:
+            await self.stop()
+
+    async def stop(self) -> None:
+        """Claims nothing more, gives back what was not begun, and waits for what was."""
+        if self._loop is None:
+            return
+        await end(self._loop)
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                await self._sender.withdraw(self._partition)
+                while self._in_hand:
+                    self._wake.clear()
+                    await self._wake.wait()
+        except TimeoutError:
+            log.warning("sendings_abandoned", partition=self._partition, alarms=self._in_hand)
+
+    @asynccontextmanager
+    async def _woken(self, client: Client | None) -> AsyncIterator[None]:
+        """By every commit of the partition: an alarm that is asked for at once is sent at once."""
+        if client is None:
+            yield
+            return
+
+        async def on_commit(message: Msg) -> None:
+            self._wake.set()
+
+        subscription = await client.subscribe(self._writer.partition.subject, cb=on_commit)
+        try:
+            yield
+        finally:
+            with suppress(NatsError, OSError):
+                await subscription.unsubscribe()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            try:
+                await self._step()
+            except Exception:
+                log.exception("reactor_raised", partition=self._partition)
+                report("batch_update", "reactor_stumbled", partition=self._partition)
+                await asyncio.sleep(TROUBLE_PAUSE_S)
+
+    async def _step(self) -> None:
+        """One look: claim what is due, or wait until something may be."""
+        self._wake.clear()
+        state = self._writer.state
+        if state is None:
+            await self._sleep(POLL_S)
+            return
+        limit = state.fetch_limit or self._fetch_limit
+        self._measure(state, limit)
+        due_s = state.due_s()
+        wait_s = POLL_S if due_s is None else due_s - self._clock()
+        if self._in_hand > limit:
+            await self._sleep(POLL_S)
+        elif wait_s > 0:
+            await self._sleep(min(wait_s, POLL_S))
+        else:
+            # While one claim is being sent the next is made, so that nobody waits for its last one.
+            await self._claim(limit)
+
+    async def _sleep(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _claim(self, limit: int) -> None:
+        outcome = await self._writer.submit(ClaimDue(limit, self._instance), by=f"reminder:{self._instance}")
+        if isinstance(outcome, Rejected):
+            if outcome.code != Code.NOT_LEADER:
+                report("batch_update", "claim_refused", partition=self._partition, code=outcome.code)
+            await asyncio.sleep(PAUSE_S)
+            return
+        claims = msgspec.convert(outcome.result or [], list[Claim])
+        if not claims:
+            await asyncio.sleep(PAUSE_S)
+            return
+        log.debug("claimed", partition=self._partition, alarms=len(claims), limit=limit)
+        batch = Batch(len(claims))
+        for claim in claims:
+            self._begin(claim, batch)
+
+    def _begin(self, claim: Claim, batch: Batch) -> None:
+        notification = self._notification(claim)
+        if notification is None:
+            batch.done()
+            return
+        self._in_hand += 1
+        wanted, ended = partial(self._is_wanted, claim), partial(self._ended, batch)
+        self._sender.offer(Job(claim, notification, self._partition, wanted, ended))
+
+    def _is_wanted(self, claim: Claim) -> bool:
+        """Where this process cannot tell any more, because another one leads, it is sent: it was claimed to be."""
+        state = self._writer.state
+        alarm = None if state is None else state.alarms.get(claim.page_id)
+        return state is None or (alarm is not None and (alarm.sent_count, alarm.life) == (claim.sending, claim.life))
+
+    def _ended(self, batch: Batch) -> None:
+        self._in_hand -= 1
+        self._wake.set()
+        batch.done()
+
+    def _notification(self, claim: Claim) -> Notification | None:
+        """What is to be sent, from the state as it is now; None: its page was deleted in the meantime."""
+        state = self._writer.state
+        alarm = None if state is None else state.alarms.get(claim.page_id)
+        if state is None or alarm is None or (alarm.sent_count, alarm.life) != (claim.sending, claim.life):
+            return None
+        if claim.attempt == 1 and not alarm.immediate:
+            metrics.DUE_TO_DISPATCHED.observe(max(0.0, self._clock() - alarm.next_s))
+        title, body = unpack(alarm.text)
+        delivered = state.delivered.get(claim.page_id, ())
+        known = state.subscriptions.get(alarm.user.user_id, {}).values()
+        return Notification(
+            key=sending_key(claim.page_id, claim.sending, claim.life),
+            page_id=claim.page_id,
+            user_id=alarm.user.user_id,
+            title=title,
+            body=body,
+            sent_count=claim.sending,
+            subscriptions=tuple(one for one in known if one.subscription_id not in delivered),
+            delivered=delivered,
+        )
+
+    def _measure(self, state: Reminders, limit: int) -> None:
+        metrics.FETCH_LIMIT.labels(self._partition).set(limit)
+        metrics.ALARMS.labels(self._partition).set(len(state.alarms))
+        metrics.IN_HAND.labels(self._partition).set(len(state.in_hand))

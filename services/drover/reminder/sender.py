@@ -1,0 +1,195 @@
+"""From a claim to its report: hand it to the provider, a bounded number at a time, and say what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+from uuid_utils import uuid7
+
+from drover.bus.messages import Accepted, Rejected
+from drover.bus.messages import Outcome as Reply
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.domain.reminder.commands import RemoveSubscription, ReportFailed, ReportSent, ReportUnknown
+from drover.domain.reminder.sending import NOT_BEGUN
+from drover.reminder.faults import report
+from drover.reminder.metrics import CONCURRENCY, CONCURRENCY_LIMIT, RETIRED, SENDINGS
+from drover.reminder.notification import Delivered, Failed, Notification, Provider, Uncertain
+from drover.service.tasks import end
+
+CONTEXT: Final = "reminder"
+REPORT_TRIES_MAX: Final = 6
+"""Of 20 s each. What could not be reported is sent again, with the same key, when its claim has lapsed."""
+GONE: Final = "gone"
+
+log = structlog.get_logger("alarm")
+
+
+class Bus(Protocol):
+    """What is needed of `drover.bus.client.CommandBus`."""
+
+    def send(
+        self,
+        context: str,
+        command: Command,
+        *,
+        by: str,
+        id: str | None = None,
+        trace: str | None = None,
+        partition: str = "main",
+    ) -> Awaitable[Reply]: ...
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """As the writer answers it."""
+
+    page_id: str
+    sending: int
+    life: int
+    attempt: int
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A claim on its way to the provider."""
+
+    claim: Claim
+    notification: Notification
+    partition: str
+    wanted: Callable[[], bool]
+    """Asked when its turn has come: its page may be deleted by then."""
+    ended: Callable[[], None]
+    """Called once, when it was reported, or never will be."""
+
+
+class Sender:
+    """One for each process, whichever partitions it leads: the provider sees at most `concurrency` calls of ours.
+
+    Workers take jobs one by one, so that between two of them claims and commits have their turn, too.
+    """
+
+    def __init__(self, provider: Provider, bus: Bus, *, concurrency: int, instance: str) -> None:
+        self._provider = provider
+        self._bus = bus
+        self._concurrency = concurrency
+        self._by = f"reminder:{instance}"
+        self._waiting: deque[Job] = deque()
+        """Bounded by whoever claims: each partition has so many in hand and no more."""
+        self._arrived = asyncio.Event()
+        self._reports: set[asyncio.Task[None]] = set()
+        CONCURRENCY_LIMIT.set(concurrency)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        workers = [asyncio.create_task(self._work(), name=f"sender-{n}") for n in range(self._concurrency)]
+        try:
+            async with self._provider.running():
+                try:
+                    yield
+                finally:
+                    await end(*workers)
+        finally:
+            await end(*self._reports)
+
+    def offer(self, job: Job) -> None:
+        self._waiting.append(job)
+        self._arrived.set()
+
+    async def withdraw(self, partition: str) -> None:
+        """What of this partition was not begun goes back at once, rather than when its claim lapses."""
+        left = [job for job in self._waiting if job.partition == partition]
+        self._waiting = deque(job for job in self._waiting if job.partition != partition)
+        outcome = Failed(permanent=False, code=NOT_BEGUN)
+        await asyncio.gather(*(self._settle(job, outcome) for job in left))
+
+    async def _work(self) -> None:
+        while True:
+            while not self._waiting:
+                self._arrived.clear()
+                await self._arrived.wait()
+            job = self._waiting.popleft()
+            if not job.wanted():
+                job.ended()
+                continue
+            try:
+                with CONCURRENCY.track_inprogress():
+                    outcome = await self._send(job.notification)
+            except BaseException:  # stopped in the middle: nobody knows what became of it
+                job.ended()
+                raise
+            # Beside the next one: a commit takes longer than many a provider.
+            task = asyncio.create_task(self._settle(job, outcome), name=f"report {job.notification.key}")
+            self._reports.add(task)
+            task.add_done_callback(self._reports.discard)
+            await asyncio.sleep(0)
+
+    async def _settle(self, job: Job, outcome: Delivered | Failed | Uncertain) -> None:
+        try:
+            for id_ in outcome.gone:
+                await self._retire(job.notification.user_id, id_, job.partition)
+            await self._report(job.claim, job.notification, outcome, job.partition)
+        except Exception:
+            log.exception("report_raised", key=job.notification.key)
+            report("batch_update", "report_lost", key=job.notification.key)
+        finally:
+            job.ended()
+
+    async def _send(self, notification: Notification) -> Delivered | Failed | Uncertain:
+        log.debug("sending", key=notification.key, provider=self._provider.name)
+        try:
+            outcome = await self._provider.send(notification)
+        except Exception as error:
+            log.exception("provider_raised", key=notification.key, provider=self._provider.name)
+            outcome = Uncertain(code="provider_raised", error=repr(error)[:300])
+        SENDINGS.labels(self._provider.name, _named(outcome)).inc()
+        if isinstance(outcome, Delivered):
+            log.debug("sent", key=notification.key, notification_id=outcome.notification_id)
+        else:
+            report("push", "push_failed", key=notification.key, outcome=_named(outcome), code=outcome.code)
+        return outcome
+
+    async def _report(
+        self, claim: Claim, notification: Notification, outcome: Delivered | Failed | Uncertain, partition: str
+    ) -> None:
+        about = (claim.page_id, claim.sending, claim.life, claim.attempt)
+        command: Command
+        if isinstance(outcome, Delivered):
+            command = ReportSent(*about, notification_id=outcome.notification_id)
+        elif isinstance(outcome, Failed):
+            command = ReportFailed(*about, permanent=outcome.permanent, code=outcome.code, error=outcome.error)
+        else:
+            command = ReportUnknown(*about, code=outcome.code, error=outcome.error, delivered=outcome.delivered)
+        answer = await self._told(command, partition)
+        if isinstance(answer, Accepted):
+            if answer.result and answer.result.get("crowded"):
+                report("crowded_minute", "minute_crowded", key=notification.key, user_id=notification.user_id)
+        elif answer.code == Code.STALE_ATTEMPT:
+            log.debug("report_stale", key=notification.key)  # deleted meanwhile, or reported by another claim
+        else:
+            report("batch_update", "report_lost", key=notification.key, code=answer.code, message=answer.message)
+
+    async def _retire(self, user_id: str, id_: str, partition: str) -> None:
+        answer = await self._told(RemoveSubscription(user_id, id_, GONE), partition)
+        if isinstance(answer, Accepted):
+            RETIRED.inc()
+            log.info("subscription_retired", user_id=user_id, subscription_id=id_)
+
+    async def _told(self, command: Command, partition: str) -> Reply:
+        """Over the bus, not to the writer in this process: the partition may be another's by now."""
+        id_ = str(uuid7())
+        for _ in range(REPORT_TRIES_MAX):
+            answer = await self._bus.send(CONTEXT, command, by=self._by, id=id_, partition=partition)
+            if not isinstance(answer, Rejected) or answer.code not in (Code.UNAVAILABLE, Code.OVERLOADED):
+                break
+        return answer
+
+
+def _named(outcome: Delivered | Failed | Uncertain) -> str:
+    if isinstance(outcome, Failed):
+        return "permanent" if outcome.permanent else "passing"
+    return "delivered" if isinstance(outcome, Delivered) else "unknown"

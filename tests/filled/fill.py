@@ -1,0 +1,40 @@
+"""Makes the schemas of all read models and fills them: so many events, so many devices, the rest in proportion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+
+from drover.postgres.migrate import migrate
+from drover.projection.read_model import ensure_read_model
+from drover.projector.app import PROJECTIONS
+
+SQL: Final = (Path(__file__).parent / "fill.sql").read_text(encoding="utf-8")
+STATEMENT_S: Final = 600.0
+EVENTS_PER_ASSIGNMENT: Final = 12
+
+
+async def fill(dsn: str, *, events: int, devices: int) -> None:
+    """`events`: of the fleet; other contexts have a tenth of that each."""
+    await migrate(dsn)
+    connection = await asyncpg.connect(dsn, command_timeout=STATEMENT_S)
+    try:
+        for projection in PROJECTIONS:
+            await ensure_read_model(connection, projection)
+        numbers = {
+            "devices": devices,
+            "assignments": events // EVENTS_PER_ASSIGNMENT,
+            "others": events // 10,
+            "renders": events // 50,
+            "tests": events // 20,
+        }
+        for name, number in numbers.items():
+            await connection.execute("SELECT set_config($1, $2, FALSE)", f"fill.{name}", str(number))
+        for statement in SQL.split(";\n"):
+            if statement.strip():
+                await connection.execute(statement)
+        await connection.execute("VACUUM ANALYZE")  # as autovacuum leaves them
+    finally:
+        await connection.close()

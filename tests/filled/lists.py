@@ -1,0 +1,88 @@
+"""Every list of `/api` with the filters that people use, by what the filled read models have in them."""
+
+from __future__ import annotations
+
+from hashlib import md5
+from typing import Final
+from uuid import UUID
+
+
+def id_of(kind: str, number: int) -> UUID:
+    """As `fill.sql` makes them."""
+    return UUID(md5(f"{kind}{number}".encode()).hexdigest())
+
+
+_DEVICE: Final = id_of("d", 127)
+_JOB: Final = id_of("j", 30)
+_PERSON: Final = f"user:{id_of('u', 0)}"
+
+LISTS: Final = (
+    "/api/pcs",
+    "/api/devices",
+    "/api/devices?limit=500",
+    "/api/devices?pc_id=PC-0042",
+    "/api/devices?group_id=P7-G1",
+    "/api/devices?status=error",
+    "/api/devices?status=busy,online",
+    "/api/devices?serial=SERIAL0000012",
+    "/api/jobs",
+    "/api/jobs?status=created,paused&order=oldest",
+    "/api/jobs?status=active",
+    "/api/jobs?from=2026-01-01T00:00:00Z",
+    f"/api/jobs/{_JOB}/assignments",
+    f"/api/jobs/{_JOB}/assignments?status=failed",
+    f"/api/jobs/{_JOB}/attempts",
+    f"/api/jobs/{_JOB}/attempts?event_type=SUCCEEDED",
+    "/api/renders",
+    "/api/renders?status=pending,rendering",
+    "/api/renders?status=failed",
+    "/api/renders?composition_id=comp-3",
+    "/api/renders?cue_item_id=cue-100",
+    "/api/render-workers",
+    "/api/analyses",
+    "/api/analyses?status=processing",
+    "/api/analyses?status=failed",
+    "/api/analyses?user_id=user-17",
+    "/api/cleanup-runs",
+    f"/api/cleanup-runs/{id_of('r', 17)}/tests",
+    "/api/users/user-17/ledger",
+    "/api/reminders",
+    "/api/reminders?state=upcoming",
+    "/api/reminders?state=in_hand",
+    "/api/reminders?state=failing",
+    "/api/reminders?user_id=user-17",
+    "/api/reminder-events",
+    "/api/reminder-events?event_type=FAILED",
+    "/api/reminder-events?user_id=user-17",
+    "/api/alerts",
+    "/api/alerts?open=true",
+    "/api/alerts?kind=host_failing",
+    f"/api/alerts?subject={_DEVICE}",
+    "/api/events",
+    "/api/events?limit=500",
+    "/api/events?context=fleet",
+    "/api/events?to=2026-11-10T00:00:00Z",
+    f"/api/events?entity={_DEVICE}",
+    f"/api/events?entity={_JOB}",
+    f"/api/events?entity={id_of('a', 5000)}",
+    "/api/events?entity=user-17",
+    f"/api/events?entity={_JOB}&type=JobPaused",
+    f"/api/events?entity={_JOB}&type=AttemptSucceeded",
+    "/api/events?type=JobPaused",
+    "/api/events?type=AttemptSent,AttemptSucceeded",
+    f"/api/events?actor={_PERSON}",
+    "/api/events?actor=clock",
+    f"/api/events?actor={_PERSON}&type=AttemptSucceeded",
+    f"/api/events?cause={id_of('c', 1200)}",
+)
+READS: Final = (
+    f"/api/devices/{_DEVICE}",
+    f"/api/jobs/{_JOB}",
+    "/api/renders/77",
+    f"/api/cleanup-runs/{id_of('r', 17)}",
+    "/api/reminders/user-17/page-17",
+    "/api/events/fleet/1201/0",
+    "/api/events/fleet/1201/0/chain",
+    "/api/system",
+)
+"""Of one thing each. Not the overview, which counts all devices: that is a look at every one of them, once a second."""

@@ -1,0 +1,200 @@
+"""The reminder service with its writers, reactor, edge and projector, on a real NATS and a real Postgres."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from drover.bus.client import CommandBus
+from drover.bus.connection import connected
+from drover.bus.live import announce, following_progress
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import ALL, Partition
+from drover.gateway.relations import RELATIONS
+from drover.postgres.migrate import migrate
+from drover.postgres.pool import open_pool
+from drover.projection.memory import MemoryTables
+from drover.projection.positions import Positions
+from drover.projector.app import Projector
+from drover.projector.reminder import REMINDER_PROJECTION
+from drover.reminder.app import ReminderEdge, ReminderService
+from drover.service.api_keys import Role, issue_api_key
+from drover.service.config import load
+from drover.service.health import Health
+from drover.testing.waiting import eventually
+from drover.web.application import add_route, create_application
+from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
+from drover.web.postgrest.read import read
+from drover.web.postgrest.relation import Sight
+from drover.writer.nats_writer import prepare
+
+SECRET = "s" * 32
+PARTITIONS = 4
+
+
+class Platform:
+    """One process' worth of reminders."""
+
+    client: TestClient
+
+    def __init__(self, nats: Any, dsn: str, **settings: str) -> None:
+        self.dsn = dsn
+        self.nats_url = nats.url
+        self.settings = load(
+            {
+                "DROVER_NATS_URL": nats.url,
+                "DROVER_POSTGRES_URL": dsn,
+                "DROVER_JWT_SECRETS": SECRET,
+                "DROVER_INSTANCE": "one",
+                **{f"DROVER_REMINDER_{name}": value for name, value in settings.items()},
+            }
+        )
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        settings = self.settings
+        self.nats = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
+        divided = await prepare(self.nats, ("reminder",), partitions={"reminder": settings.reminder_partitions})
+        self.partitions = divided["reminder"]
+        self.pool = await stack.enter_async_context(open_pool(self.dsn, "test"))
+        self.positions = Positions(partitions={"reminder": [one.name for one in self.partitions]})
+        await stack.enter_async_context(following_progress(self.nats, self.positions.observe))
+        projector = Projector(
+            partial(JetStreamLog, self.nats),
+            self.dsn,
+            partial(announce, self.nats),
+            projections=[REMINDER_PROJECTION],
+            partitions=divided,
+        )
+        await stack.enter_async_context(projector)
+        bus = CommandBus(self.nats)
+        self.service = ReminderService(self.nats, settings, bus, self.partitions)
+        await stack.enter_async_context(self.service.writing())
+        await stack.enter_async_context(self.service.sending())
+        edge = ReminderEdge(
+            settings,
+            auth=Authenticator([SECRET]),
+            bus=bus,
+            pool=self.pool,
+            positions=self.positions,
+            partitions=self.partitions,
+        )
+        await stack.enter_async_context(edge.listening(self.nats))
+        app = create_application(Health(), body_bytes_max=1024 * 1024)
+        edge.add_routes(app)
+        add_route(app, "GET", "/rest/v1/{relation}", self._read)
+        self.client = TestClient(TestServer(app))
+        await self.client.start_server()
+        stack.push_async_callback(self.client.close)
+
+    async def _read(self, request):
+        relation = RELATIONS[request.match_info["relation"]]
+        await Freshness(self.positions).wait(request.headers, "test", "reminder")
+        return await read(request, relation, self.pool, sight=Sight(RELATIONS))
+
+    async def call(self, method: str, path: str, json: Any = None, **headers: str):
+        headers["apikey"] = issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())
+        answer = await self.client.request(method, path, json=json, headers=headers)
+        raw = await answer.read()
+        return answer, (msgspec.json.decode(raw) if raw else None)
+
+    async def post(self, path: str, json: Any, **headers: str):
+        return await self.call("POST", f"/api/reminder/{path}", json, **headers)
+
+    async def register(self, page: str, user: str = "user_1", **texts: str):
+        answer, alarm = await self.post("register-by-page", {"page_id": page, "user_id": user, **texts})
+        assert answer.status in (200, 201), alarm
+        return answer
+
+    async def rows(self, query: str, position: str = "") -> list[dict[str, Any]]:
+        headers = {"Drover-Min-Position": position} if position else {}
+        answer, rows = await self.call("GET", f"/rest/v1/{query}", **headers)
+        assert answer.status == 200, rows
+        return rows
+
+    def led(self) -> set[str]:
+        return {writer.partition.name for writer in self.service.writers if writer.leading.is_set()}
+
+    @property
+    def states(self):
+        return [writer.state for writer in self.service.writers]
+
+    async def settled(self) -> None:
+        """Nothing is due, nothing in hand."""
+        await eventually(
+            lambda: all(
+                state is not None and not state.in_hand and (state.due_s() or time.time() + 9) > time.time() + 1
+                for state in self.states
+            )
+        )
+
+    async def read_model(self) -> dict[str, set[tuple[Any, ...]]]:
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            return {
+                table.name: {
+                    tuple(map(_plain, record))
+                    for record in await connection.fetch(
+                        f"SELECT {', '.join(map(_quoted, table.columns))} FROM rm_reminder.{table.name}"
+                    )
+                }
+                for table in REMINDER_PROJECTION.tables
+            }
+        finally:
+            await connection.close()
+
+    async def as_the_log_says(self) -> dict[str, set[tuple[Any, ...]]]:
+        log = JetStreamLog(self.nats, Partition("reminder", ALL))
+        last = await log.last()
+        tables, seq = MemoryTables(REMINDER_PROJECTION), 0
+        async with log.read(0) as reader:
+            while last is not None and seq < last.seq:
+                for commit in await reader.next():
+                    tables.fold(commit)
+                    seq = commit.seq
+        return {
+            table.name: {tuple(map(_plain, row)) for row in tables.rows(table)} for table in REMINDER_PROJECTION.tables
+        }
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _plain(value: Any) -> Any:
+    """The same for a row from memory and a row from Postgres."""
+    if isinstance(value, str) and value.startswith("{"):
+        return msgspec.json.encode(msgspec.json.decode(value), order="sorted")  # jsonb has an order of its own
+    return tuple(value) if isinstance(value, list) else value
+
+
+@pytest.fixture
+async def dsn(postgres_dsn: str) -> str:
+    await migrate(postgres_dsn)
+    return postgres_dsn
+
+
+@pytest.fixture
+async def make_platform(own_nats, dsn):
+    """Starts processes' worth of reminders on the same servers; each ends with its stack."""
+    async with AsyncExitStack() as stack:
+
+        async def make(own: AsyncExitStack | None = None, **settings: str) -> Platform:
+            platform = Platform(own_nats, dsn, **settings)
+            await platform.start(own or stack)
+            await eventually(lambda: len(platform.led()) == len(platform.partitions))
+            return platform
+
+        yield make
+
+
+@pytest.fixture
+async def platform(make_platform) -> Platform:
+    return await make_platform()
