@@ -1,0 +1,96 @@
+/** Whether the page shows what is, or what was. */
+import { type ReactNode, useEffect, useState } from "react";
+import { useText } from "@/lib/i18n/i18n";
+import type { LiveStatus } from "@/lib/live/live";
+import { useObservable } from "@/lib/react/use-observable";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Button } from "@/ui/button";
+import { useLive } from "./context";
+import { usePast } from "./past";
+
+/** A line that is back at once is not worth a word. */
+const SAY_AFTER_MS = 1_500;
+
+export function LiveBanner(): ReactNode {
+  const live = useLive();
+  const status = useObservable(live.status);
+  const isLost = useStays(status.phase === "lost", SAY_AFTER_MS);
+  const t = useText();
+  if (status.phase === "refused") {
+    return (
+      <div
+        role="alert"
+        className="flex items-center gap-3 border-b border-line bg-held-soft px-6 py-1.5 text-sm text-held-ink"
+      >
+        <strong className="font-medium">{t.live.refused}</strong> {t.live.refusedHint}
+      </div>
+    );
+  }
+  return isLost && status.phase === "lost" ? <Lost status={status} retry={() => live.retryNow()} /> : null;
+}
+
+function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry: () => void }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(1_000);
+  return (
+    <div
+      role="alert"
+      className="flex items-center gap-3 border-b border-line bg-held-soft px-6 py-1.5 text-sm text-held-ink"
+    >
+      <strong className="font-medium">{t.live.lost}</strong>
+      <span>{t.live.lostSince(format.clock(status.since))}</span>
+      {/* Not read out: it changes every second. */}
+      <span aria-hidden="true">{t.live.retryIn(Math.ceil((status.retryAt - now) / 1000))}</span>
+      <Button className="ml-auto h-7" onClick={retry}>
+        {t.live.retryNow}
+      </Button>
+    </div>
+  );
+}
+
+export function LiveDot(): ReactNode {
+  const status = useObservable(useLive().status);
+  const t = useText();
+  const isPast = usePast() !== null;
+  const now = {
+    connecting: t.live.connecting,
+    loading: t.live.loading(status.phase === "loading" ? status.devices : 0),
+    live: t.live.live,
+    lost: t.live.lost,
+    refused: t.live.refused,
+  }[status.phase];
+  const text = isPast ? t.past.short : now;
+  const colour = {
+    live: "bg-online",
+    lost: "bg-error",
+    refused: "bg-error",
+    connecting: "bg-held",
+    loading: "bg-held",
+  };
+  return (
+    <p
+      role="status"
+      title={text}
+      className="flex h-7 items-center gap-2.5 px-2.5 text-xs text-ink-3 max-lg:justify-center max-lg:px-0"
+    >
+      <span className={`size-2 shrink-0 rounded-full ${isPast ? "bg-held" : colour[status.phase]}`} />
+      <span className="truncate max-lg:sr-only">{text}</span>
+    </p>
+  );
+}
+
+/** True when it has been true for so long; false at once. */
+function useStays(value: boolean, ms: number): boolean {
+  const [stays, setStays] = useState(false);
+  useEffect(() => {
+    if (!value) {
+      setStays(false);
+      return;
+    }
+    const timer = setTimeout(() => setStays(true), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return stays;
+}

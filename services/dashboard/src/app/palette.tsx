@@ -1,0 +1,207 @@
+/** Everything by its name: screens, phones, PCs, jobs, and what can be done. */
+import { useNavigate } from "@tanstack/react-router";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { LANGUAGE_NAMES, useText } from "@/lib/i18n/i18n";
+import { LANGUAGES, preferences, THEMES } from "@/lib/preferences/preferences";
+import { Dialog } from "@/ui/dialog";
+import { Icon, type IconName } from "@/ui/icon";
+import { useApp, useLive, useMay } from "./context";
+import { type Found, find } from "./palette-find";
+import { PLACES } from "./places";
+
+export interface Entry {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly label: string;
+  readonly detail?: string;
+  readonly run: () => void;
+}
+
+export function Palette(props: { close: () => void; showHelp: () => void }): ReactNode {
+  const t = useText();
+  return (
+    <Dialog close={props.close} title={t.palette.title} width="w-xl">
+      <Search close={props.close} showHelp={props.showHelp} />
+    </Dialog>
+  );
+}
+
+function Search({ close, showHelp }: { close: () => void; showHelp: () => void }): ReactNode {
+  const t = useText();
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const groups = useEntries(text, showHelp);
+  const entries = groups.flatMap((group) => group.entries);
+  const current = entries[Math.min(chosen, entries.length - 1)];
+
+  useEffect(() => {
+    if (current !== undefined) document.getElementById(`${id}-${current.id}`)?.scrollIntoView({ block: "nearest" });
+  }, [current, id]);
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setChosen(
+        (before) => (Math.min(before, entries.length - 1) + step + entries.length) % Math.max(1, entries.length),
+      );
+    } else if (event.key === "Enter" && !event.nativeEvent.isComposing && current !== undefined) {
+      event.preventDefault();
+      choose(current);
+    }
+  }
+
+  function choose(entry: Entry): void {
+    close();
+    entry.run();
+  }
+
+  return (
+    <>
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it was opened to be written in
+        autoFocus
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={current === undefined ? undefined : `${id}-${current.id}`}
+        aria-label={t.palette.title}
+        placeholder={t.palette.placeholder}
+        value={text}
+        spellCheck={false}
+        className="mb-2 h-9 w-full rounded-md border border-line-strong bg-canvas px-3"
+        onChange={(event) => {
+          setText(event.target.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div ref={list} id={id} role="listbox" aria-label={t.palette.title} className="-mx-2 h-80 overflow-y-auto">
+        {entries.length === 0 && <p className="px-2 py-6 text-center text-sm text-ink-3">{t.palette.empty}</p>}
+        {groups.map((group) => (
+          // biome-ignore lint/a11y/useSemanticElements: options of a listbox are grouped so
+          <div key={group.title} role="group" aria-label={group.title}>
+            <p className="caption px-2 pt-2 pb-1">{group.title}</p>
+            {group.entries.map((entry) => (
+              <Option
+                key={entry.id}
+                id={`${id}-${entry.id}`}
+                entry={entry}
+                isChosen={entry === current}
+                choose={() => choose(entry)}
+                point={() => setChosen(entries.indexOf(entry))}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Option(props: {
+  id: string;
+  entry: Entry;
+  isChosen: boolean;
+  choose: () => void;
+  point: () => void;
+}): ReactNode {
+  const { entry } = props;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the box's, which points here
+    // biome-ignore lint/a11y/useFocusableInteractive: the box keeps the focus and points here
+    <div
+      id={props.id}
+      role="option"
+      aria-selected={props.isChosen}
+      className="flex h-8 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm aria-selected:bg-hover"
+      onClick={props.choose}
+      onPointerMove={props.isChosen ? undefined : props.point}
+    >
+      <Icon name={entry.icon} className="text-ink-3" />
+      <span className="truncate">{entry.label}</span>
+      {entry.detail !== undefined && <span className="ml-auto shrink-0 text-xs text-ink-3">{entry.detail}</span>}
+    </div>
+  );
+}
+
+interface Group {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+}
+
+function useEntries(text: string, showHelp: () => void): Group[] {
+  const t = useText();
+  const navigate = useNavigate();
+  const { client } = useApp();
+  const { fleet } = useLive();
+  const mayCreate = useMay("create-job");
+  return useMemo(() => {
+    const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
+    const screens = PLACES.map(
+      (place): Entry => ({
+        id: place.name,
+        icon: place.icon,
+        label: t.places[place.name],
+        detail: place.key,
+        run: () => void navigate({ to: place.path }),
+      }),
+    );
+    const actions: Entry[] = [
+      ...(mayCreate
+        ? [
+            {
+              id: "new",
+              icon: "plus" as const,
+              label: t.newJob.title,
+              detail: "n",
+              run: () => void navigate({ to: "/queue", search: { new: true } }),
+            },
+          ]
+        : []),
+      ...THEMES.map((theme) => ({
+        id: `theme-${theme}`,
+        icon: theme === "dark" ? ("moon" as const) : ("sun" as const),
+        label: t.palette.theme(t.theme[theme]),
+        run: () => preferences.theme.set(theme),
+      })),
+      ...LANGUAGES.map((language) => ({
+        id: `language-${language}`,
+        icon: "globe" as const,
+        label: t.palette.language(LANGUAGE_NAMES[language]),
+        run: () => preferences.language.set(language),
+      })),
+      { id: "help", icon: "keyboard", label: t.shortcuts.title, detail: "?", run: showHelp },
+      { id: "out", icon: "leave", label: t.session.signOut, run: () => void client.signOut() },
+    ];
+    const toEntry =
+      (kind: "phone" | "pc" | "queue", open: (id: string) => void) =>
+      (found: Found): Entry => ({
+        id: `${kind}-${found.id}`,
+        icon: kind,
+        label: found.label,
+        detail: found.detail,
+        run: () => open(found.id),
+      });
+    const found = find(fleet, text, t);
+    const groups: Group[] = [
+      { title: t.palette.screens, entries: screens.filter((entry) => matches(entry.label)) },
+      {
+        title: t.palette.jobs,
+        entries: found.jobs.map(toEntry("queue", (job) => void navigate({ to: "/queue", search: { job } }))),
+      },
+      {
+        title: t.palette.phones,
+        entries: found.devices.map(toEntry("phone", (device) => void navigate({ to: "/fleet", search: { device } }))),
+      },
+      {
+        title: t.palette.pcs,
+        entries: found.pcs.map(toEntry("pc", (pc) => void navigate({ to: "/fleet", search: { q: pc } }))),
+      },
+      { title: t.palette.actions, entries: actions.filter((entry) => matches(entry.label)) },
+    ];
+    return groups.filter((group) => group.entries.length > 0);
+  }, [text, t, navigate, client, fleet, mayCreate, showHelp]);
+}

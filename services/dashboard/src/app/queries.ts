@@ -1,0 +1,47 @@
+/** How reads and actions behave when they fail: what is worth another try, and who hears of it. */
+import { MutationCache, QueryClient } from "@tanstack/react-query";
+import { errorText } from "@/lib/errors/error-text";
+import type { Dictionary } from "@/lib/i18n/en";
+import { ActionAbandoned, ApiError, NetworkError, ReplayFailed, SessionExpired } from "@/lib/session/errors";
+import type { Toasts } from "@/ui/toasts";
+
+const RETRIES_MAX = 2;
+const FRESH_MS = 5_000;
+
+export function createQueryClient(toasts: Toasts, words: () => Dictionary): QueryClient {
+  const client: QueryClient = new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: FRESH_MS, retry: (failures, error) => failures < RETRIES_MAX && isWorthAnotherTry(error) },
+      mutations: { retry: false },
+    },
+    mutationCache: new MutationCache({
+      onError: (error) => showFault(error),
+      onSuccess: () => void client.invalidateQueries(),
+    }),
+  });
+
+  function showFault(error: unknown): void {
+    // Whoever let it go knows; whose session ended has been told.
+    if (error instanceof ActionAbandoned || error instanceof SessionExpired) return;
+    const t = words();
+    const retry = error instanceof ReplayFailed ? () => void tryAgain(error) : undefined;
+    const action = retry === undefined ? undefined : { label: t.common.retry, run: retry };
+    toasts.show({ kind: "fault", title: t.errors.title, text: errorText(t, error), action });
+  }
+
+  async function tryAgain(failed: ReplayFailed): Promise<void> {
+    try {
+      await failed.retry();
+      await client.invalidateQueries();
+    } catch (error) {
+      const stillFails = error instanceof ReplayFailed || error instanceof SessionExpired;
+      showFault(stillFails || !isWorthAnotherTry(error) ? error : new ReplayFailed(error, failed.retry));
+    }
+  }
+
+  return client;
+}
+
+export function isWorthAnotherTry(error: unknown): error is NetworkError | ApiError {
+  return error instanceof NetworkError || (error instanceof ApiError && error.status >= 500);
+}

@@ -1,0 +1,138 @@
+/** Which address shows what. Screens are loaded when somebody goes there. */
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { pastSearch } from "@/app/past-search";
+import { only, parseSearch, type RawSearch, stringifySearch, text } from "@/app/search-params";
+import type { SessionClient } from "@/lib/session/client";
+import { alertsSearch } from "@/screens/alerts/search";
+import { analysesSearch } from "@/screens/analyses/search";
+import { eventsSearch } from "@/screens/events/search";
+import { fleetSearch } from "@/screens/fleet/search";
+import { queueSearch } from "@/screens/queue/search";
+import { remindersSearch } from "@/screens/reminders/search";
+import { rendersSearch } from "@/screens/renders/search";
+import { systemSearch } from "@/screens/system/search";
+import { NothingHere, PageFault } from "./faults";
+import { Gate } from "./gate";
+import { Root } from "./root";
+
+export interface RouterContext {
+  readonly client: SessionClient;
+}
+
+const root = createRootRouteWithContext<RouterContext>()({
+  component: Root,
+  notFoundComponent: NothingHere,
+  errorComponent: PageFault,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (raw: RawSearch) => only({ error: text(raw, "error") }),
+  component: lazyRouteComponent(() => import("@/screens/sign-in/sign-in"), "SignIn"),
+});
+
+/** Everything else needs somebody who is signed in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Gate,
+  validateSearch: pastSearch,
+  // Whoever looks at the past goes on doing so, whichever screen they turn to.
+  search: { middlewares: [retainSearchParams(["as_of"])] },
+  beforeLoad: ({ context, location }) => {
+    if (context.client.state.get().status !== "signed-out") return;
+    throw redirect({ to: "/sign-in", state: { returnTo: location.href } });
+  },
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/screens/overview/overview"), "Overview"),
+});
+const fleet = createRoute({
+  getParentRoute: () => inside,
+  path: "/fleet",
+  validateSearch: fleetSearch,
+  component: lazyRouteComponent(() => import("@/screens/fleet/fleet"), "Fleet"),
+});
+const queue = createRoute({
+  getParentRoute: () => inside,
+  path: "/queue",
+  validateSearch: queueSearch,
+  component: lazyRouteComponent(() => import("@/screens/queue/queue"), "Queue"),
+});
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: "/events",
+  validateSearch: eventsSearch,
+  component: lazyRouteComponent(() => import("@/screens/events/events"), "Events"),
+});
+const alerts = createRoute({
+  getParentRoute: () => inside,
+  path: "/alerts",
+  validateSearch: alertsSearch,
+  component: lazyRouteComponent(() => import("@/screens/alerts/alerts"), "Alerts"),
+});
+const renders = createRoute({
+  getParentRoute: () => inside,
+  path: "/renders",
+  validateSearch: rendersSearch,
+  component: lazyRouteComponent(() => import("@/screens/renders/renders"), "Renders"),
+});
+const analyses = createRoute({
+  getParentRoute: () => inside,
+  path: "/analyses",
+  validateSearch: analysesSearch,
+  component: lazyRouteComponent(() => import("@/screens/analyses/analyses"), "Analyses"),
+});
+const reminders = createRoute({
+  getParentRoute: () => inside,
+  path: "/reminders",
+  validateSearch: remindersSearch,
+  component: lazyRouteComponent(() => import("@/screens/reminders/reminders"), "Reminders"),
+});
+const system = createRoute({
+  getParentRoute: () => inside,
+  path: "/system",
+  validateSearch: systemSearch,
+  component: lazyRouteComponent(() => import("@/screens/system/system"), "System"),
+});
+
+const tree = root.addChildren([
+  signIn,
+  inside.addChildren([overview, fleet, queue, renders, analyses, reminders, events, alerts, system]),
+]);
+
+export function makeRouter(context: RouterContext) {
+  return createRouter({
+    context,
+    routeTree: tree,
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    defaultErrorComponent: PageFault,
+    defaultNotFoundComponent: NothingHere,
+    notFoundMode: "root",
+  });
+}
+
+export type Router = ReturnType<typeof makeRouter>;
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: Router;
+  }
+  interface HistoryState {
+    /** Where somebody was when their session ended. */
+    returnTo?: string;
+  }
+}

@@ -1,0 +1,15 @@
+/** Alerts in the person's words. A kind that this page does not know yet is shown by its name. */
+import { ALERT_KINDS } from "@/lib/i18n/codes";
+import type { Dictionary } from "@/lib/i18n/en";
+
+export function alertTitle(t: Dictionary, kind: string): string {
+  const known = ALERT_KINDS.find((one) => one === kind);
+  if (known !== undefined) return t.alerts.kinds[known].title;
+  const words = kind.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function alertAdvice(t: Dictionary, kind: string): string | null {
+  const known = ALERT_KINDS.find((one) => one === kind);
+  return known === undefined ? null : t.alerts.kinds[known].advice;
+}

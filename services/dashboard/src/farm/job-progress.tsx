@@ -1,0 +1,88 @@
+/** How far a job is: a bar of what became of its phones, the same in numbers, and how long it may take. */
+import type { ReactNode } from "react";
+import { useLive } from "@/app/context";
+import { useText } from "@/lib/i18n/i18n";
+import type { Counters, JobRow } from "@/lib/rest/rows";
+import { useFormat } from "@/lib/time/format";
+import { Bar, type Part } from "@/ui/bar";
+import { ended, jobTotal } from "./job-total";
+import { useTally } from "./use-tally";
+
+const TONES: Record<keyof Counters, Part["tone"]> = {
+  completed: "online",
+  failed: "error",
+  cancelled: "offline",
+  running: "busy",
+  retrying: "held",
+  pending: "soft",
+};
+const ORDER = ["completed", "failed", "cancelled", "running", "retrying", "pending"] as const;
+
+export function JobBar({ job, className = "h-2" }: { job: JobRow; className?: string }): ReactNode {
+  const t = useText();
+  const { fleet } = useLive();
+  const parts = ORDER.map((key) => ({ key, value: job[key], tone: TONES[key], label: t.counters[key] }));
+  return <Bar parts={parts} total={jobTotal(fleet, job)} label={job.title ?? t.queue.untitled} className={className} />;
+}
+
+const DOTS: Record<Part["tone"], string> = {
+  busy: "bg-busy",
+  online: "bg-online",
+  held: "bg-held",
+  error: "bg-error",
+  offline: "bg-offline",
+  soft: "bg-busy-soft",
+};
+
+/** Each with the colour that it has in the bar. */
+export function JobCounters({ job }: { job: JobRow }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  return (
+    <dl className="flex flex-wrap gap-x-5 gap-y-1 text-sm">
+      {ORDER.filter((key) => job[key] > 0 || key === "completed" || key === "failed" || key === "running").map(
+        (key) => (
+          <div key={key} className="flex items-center gap-1.5">
+            <span aria-hidden="true" className={`size-2 rounded-full ${DOTS[TONES[key]]}`} />
+            <dt className="text-ink-3">{t.counters[key]}</dt>
+            <dd className="font-medium">{format.number(job[key])}</dd>
+          </div>
+        ),
+      )}
+      {job.skipped > 0 && (
+        <div className="flex items-center gap-1.5">
+          <dt className="text-ink-3">{t.counters.skipped}</dt>
+          <dd className="font-medium">{format.number(job.skipped)}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+const RATE_OVER_MS = 120_000;
+
+/** From the last two minutes. One job is active, so that all ends are its own. */
+export function JobPace({ job }: { job: JobRow }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { fleet } = useLive();
+  const { tally, now } = useTally();
+  const total = jobTotal(fleet, job);
+  const done = ended(job);
+  const since = Math.max(now - RATE_OVER_MS, job.activated_at === null ? 0 : Date.parse(job.activated_at));
+  const minutes = Math.max(1, now - since) / 60_000;
+  const sum = tally.sumSince(since);
+  const perMinute = (sum.completed + sum.failed) / minutes;
+  return (
+    <span className="text-sm text-ink-3">
+      {t.queue.progress(format.number(done), format.number(total))}
+      {job.status === "active" && perMinute > 0 && (
+        <>
+          {" · "}
+          {t.queue.rate(format.number(Math.round(perMinute * 10) / 10))}
+          {total > done && <> · {t.queue.eta(format.duration(((total - done) / perMinute) * 60_000))}</>}
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,50 @@
+/** Jobs in the order of their turn, and how far they are. */
+import { expect, test } from "vitest";
+import { FleetStore } from "@/lib/live/fleet";
+import { Frames } from "@/lib/live/frame";
+import type { JobRow } from "@/lib/rest/rows";
+import { ended, jobTotal } from "./job-total";
+import { openJobs } from "./open-jobs";
+
+const COUNTERS = { pending: 0, running: 0, retrying: 0, completed: 0, failed: 0, cancelled: 0 };
+
+function job(id: string, change: Partial<JobRow> = {}): JobRow {
+  const base = { id, status: "created", is_active: true, target: null, needs: [], ended_at: null, ...COUNTERS };
+  return { ...base, created_at: `2026-11-16T09:00:0${id}Z`, ...change } as JobRow;
+}
+
+function fleetOf(...groups: string[]): FleetStore {
+  const fleet = new FleetStore(new Frames(() => {}));
+  groups.forEach((group, n) => {
+    const device = { id: `D${n}`, serial: `S${n}`, group, pc: "PC-1", capabilities: n === 0 ? ["age_verified"] : [] };
+    fleet.putDevice({ ...device, errorCode: null, heldUntil: null } as never);
+  });
+  return fleet;
+}
+
+test("the oldest waits first; what is paused has no turn and comes last", () => {
+  const jobs = [job("3"), job("1", { status: "paused" }), job("2"), job("4", { is_active: false })];
+  expect(openJobs(jobs).waiting.map((one) => one.id)).toEqual(["2", "3", "1", "4"]);
+});
+
+test("one is active, those that ended are not here", () => {
+  const open = openJobs([job("1", { status: "active" }), job("2", { status: "completed" })]);
+  expect(open.active?.id).toBe("1");
+  expect(open.waiting).toEqual([]);
+});
+
+test.each<[string, Partial<JobRow>, number]>([
+  ["all phones", {}, 4],
+  ["a group", { target: { group_id: "A" } }, 2],
+  ["at most so many", { target: { count: 3 } }, 3],
+  ["by name", { target: { device_ids: ["D0"] } }, 1],
+  ["those that can", { needs: ["age_verified"] }, 1],
+  ["more than there are now, if more have had it", { completed: 9 }, 9],
+  ["of one that ended, what it came to", { completed: 2, ended_at: "2026-11-16T10:00:00Z" }, 2],
+])("a job is for %s", (_, change, total) => {
+  expect(jobTotal(fleetOf("A", "A", "B", "C"), job("1", change))).toBe(total);
+});
+
+test("what ended is over, however it ended", () => {
+  expect(ended(job("1", { completed: 5, failed: 2, cancelled: 1, running: 9 }))).toBe(8);
+});

@@ -1,0 +1,51 @@
+/** Both languages say everything, and the seeds' Korean is untouched. That no key is missing is the compiler's to see. */
+import { describe, expect, test } from "vitest";
+import { sentence } from "@/farm/why";
+import { SESSION_EXPIRED, SIGN_IN_AND_TRY_AGAIN } from "../session/messages";
+import { en } from "./en";
+import { ko } from "./ko";
+import { type Names, REASON_CODES } from "./reasons";
+
+const NAMES: Names = { job: () => "Launch", device: () => "SERIAL01", time: () => "09:00" };
+
+describe.each([
+  ["English", en],
+  ["Korean", ko],
+])("%s", (_, t) => {
+  test.each(REASON_CODES)("has a sentence for %s, also when nothing else is told", (code) => {
+    const said = t.reasons[code]({ code }, NAMES);
+    expect(said).not.toMatch(/undefined|null|NaN|\[object/);
+    expect(said.length).toBeGreaterThan(5);
+  });
+
+  test("a reason that this page does not know is said in the server's words", () => {
+    expect(sentence(t, { sentence: "A new one.", data: { code: "brand_new" } }, NAMES)).toBe("A new one.");
+    expect(sentence(t, { sentence: "Odd.", data: { code: "toString" } }, NAMES)).toBe("Odd.");
+  });
+
+  test("no word is empty, but for the reason that needs none", () => {
+    const empty: string[] = [];
+    walk(t, "", (path, value) => value === "" && empty.push(path));
+    expect(empty).toEqual([".queue.endReasons.done"]);
+  });
+});
+
+test("SY-10, SY-12: in Korean the session's messages are the seed's, word for word", () => {
+  expect(ko.session.expired).toBe(SESSION_EXPIRED);
+  expect(ko.session.expiredInAction).toBe(SIGN_IN_AND_TRY_AGAIN);
+});
+
+test("every code of rpc/why that is documented has its sentence", async () => {
+  const { readFileSync } = await import("node:fs");
+  const docs = readFileSync(new URL("../../../../../docs/operating-the-farm.md", import.meta.url), "utf8");
+  const table = docs.slice(docs.indexOf("| about | codes |"), docs.indexOf("What has happened to an assignment"));
+  const codes = [...table.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]);
+  expect(codes.length).toBeGreaterThan(20);
+  expect(codes.filter((code) => !REASON_CODES.some((known) => known === code))).toEqual([]);
+});
+
+function walk(value: unknown, path: string, see: (path: string, value: unknown) => void): void {
+  if (typeof value === "object" && value !== null) {
+    for (const [key, inner] of Object.entries(value)) walk(inner, `${path}.${key}`, see);
+  } else see(path, value);
+}

@@ -1,0 +1,75 @@
+/** Why something waits, in English. */
+import type { ReasonData, Reasons } from "./reasons";
+
+const count = (n: number | undefined, one: string) => `${(n ?? 0).toLocaleString("en")} ${n === 1 ? one : `${one}s`}`;
+
+export const reasons: Reasons = {
+  job_behind: (d, n) =>
+    `It is behind ${n.job(d.behind)}, which is active since ${n.time(d.since)}${
+      d.ahead ? `, and ${count(d.ahead, "older job")}` : ""
+    }.`,
+  job_paused: (d) =>
+    d.poison ? `It is paused: it failed for good on three phones with ${d.poison}.` : "It is paused.",
+  job_inactive: () => "It was created inactive. Resume it to put it into the queue.",
+  job_active: (d, n) =>
+    `It is active since ${n.time(d.since)}: ${d.in_flight ?? 0} in hand, ${d.completed ?? 0} completed, ${d.failed ?? 0} failed.`,
+  job_withdrawing: (d) => `What it had handed out is being taken back: ${d.left ?? 0} left.`,
+  look_under_way: (d) => `The look for phones is under way: ${d.seen ?? 0} of ${count(d.total, "PC")} seen.`,
+  job_has_its_number: (d) => `It has gone to all of the ${count(d.count, "phone")} that it is for.`,
+  no_device_in_target: () => "There is no phone that it is for.",
+  no_device_capable: (d) => `No phone has ${d.capability ?? ""}, which it needs.`,
+  no_device_left: () => "It has been given to every phone that can have it.",
+  no_device_online: (d) => `No phone for it is online: ${hindrances(d)}.`,
+  no_device_free: (d) => `No phone can take it now: ${hindrances(d)}.`,
+  pc_full: (d) => `PC ${d.pc_id ?? ""} is full: ${d.in_use ?? 0} of ${String(d.target ?? 0)} slots are taken.`,
+  pcs_full: (d) => `All ${d.pcs ?? 0} PCs with a phone for it are full.`,
+  job_completed: (d, n) => `It completed at ${n.time(d.ended_at)}.`,
+  job_expired: (d, n) => `It expired at ${n.time(d.ended_at)}, 24 hours after it was created.`,
+  job_deactivated: (d, n) => `It was deactivated at ${n.time(d.ended_at)}.`,
+  job_cancelled: (d, n) => `It was cancelled at ${n.time(d.ended_at)}.`,
+  retry_due: (d, n) =>
+    `Attempt ${d.attempt ?? ""} of 3 is due ${d.due_at ? `at ${n.time(d.due_at)}` : "as soon as its phone is back"}${
+      d.error_code ? `; the one before failed with ${d.error_code}` : ""
+    }.`,
+  offer_not_fetched: (d, n) =>
+    `${n.device(d.device_id)} has not fetched it yet: offered at ${n.time(d.offered_at)}, taken back at ${n.time(d.until)}.`,
+  sent_not_begun: (d, n) => `${n.device(d.device_id)} has fetched it and not begun: taken back at ${n.time(d.until)}.`,
+  running: (d, n) =>
+    `Attempt ${d.attempt ?? ""} of 3 runs on ${n.device(d.device_id)} since ${n.time(d.started_at)}, at ${d.progress_pct ?? 0} %.`,
+  ad_playing: () => "An advertisement holds its progress.",
+  assignment_completed: (d) => `It completed at attempt ${(d.failed_attempts ?? 0) + 1}.`,
+  assignment_failed: (d) => `It failed for good after ${count(d.failed_attempts, "attempt")}.`,
+  assignment_cancelled: () => "It was cancelled.",
+  device_error: (d, n) => `It is in error (${d.rule ?? ""}) ${ending(d, n.time(d.until))}.`,
+  device_offline: () => "It is offline: nothing was heard of it for 30 seconds.",
+  device_held: (d, n) => `It did not take ${count(d.untaken, "offer")}: the next one comes at ${n.time(d.until)}.`,
+  pc_held: (d, n) => `PC ${d.pc_id ?? ""} is held until ${n.time(d.until)}: all its phones were failing.`,
+  device_in_flight: (d, n) =>
+    `It has ${n.job(d.job_id)} in hand${d.phase === "running" ? `, at ${d.progress_pct ?? 0} %` : ""}.`,
+  capability_missing: (d, n) => `It lacks ${(d.capabilities ?? []).join(", ")}, which ${n.job(d.job_id)} needs.`,
+  not_in_target: (d, n) => `${n.job(d.job_id)}, which is active, is not for it.`,
+  job_ran_here: (d, n) => `${n.job(d.job_id)}, which is active, has already ended on it.`,
+  no_job: (d) =>
+    d.waiting
+      ? `No job is active: ${count(d.waiting, "job")} in the queue, none with a phone that can take it now.`
+      : "There is no work: no job is active and none is in the queue.",
+  nothing: () => "Nothing holds it up: it is next.",
+};
+
+function hindrances(d: ReasonData): string {
+  const parts: [number | undefined, string][] = [
+    [d.offline, "offline"],
+    [d.in_error, "in error"],
+    [d.held, "held"],
+    [d.on_held_pc, "on a PC that is held"],
+    [d.in_flight, "with other work in hand"],
+  ];
+  return parts.flatMap(([n, words]) => (n ? [`${n.toLocaleString("en")} ${words}`] : [])).join(", ");
+}
+
+function ending(d: ReasonData, until: string): string {
+  if (d.until) return `until ${until}`;
+  if (d.condition === "screen_locked") return "until it says that its screen is unlocked";
+  if (d.condition === "battery_low") return "until it says that it is charged";
+  return "until somebody resets it";
+}

@@ -1,0 +1,31 @@
+/** 타임머신, 한국어. */
+import type { past as English } from "./en-past";
+
+export const past: typeof English = {
+  name: "타임머신",
+  open: "과거 보기",
+  banner: "과거를 보고 있습니다",
+  bannerHint: "과거는 바꿀 수 없으며, 화면은 멈춰 있습니다.",
+  back: "현재로 돌아가기",
+  close: "타임머신 닫기",
+  slider: "시점",
+  range: "범위",
+  ranges: { hour: "1시간", quarter: "6시간", day: "24시간", week: "7일" },
+  goTo: "시점으로 이동",
+  earlier: "조금 이전",
+  later: "조금 이후",
+  loading: "그 시점을 읽는 중…",
+  busy: "다른 사람도 과거를 보고 있습니다. 다시 시도하는 중…",
+  now: "지금",
+  drag: "보고 싶은 과거 시점으로 끌어 보세요.",
+  alert: (title, time) => `${title}, ${time}`,
+  alerts: (n) => `알림 ${n.toLocaleString("ko")}건`,
+  short: "과거",
+  presentOnly: "이 화면은 현재만 보여줍니다.",
+  presentOnlyHint: "현황, 기기, 작업, 렌더링, 이벤트, 알림 화면에서 과거를 볼 수 있습니다.",
+  noWhy: "당시에 기다린 이유는 기록되지 않습니다.",
+  notThen: "그 시점에는 없었습니다.",
+  inHand: "그 시점에 처리 중이던 기기",
+  nothingInHand: "처리 중이던 기기가 없습니다.",
+  begin: "로그가 그 시점까지 없거나 아직 읽을 수 없습니다.",
+};

@@ -1,0 +1,116 @@
+/** A fleet's rows from a moment of the past. What that moment does not tell of a job is what never changes about it. */
+import type { Assignment, Device, FleetStore } from "../live/fleet";
+import type { AlertRow, JobRow } from "../rest/rows";
+import type { FleetMoment, PastDevice, PastJob, PastWork } from "./moments";
+
+export interface KnownOfPast {
+  readonly moment: FleetMoment;
+  /** Rows of these jobs as they are now. */
+  readonly jobs: ReadonlyMap<string, JobRow>;
+  /** Those that were open then, of every context. */
+  readonly alerts: readonly AlertRow[];
+}
+
+export function fillFleet(fleet: FleetStore, { moment, jobs, alerts }: KnownOfPast): void {
+  fleet.clear();
+  for (const pc of moment.pcs) fleet.pcs.set(pc.id, { id: pc.id, capacity: pc.capacity, heldUntil: pc.held_until });
+  const running = new Map<string, number>();
+  for (const device of moment.devices) {
+    fleet.putDevice(deviceThen(device, moment.at));
+    if (device.work === null) continue;
+    const { job_id: job, status } = device.work;
+    fleet.assignments.set(device.work.assignment_id, assignmentThen(device.id, device.work));
+    if (status === "running") running.set(job, (running.get(job) ?? 0) + 1);
+  }
+  const poison = new Map(alerts.filter((one) => one.kind === "poison_job").map((one) => [one.subject, one]));
+  for (const job of moment.jobs) {
+    const rule = poison.get(job.id)?.details["rule"];
+    const pausedFor = job.status === "paused" && typeof rule === "string" ? rule : null;
+    fleet.jobs.set(job.id, jobThen(job, jobs.get(job.id), running.get(job.id) ?? 0, pausedFor));
+  }
+  for (const alert of alerts) fleet.alerts.set(alert.id, alert);
+}
+
+function deviceThen(device: PastDevice, at: string): Device {
+  return {
+    id: device.id,
+    serial: device.serial_number,
+    group: device.group_id,
+    pc: device.pc_id,
+    capabilities: [],
+    isAlive: device.status === "error" ? null : device.status !== "offline",
+    isRunning: device.status === "busy",
+    assignment: device.work?.assignment_id ?? null,
+    errorCode: device.error_code,
+    errorUntil: device.error_until,
+    errorCondition: null,
+    heldUntil: device.held_until,
+    changedAt: at,
+  };
+}
+
+function assignmentThen(device: string, work: PastWork): Assignment {
+  return {
+    id: work.assignment_id,
+    job: work.job_id,
+    device,
+    phase: work.status === "running" ? "running" : "offered",
+    progress: work.progress_pct,
+    isAdPlaying: false,
+    attempt: work.attempt,
+    run: work.run,
+    failures: Math.max(0, work.attempt - 1),
+    assignedAt: null,
+    startedAt: work.started_at,
+    timeoutAt: null,
+    retryDueAt: null,
+    readUpTo: 0,
+  };
+}
+
+function jobThen(then: PastJob, now: JobRow | undefined, running: number, pausedFor: string | null): JobRow {
+  const isOver = then.ended_at !== null;
+  return {
+    ...(now ?? UNKNOWN),
+    id: then.id,
+    title: then.title,
+    status: then.status,
+    is_active: then.status === "created" || then.status === "active",
+    created_at: then.created_at,
+    updated_at: then.ended_at ?? then.activated_at ?? then.created_at,
+    activated_at: then.activated_at,
+    ended_at: then.ended_at,
+    end_reason: isOver ? (now?.end_reason ?? null) : null,
+    paused_for: pausedFor,
+    pending: Math.max(0, then.in_flight - running) + then.waiting,
+    running,
+    retrying: 0,
+    completed: then.completed,
+    failed: then.failed,
+    cancelled: isOver ? (now?.cancelled ?? 0) : 0,
+    skipped: isOver ? (now?.skipped ?? 0) : 0,
+  };
+}
+
+/** Of a job whose row is gone. */
+const UNKNOWN: Omit<JobRow, keyof PastJob> = {
+  target_url: "",
+  script_type: "",
+  duration_min_pct: 0,
+  duration_max_pct: 0,
+  prob_like: 0,
+  prob_comment: 0,
+  prob_playlist: 0,
+  is_active: false,
+  base_reward: 0,
+  target: null,
+  needs: [],
+  updated_at: "",
+  paused_for: null,
+  end_reason: null,
+  pending: 0,
+  running: 0,
+  retrying: 0,
+  cancelled: 0,
+  skipped: 0,
+};

@@ -1,0 +1,64 @@
+/** What people can do, as calls. Each has its own key, so that a repeat is the same command and not a second one. */
+import { randomKey } from "./key";
+import type { Server } from "./read";
+import type { JobRow, Target } from "./rows";
+
+export interface NewJob {
+  readonly title: string | null;
+  readonly target_url: string;
+  readonly script_type: string;
+  readonly duration_min_pct: number;
+  readonly duration_max_pct: number;
+  readonly prob_like: number;
+  readonly prob_comment: number;
+  readonly prob_playlist: number;
+  readonly is_active: boolean;
+  readonly base_reward: number;
+  readonly target: Target | null;
+}
+
+/** As a PATCH of `jobs` has them. */
+export type JobChange = "paused" | "active" | "cancelled";
+
+/** Rows in one PATCH. */
+export const PATCH_ROWS_MAX = 100;
+
+export async function createJob(server: Server, job: NewJob, key = randomKey()): Promise<JobRow> {
+  const headers = { "Content-Type": "application/json", Prefer: "return=representation", "Idempotency-Key": key };
+  const made = await server.json<JobRow[]>("/rest/v1/jobs", { method: "POST", headers, body: JSON.stringify(job) });
+  const [row] = made;
+  if (row === undefined) throw new Error("The answer has no row");
+  return row;
+}
+
+export function changeJobs(server: Server, ids: readonly string[], status: JobChange, key = randomKey()) {
+  return patch(server, "jobs", ids, { status }, key);
+}
+
+export function cancelAssignments(server: Server, ids: readonly string[], key = randomKey()) {
+  return patch(server, "job_assignments", ids, { status: "cancelled" }, key);
+}
+
+export function resetDevices(server: Server, ids: readonly string[], key = randomKey()) {
+  return patch(server, "devices", ids, { error: null }, key);
+}
+
+export function setCapabilities(server: Server, id: string, capabilities: readonly string[], key = randomKey()) {
+  return patch(server, "devices", [id], { capabilities }, key);
+}
+
+export function setCapacity(server: Server, pcId: string, capacity: number, key = randomKey()) {
+  return patch(server, "pcs", [pcId], { capacity }, key);
+}
+
+/** Some at a time; each part has a key of its own that follows from the one of all. */
+export async function patch(server: Server, relation: string, ids: readonly string[], body: object, key: string) {
+  for (let from = 0; from < ids.length; from += PATCH_ROWS_MAX) {
+    const part = ids.slice(from, from + PATCH_ROWS_MAX).map(encodeURIComponent);
+    await server.request(`/rest/v1/${relation}?id=in.(${part.join(",")})`, {
+      method: "PATCH",
+      headers: { "Content-Type": "application/json", "Idempotency-Key": `${key}-${from}` },
+      body: JSON.stringify(body),
+    });
+  }
+}

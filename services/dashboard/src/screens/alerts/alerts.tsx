@@ -1,0 +1,145 @@
+/** What needs a person: what happened, what it is about, and what to do. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useApp, useIsReading, useLive } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { usePast } from "@/app/past";
+import { alertAdvice, alertTitle } from "@/farm/alert-text";
+import { useText } from "@/lib/i18n/i18n";
+import { useTable } from "@/lib/live/hooks";
+import { rows } from "@/lib/rest/read";
+import type { AlertRow } from "@/lib/rest/rows";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { buttonClass } from "@/ui/button";
+import { Segmented } from "@/ui/field";
+import { Icon } from "@/ui/icon";
+import { Page } from "@/ui/page";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+
+const PAST_MAX = 200;
+
+export function Alerts(): ReactNode {
+  const t = useText();
+  const { past } = useSearch({ from: "/inside/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  usePageTitle(t.alerts.title);
+  return (
+    <Page
+      title={t.alerts.title}
+      tools={
+        <Segmented
+          label={t.alerts.title}
+          value={past ? "past" : "open"}
+          choices={[
+            { value: "open", label: t.alerts.open },
+            { value: "past", label: t.alerts.past },
+          ]}
+          onChange={(value) => void navigate({ search: value === "past" ? { past: true } : {}, replace: true })}
+        />
+      }
+    >
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">{past ? <Past /> : <Open />}</div>
+    </Page>
+  );
+}
+
+function Open(): ReactNode {
+  const t = useText();
+  const { fleet } = useLive();
+  const isReading = useIsReading();
+  useTable(fleet.alerts, 200);
+  const alerts = [...fleet.alerts.values()].sort((a, b) => Date.parse(b.raised_at) - Date.parse(a.raised_at));
+  if (alerts.length === 0 && isReading) return <Loading />;
+  if (alerts.length === 0) return <Empty icon="check" title={t.alerts.noneOpen} hint={t.alerts.noneOpenHint} />;
+  return <List alerts={alerts} />;
+}
+
+function Past(): ReactNode {
+  const t = useText();
+  const { client } = useApp();
+  const past = usePast();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["past-alerts", past?.iso],
+    queryFn: () => {
+      const resolved_at = past === null ? "not.is.null" : `lte.${past.iso}`;
+      return rows<AlertRow>(client, "alerts", { resolved_at, order: "raised_at.desc", limit: PAST_MAX });
+    },
+  });
+  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  if (data.length === 0) return <Empty icon="check" title={t.alerts.nonePast} />;
+  return <List alerts={data} />;
+}
+
+function List({ alerts }: { alerts: readonly AlertRow[] }): ReactNode {
+  return (
+    <ul className="flex max-w-4xl flex-col gap-3">
+      {alerts.map((alert) => (
+        <li key={alert.id}>
+          <Alert alert={alert} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Alert({ alert }: { alert: AlertRow }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const isOpen = alert.resolved_at === null;
+  const advice = alertAdvice(t, alert.kind);
+  return (
+    <article className="card flex gap-3 px-4 py-3">
+      <Icon
+        name={isOpen ? "alerts" : "check"}
+        className={`mt-0.5 size-5 ${isOpen ? "text-error-ink" : "text-ink-3"}`}
+      />
+      <div className="min-w-0 flex-1">
+        <header className="flex items-baseline justify-between gap-4">
+          <h2 className="font-medium">{alertTitle(t, alert.kind)}</h2>
+          <span className="shrink-0 text-sm text-ink-3" title={format.full(alert.raised_at)}>
+            {format.ago(alert.raised_at, now)}
+            {alert.resolved_at !== null && ` · ${t.alerts.over} ${format.moment(alert.resolved_at)}`}
+          </span>
+        </header>
+        <p className="text-sm break-words text-ink-2">{alert.message}</p>
+        {isOpen && advice !== null && <p className="mt-1.5 text-sm text-ink-3">{advice}</p>}
+        {isOpen && alert.until !== null && (
+          <p className="text-sm text-ink-3">{t.alerts.until(format.moment(alert.until))}</p>
+        )}
+      </div>
+      <Subject alert={alert} />
+    </article>
+  );
+}
+
+/** The way to what it is about. */
+function Subject({ alert }: { alert: AlertRow }): ReactNode {
+  const t = useText();
+  const { fleet } = useLive();
+  const { subject } = alert;
+  const className = `${buttonClass("plain")} self-center`;
+  if (fleet.devices.get(subject) !== undefined) {
+    return (
+      <Link to="/fleet" search={{ device: subject }} className={className}>
+        {t.alerts.showDevice}
+      </Link>
+    );
+  }
+  if (fleet.pcs.get(subject) !== undefined) {
+    return (
+      <Link to="/fleet" search={{ pc: subject }} className={className}>
+        {t.alerts.showPc}
+      </Link>
+    );
+  }
+  if (alert.kind !== "poison_job") return null;
+  return (
+    <Link to="/queue" search={{ job: subject }} className={className}>
+      {t.alerts.showJob}
+    </Link>
+  );
+}

@@ -1,0 +1,172 @@
+/** Analyses: which tests are under way, stalled or cleaned up, and what the cleanups did. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useApp } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { useReadAgain } from "@/app/use-heard";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape } from "@/lib/keys/use-keys";
+import { type CleanupRunRow, RUN_COLUMNS, TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
+import { rows } from "@/lib/rest/read";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Segmented } from "@/ui/field";
+import { Figure } from "@/ui/figure";
+import { Page } from "@/ui/page";
+import { Part } from "@/ui/part";
+import { SearchBox } from "@/ui/search-box";
+import { ErrorState, Loading } from "@/ui/states";
+import { RunPanel } from "./run-panel";
+import { Runs } from "./runs";
+import { type AnalysesSearch, SHOWS } from "./search";
+import { standingOf, type Timeouts, timeoutOf, timeoutsOf } from "./standing";
+import { TestPanel } from "./test-panel";
+import { Tests } from "./tests";
+import { UserPanel } from "./user-panel";
+
+const KEYS = [["tests"], ["cleanup-runs"], ["tests-under-way"], ["ledger"], ["analysis-user"]];
+const RUNS_SHOWN = 50;
+const UNDER_WAY_MAX = 1_000;
+const DAY_MS = 86_400_000;
+
+export function Analyses(): ReactNode {
+  const t = useText();
+  const { client } = useApp();
+  const search = useSearch({ from: "/inside/analyses" });
+  const navigate = useNavigate({ from: "/analyses" });
+  usePageTitle(t.analyses.title);
+  useReadAgain("analysis", KEYS);
+  const change = (part: { [K in keyof AnalysesSearch]?: AnalysesSearch[K] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as AnalysesSearch, replace: true });
+  const shut = { test: undefined, user: undefined, run: undefined };
+  const close = () => change(shut);
+  const openTest = (test: string) => change({ ...shut, test });
+  const openUser = (user: string) => change({ ...shut, user });
+  const openRun = (run: string) => change({ ...shut, run });
+  useEscape(close);
+  const runs = useQuery({
+    queryKey: ["cleanup-runs"],
+    queryFn: () =>
+      rows<CleanupRunRow>(client, "cleanup_runs", { select: RUN_COLUMNS, order: "started_at.desc", limit: RUNS_SHOWN }),
+  });
+  const timeouts = timeoutsOf(runs.data?.[0]);
+  const panel =
+    search.test !== undefined ? (
+      <TestPanel
+        key={search.test}
+        id={search.test}
+        timeouts={timeouts}
+        openUser={openUser}
+        openRun={openRun}
+        close={close}
+      />
+    ) : search.user !== undefined ? (
+      <UserPanel key={search.user} id={search.user} openTest={openTest} close={close} />
+    ) : search.run !== undefined ? (
+      <RunPanel
+        key={search.run}
+        id={search.run}
+        known={runs.data?.find((run) => run.id === search.run)}
+        openTest={openTest}
+        close={close}
+      />
+    ) : undefined;
+  return (
+    <Page title={t.analyses.title} panel={panel}>
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+        <div className="flex flex-col gap-6">
+          <Figures runs={runs.data} timeouts={timeouts} />
+          <Part
+            title={t.analyses.tests}
+            aside={
+              <div className="flex flex-wrap gap-2">
+                <Segmented
+                  label={t.analyses.state}
+                  value={search.show ?? "all"}
+                  choices={SHOWS.map((value) => ({ value, label: t.analyses.shows[value] }))}
+                  onChange={(show) => change({ show: show === "all" ? undefined : show })}
+                />
+                <SearchBox
+                  value={search.q ?? ""}
+                  hint={t.analyses.searchHint}
+                  className="w-52"
+                  onChange={(q) => change({ q: q || undefined })}
+                />
+              </div>
+            }
+          >
+            <Tests search={search} timeouts={timeouts} openTest={openTest} openUser={openUser} />
+          </Part>
+          <Part title={t.analyses.runs}>
+            {runs.error !== null && runs.data === undefined ? (
+              <ErrorState isSmall error={runs.error} retry={() => void runs.refetch()} />
+            ) : runs.data === undefined ? (
+              <Loading isSmall />
+            ) : (
+              <Runs runs={runs.data} current={search.run} open={openRun} />
+            )}
+          </Part>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Figures({ runs, timeouts }: { runs: readonly CleanupRunRow[] | undefined; timeouts: Timeouts }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const { client } = useApp();
+  const { data: underWay } = useQuery({
+    queryKey: ["tests-under-way"],
+    queryFn: () =>
+      rows<TestRow>(client, "saju_tests", {
+        select: TEST_COLUMNS,
+        status: "eq.processing",
+        order: "created_at",
+        limit: UNDER_WAY_MAX,
+      }),
+  });
+  const standings = underWay?.map((test) => standingOf(test, timeouts, now));
+  const stalled = standings?.filter((standing) => standing !== "processing").length;
+  const skipped = standings?.filter((standing) => standing === "skipped").length ?? 0;
+  const ofDay = runs?.filter((run) => now - Date.parse(run.started_at) < DAY_MS) ?? [];
+  const cleaned = ofDay.reduce((sum, run) => sum + run.cleaned_count, 0);
+  const last = runs?.[0];
+  const isMore = underWay?.length === UNDER_WAY_MAX;
+  return (
+    <div className="grid grid-cols-2 gap-4 xl:grid-cols-4">
+      <Figure
+        name={t.analyses.figures.underWay}
+        value={underWay === undefined ? "…" : `${format.number(underWay.length)}${isMore ? "+" : ""}`}
+        remark={t.analyses.figures.underWayRemark}
+      />
+      <Figure
+        name={t.analyses.figures.stalled}
+        value={
+          stalled === undefined ? (
+            "…"
+          ) : (
+            <span className={stalled > 0 ? "text-held-ink" : ""}>{format.number(stalled)}</span>
+          )
+        }
+        remark={
+          skipped > 0
+            ? t.analyses.figures.skippedRemark(skipped)
+            : t.analyses.figures.stalledRemark(format.duration(timeoutOf(timeouts, undefined)))
+        }
+      />
+      <Figure
+        name={t.analyses.figures.cleaned}
+        value={runs === undefined ? "…" : format.number(cleaned)}
+        remark={t.analyses.figures.cleanedRemark(ofDay.length)}
+      />
+      <Figure
+        name={t.analyses.figures.last}
+        value={runs === undefined ? "…" : last === undefined ? t.common.never : format.ago(last.started_at, now)}
+        remark={last === undefined ? "" : t.analyses.figures.lastRemark(last.cleaned_count, last.skipped_count)}
+      />
+    </div>
+  );
+}

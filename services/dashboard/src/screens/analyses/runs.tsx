@@ -1,0 +1,81 @@
+/** Cleanups: when each ran, and what it found. */
+import type { ReactNode } from "react";
+import { useText } from "@/lib/i18n/i18n";
+import type { CleanupRunRow } from "@/lib/rest/analysis-rows";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { Empty } from "@/ui/states";
+import { Badge } from "@/ui/status";
+
+export function Runs({
+  runs,
+  current,
+  open,
+}: {
+  runs: readonly CleanupRunRow[];
+  current: string | undefined;
+  open: (id: string) => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  if (runs.length === 0) return <Empty isSmall title={t.analyses.noRuns} hint={t.analyses.noRunsHint} />;
+  const columns: Column<CleanupRunRow>[] = [
+    {
+      id: "when",
+      header: t.analyses.when,
+      className: "w-[24%]",
+      cell: (run) => (
+        <RowButton onClick={() => open(run.id)}>
+          <span title={format.full(run.started_at)}>{format.ago(run.started_at, now)}</span>
+        </RowButton>
+      ),
+    },
+    {
+      id: "trigger",
+      header: t.analyses.trigger,
+      className: "text-ink-2",
+      cell: (run) => t.analyses.triggers[run.trigger],
+    },
+    {
+      id: "status",
+      header: t.analyses.state,
+      className: "w-28",
+      cell: (run) => (
+        <Badge tone={run.status === "running" ? "busy" : run.skipped_count > 0 ? "held" : "online"}>
+          {run.status === "running" ? t.analyses.running : t.analyses.finished}
+        </Badge>
+      ),
+    },
+    {
+      id: "cleaned",
+      header: t.analyses.cleaned,
+      className: "w-24 text-right font-medium",
+      cell: (run) => format.number(run.cleaned_count),
+    },
+    {
+      id: "skipped",
+      header: t.analyses.skipped,
+      className: "w-24 text-right",
+      cell: (run) => (
+        <span className={run.skipped_count > 0 ? "text-held-ink" : "text-ink-3"}>
+          {format.number(run.skipped_count)}
+        </span>
+      ),
+    },
+    {
+      id: "users",
+      header: t.analyses.users,
+      className: "w-24 text-right text-ink-2",
+      cell: (run) => format.number(run.users_count),
+    },
+    {
+      id: "took",
+      header: t.analyses.took,
+      className: "w-28 text-right text-ink-3",
+      cell: (run) => (run.duration_ms === null ? "–" : `${format.number(run.duration_ms)} ms`),
+    },
+  ];
+  return <DataTable label={t.analyses.runs} columns={columns} rows={runs} current={current} open={open} />;
+}

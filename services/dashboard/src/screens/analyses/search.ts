@@ -1,0 +1,18 @@
+/** What the address of the analyses says. */
+import { choice, only, type RawSearch, text } from "@/app/search-params";
+
+export const SHOWS = ["all", "stalled", "processing", "cleaned", "failed", "completed"] as const;
+export type Show = (typeof SHOWS)[number];
+
+export function analysesSearch(raw: RawSearch) {
+  return only({
+    /** Part of a user's id. */
+    q: text(raw, "q"),
+    show: choice(raw, "show", SHOWS),
+    /** What is open: a test, a user or a cleanup. */
+    test: text(raw, "test"),
+    user: text(raw, "user"),
+    run: text(raw, "run"),
+  });
+}
+export type AnalysesSearch = ReturnType<typeof analysesSearch>;

@@ -1,0 +1,139 @@
+/** Tests, newest first; of those that are stalled the oldest. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { type ReactNode, useDeferredValue } from "react";
+import { useApp } from "@/app/context";
+import { useText } from "@/lib/i18n/i18n";
+import { TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
+import { rows } from "@/lib/rest/read";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { More } from "@/ui/more";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Badge, type Tone } from "@/ui/status";
+import type { AnalysesSearch } from "./search";
+import { type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
+
+const PAGE = 50;
+
+export const TONES: Record<Standing, Tone> = {
+  processing: "busy",
+  stalled: "held",
+  skipped: "held",
+  completed: "online",
+  failed: "error",
+  cleaned: "offline",
+};
+
+export function StandingBadge({ standing }: { standing: Standing }): ReactNode {
+  const t = useText();
+  return <Badge tone={TONES[standing]}>{t.analyses.standings[standing]}</Badge>;
+}
+
+interface TestsProps {
+  readonly search: AnalysesSearch;
+  readonly timeouts: Timeouts;
+  readonly openTest: (id: string) => void;
+  readonly openUser: (id: string) => void;
+}
+
+export function Tests({ search, timeouts, openTest, openUser }: TestsProps): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const { client } = useApp();
+  const show = search.show ?? "all";
+  const filter = testsFilter(show, useDeferredValue(search.q ?? ""));
+  const isOldestFirst = show === "stalled";
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["tests", filter, isOldestFirst],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => {
+      const beyond = pageParam === "" ? {} : { created_at: `${isOldestFirst ? "gt" : "lt"}.${pageParam}` };
+      const order = isOldestFirst ? "created_at" : "created_at.desc";
+      return rows<TestRow>(client, "saju_tests", { select: TEST_COLUMNS, ...filter, ...beyond, order, limit: PAGE });
+    },
+    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
+    placeholderData: (before) => before,
+  });
+  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading isSmall />;
+  const found = data.pages.flat().filter((test) => {
+    const standing = standingOf(test, timeouts, now);
+    if (show === "stalled") return standing === "stalled" || standing === "skipped";
+    return show !== "processing" || standing === "processing";
+  });
+  if (found.length === 0 && !hasNextPage) {
+    const isNarrow = search.q !== undefined || search.show !== undefined;
+    return (
+      <Empty
+        isSmall
+        title={
+          show === "stalled" && search.q === undefined
+            ? t.analyses.noneStalled
+            : isNarrow
+              ? t.analyses.noMatch
+              : t.analyses.none
+        }
+      />
+    );
+  }
+  const columns: Column<TestRow>[] = [
+    {
+      id: "user",
+      header: t.analyses.user,
+      className: "w-[24%]",
+      cell: (test) => <RowButton onClick={() => openUser(test.user_id)}>{test.user_id}</RowButton>,
+    },
+    {
+      id: "tier",
+      header: t.analyses.tier,
+      className: "w-24 text-ink-2 @max-3xl:hidden",
+      cell: (test) => test.users?.tier,
+    },
+    {
+      id: "standing",
+      header: t.analyses.state,
+      cell: (test) => (
+        <span className="flex items-center gap-2">
+          <StandingBadge standing={standingOf(test, timeouts, now)} />
+          <span className="truncate text-ink-2" title={test.error_message ?? undefined}>
+            {remark(test)}
+          </span>
+        </span>
+      ),
+    },
+    {
+      id: "quota",
+      header: t.analyses.quota,
+      className: "w-32 text-ink-2 @max-4xl:hidden",
+      cell: (test) => (test.refunded ? t.analyses.givenBack : test.status === "processing" ? "–" : t.analyses.charged),
+    },
+    {
+      id: "took",
+      header: t.analyses.took,
+      className: "w-28 text-right text-ink-2",
+      cell: (test) =>
+        format.duration(Date.parse(test.completed_at ?? new Date(now).toISOString()) - Date.parse(test.created_at)),
+    },
+    {
+      id: "began",
+      header: t.analyses.began,
+      className: "w-32 text-right text-ink-3",
+      cell: (test) => <span title={format.full(test.created_at)}>{format.ago(test.created_at, now)}</span>,
+    },
+  ];
+
+  function remark(test: TestRow): string {
+    if (test.skipped !== null) return t.analyses.skipReasons[test.skipped] ?? test.skipped;
+    if (test.late_report !== null) return t.analyses.late;
+    return test.reason === "timeout" ? "" : (test.error_message ?? test.error_code ?? "");
+  }
+
+  return (
+    <>
+      <DataTable label={t.analyses.tests} columns={columns} rows={found} current={search.test} open={openTest} />
+      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+/** One event: what was recorded, what else the same command led to, and the attempts it belongs to. */
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { useApp } from "@/app/context";
+import { Code } from "@/farm/code";
+import { useNames } from "@/farm/names";
+import { useText } from "@/lib/i18n/i18n";
+import { rows } from "@/lib/rest/read";
+import type { EventRow, TaskEventRow } from "@/lib/rest/rows";
+import { useFormat } from "@/lib/time/format";
+import { Button } from "@/ui/button";
+import { Facts, Section, SidePanel } from "@/ui/side-panel";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+import { aboutText } from "./about";
+import { fromRow, parsePlace, type ShownEvent } from "./rows";
+
+interface EventPanelProps {
+  readonly place: string;
+  readonly known: ShownEvent | undefined;
+  readonly showEntity: (id: string) => void;
+  readonly open: (place: string) => void;
+  readonly close: () => void;
+}
+
+/** A commit at a time: the events of one command are always in one. */
+function useCommit(place: string) {
+  const { client } = useApp();
+  const at = parsePlace(place);
+  return useQuery({
+    queryKey: ["commit", at?.context, at?.seq],
+    queryFn: async () => {
+      const query = { context: `eq.${at?.context}`, seq: `eq.${at?.seq}`, order: "line", limit: 1000 };
+      return (await rows<EventRow>(client, "events", query)).map(fromRow);
+    },
+    enabled: at !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function EventPanel({ place, known, showEntity, open, close }: EventPanelProps): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const commit = useCommit(place);
+  const event = known ?? commit.data?.find((one) => one.place === place);
+  if (event === undefined) {
+    return (
+      <SidePanel title={t.events.selected} subtitle={place} close={close}>
+        {commit.error !== null ? (
+          <ErrorState isSmall error={commit.error} retry={() => void commit.refetch()} />
+        ) : commit.isLoading ? (
+          <Loading isSmall />
+        ) : (
+          <Empty isSmall title={t.errors.notFound} />
+        )}
+      </SidePanel>
+    );
+  }
+  const siblings = commit.data?.filter((one) => one.cause === event.cause && one.place !== place) ?? [];
+  const ids = Object.entries(event.data).filter(([key, value]) => /_id$/.test(key) && typeof value === "string");
+  const assignment = event.data["assignment_id"];
+  return (
+    <SidePanel title={event.type} subtitle={format.full(event.at)} close={close}>
+      <Section title={t.common.details}>
+        <Facts
+          facts={[
+            [
+              t.events.place,
+              <span key="p" className="font-mono text-xs">
+                {event.place}
+              </span>,
+            ],
+            [t.events.by, event.by],
+            [
+              t.events.cause,
+              <span key="c" className="font-mono text-xs break-all">
+                {event.cause}
+              </span>,
+            ],
+            ...ids.map(([key, value]): [string, ReactNode] => [
+              key.replace(/_id$/, ""),
+              <button
+                key={key}
+                type="button"
+                title={t.events.entity}
+                className="rounded text-left font-mono text-xs break-all underline-offset-2 hover:underline"
+                onClick={() => showEntity(String(value))}
+              >
+                {String(value)}
+              </button>,
+            ]),
+          ]}
+        />
+      </Section>
+      {siblings.length > 0 && (
+        <Section title={t.events.sameCause}>
+          <Siblings events={siblings} open={open} />
+        </Section>
+      )}
+      {typeof assignment === "string" && (
+        <Section title={t.events.attemptStory}>
+          <Story assignment={assignment} />
+        </Section>
+      )}
+      <Section title={t.events.data} aside={<Copy text={JSON.stringify(event.data, null, 2)} />}>
+        <pre className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-xs leading-5">
+          {JSON.stringify(event.data, null, 2)}
+        </pre>
+      </Section>
+    </SidePanel>
+  );
+}
+
+function Siblings({ events, open }: { events: readonly ShownEvent[]; open: (place: string) => void }): ReactNode {
+  const t = useText();
+  const names = useNames();
+  return (
+    <ul className="ml-1 border-l border-line-strong pl-3">
+      {events.map((one) => (
+        <li key={one.place} className="py-0.5 text-sm">
+          <button
+            type="button"
+            className="flex w-full gap-2 rounded text-left hover:underline"
+            onClick={() => open(one.place)}
+          >
+            <span className="shrink-0 font-medium">{one.type}</span>
+            <span className="truncate text-ink-3">{aboutText(t, names, one.data)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** From the offer to the end, with every retry. */
+function Story({ assignment }: { assignment: string }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { client } = useApp();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["story", assignment],
+    queryFn: () =>
+      rows<TaskEventRow>(client, "tasks_event", { task_device_id: `eq.${assignment}`, order: "id", limit: 1000 }),
+  });
+  if (error !== null) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading isSmall />;
+  return (
+    <ol className="ml-1 border-l border-line-strong pl-3">
+      {data.map((line) => (
+        <li key={line.id} className="flex gap-2 py-0.5 text-sm">
+          <span className="w-16 shrink-0 text-ink-3">{format.clock(line.created_at)}</span>
+          <span className="shrink-0">{t.attemptEvents[line.event_type]}</span>
+          <span className="min-w-0 truncate text-ink-3">
+            {t.device.attempt(line.attempt)}
+            {line.error_code !== null && (
+              <>
+                {" · "}
+                <Code code={line.error_code} />
+              </>
+            )}
+            {line.message !== null && <span title={line.message}> · {line.message}</span>}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Copy({ text }: { text: string }): ReactNode {
+  const t = useText();
+  const [isDone, setIsDone] = useState(false);
+  return (
+    <Button
+      kind="quiet"
+      icon={isDone ? "check" : "copy"}
+      className="h-7"
+      onClick={() => void navigator.clipboard?.writeText(text).then(() => setIsDone(true))}
+    >
+      {isDone ? t.common.copied : t.events.copy}
+    </Button>
+  );
+}

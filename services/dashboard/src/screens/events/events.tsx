@@ -1,0 +1,281 @@
+/** Everything that happens, as it happens; and, further down, what happened before. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useLive } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { usePast } from "@/app/past";
+import { useNames } from "@/farm/names";
+import { shortId } from "@/farm/short-id";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape, useKeys } from "@/lib/keys/use-keys";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Button } from "@/ui/button";
+import { SelectField } from "@/ui/field";
+import { Icon } from "@/ui/icon";
+import { Page } from "@/ui/page";
+import { SearchBox } from "@/ui/search-box";
+import { Empty } from "@/ui/states";
+import { aboutText, isOfKind, mentions, toneOf } from "./about";
+import { EventPanel } from "./event-panel";
+import { useOlder } from "./older";
+import { fromHeard, fromRow, type ShownEvent } from "./rows";
+import { type EventsSearch, KINDS } from "./search";
+
+/** So often the list moves. Faster, nobody could read it. */
+const MOVE_EVERY_MS = 1_000;
+const ROW_HEIGHT = 32;
+const SHOWN_MIN = 30;
+const PAGES_UNASKED = 5;
+
+/** What is shown; stands still while it is held. */
+function useHeard(isHeld: boolean) {
+  const { tail } = useLive();
+  const now = useNow(MOVE_EVERY_MS);
+  const [kept, setKept] = useState<readonly ShownEvent[]>([]);
+  const count = useRef(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looked at with every beat
+  useEffect(() => {
+    if (isHeld) return;
+    count.current = tail.heard;
+    setKept(tail.events.map(fromHeard).reverse());
+  }, [isHeld, now, tail]);
+  return { events: kept, news: isHeld ? tail.heard - count.current : 0 };
+}
+
+export function Events(): ReactNode {
+  const t = useText();
+  const search = useSearch({ from: "/inside/events" });
+  const navigate = useNavigate({ from: "/events" });
+  const names = useNames();
+  const [isHeld, setIsHeld] = useState(false);
+  const [begin] = useState(() => Date.now());
+  usePageTitle(t.events.title);
+  const change = (part: { [K in keyof EventsSearch]?: EventsSearch[K] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as EventsSearch, replace: true });
+
+  const { events, news } = useHeard(isHeld);
+  const kind = search.kind ?? "all";
+  const past = usePast();
+  const older = useOlder({ kind, entity: search.entity }, past?.at ?? begin);
+  const text = useDeferredValue(search.q ?? "")
+    .trim()
+    .toLowerCase();
+  const shown = useMemo(() => {
+    const known = new Set(events.map((event) => event.place));
+    const read = older.data?.pages.flatMap((page) => page.events.map(fromRow)) ?? [];
+    return [...events, ...read.filter((event) => !known.has(event.place))].filter(
+      (event) =>
+        isOfKind(event, kind) &&
+        (search.entity === undefined || mentions(event.data, search.entity)) &&
+        (text === "" || `${event.type} ${event.by} ${aboutText(t, names, event.data)}`.toLowerCase().includes(text)),
+    );
+  }, [events, older.data, kind, search.entity, text, t, names]);
+
+  // What is looked for may be rare: a few pages are gone through before anybody has to ask.
+  const { hasNextPage, isFetching, fetchNextPage, data } = older;
+  useEffect(() => {
+    const isShort = shown.length < SHOWN_MIN && (data?.pages.length ?? 0) < PAGES_UNASKED;
+    if (isShort && hasNextPage && !isFetching) void fetchNextPage();
+  }, [shown.length, data, hasNextPage, isFetching, fetchNextPage]);
+
+  const open = (event: string) => {
+    setIsHeld(true);
+    change({ event });
+  };
+  const step = (by: number) => {
+    const at = shown.findIndex((event) => event.place === search.event);
+    const next = shown[at === -1 ? 0 : Math.min(shown.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) open(next.place);
+  };
+  useKeys({
+    h: () => setIsHeld((before) => !before),
+    j: () => step(1),
+    k: () => step(-1),
+  });
+  useEscape(() => change({ event: undefined }));
+
+  return (
+    <Page
+      title={t.events.title}
+      count={<span aria-live="off">{past !== null ? t.past.short : isHeld ? t.events.held(news) : t.live.live}</span>}
+      panel={
+        search.event !== undefined && (
+          <EventPanel
+            key={search.event}
+            place={search.event}
+            known={shown.find((event) => event.place === search.event)}
+            showEntity={(entity) => change({ entity, event: undefined })}
+            open={open}
+            close={() => change({ event: undefined })}
+          />
+        )
+      }
+      tools={
+        <>
+          <Button icon={isHeld ? "play" : "pause"} aria-pressed={isHeld} onClick={() => setIsHeld(!isHeld)}>
+            {isHeld ? t.events.resume : t.events.pause}
+          </Button>
+          <SelectField
+            isLabelHidden
+            className="w-40"
+            label={t.events.types}
+            value={kind}
+            choices={KINDS.map((value) => ({ value, label: t.events.kinds[value] }))}
+            onChange={(value) => change({ kind: value === "all" ? undefined : value })}
+          />
+          <SearchBox
+            value={search.q ?? ""}
+            hint={t.events.searchHint}
+            onChange={(q) => change({ q: q || undefined })}
+          />
+        </>
+      }
+    >
+      {search.entity !== undefined && (
+        <div className="flex items-center gap-2 border-b border-line px-6 py-2 text-sm">
+          <span className="text-ink-3">{t.events.about}</span>
+          <button
+            type="button"
+            className="flex items-center gap-1.5 rounded-full bg-accent-soft px-2.5 py-0.5"
+            aria-label={`${t.common.clear}: ${search.entity}`}
+            onClick={() => change({ entity: undefined })}
+          >
+            {entityName(names, search.entity)} <Icon name="close" className="size-3" />
+          </button>
+        </div>
+      )}
+      <List
+        events={shown}
+        current={search.event}
+        open={open}
+        footer={
+          <Older
+            isNarrow={text !== "" || kind !== "all" || search.entity !== undefined}
+            isEmpty={shown.length === 0}
+            isBusy={older.isFetching}
+            isOver={older.data !== undefined && !older.hasNextPage}
+            look={() => void older.fetchNextPage()}
+          />
+        }
+      />
+    </Page>
+  );
+}
+
+function entityName(names: ReturnType<typeof useNames>, id: string): string {
+  const device = names.device(id);
+  return device !== shortId(id) ? device : names.job(id);
+}
+
+const TONES = { plain: "", good: "text-online-ink", bad: "text-error-ink", warn: "text-held-ink" };
+
+function List(props: {
+  events: readonly ShownEvent[];
+  current: string | undefined;
+  open: (place: string) => void;
+  footer: ReactNode;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const names = useNames();
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: props.events.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+  });
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto bg-surface">
+      <table aria-label={t.events.title} className="w-full table-fixed border-collapse text-sm">
+        <thead className="sticky top-0 z-10 bg-surface text-left text-xs text-ink-3 shadow-[0_1px_0_var(--line)]">
+          <tr>
+            <th scope="col" className="w-28 py-2 pl-6 font-medium">
+              {t.events.time}
+            </th>
+            <th scope="col" className="w-52 px-3 font-medium">
+              {t.events.type}
+            </th>
+            <th scope="col" className="px-3 font-medium">
+              {t.events.about}
+            </th>
+            <th scope="col" className="w-44 px-3 pr-6 font-medium">
+              {t.events.by}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <Gap height={virtual.getVirtualItems()[0]?.start ?? 0} />
+          {virtual.getVirtualItems().map((item) => {
+            const event = props.events[item.index];
+            if (event === undefined) return null;
+            return (
+              <tr
+                key={event.place}
+                aria-current={event.place === props.current ? "true" : undefined}
+                className="cursor-pointer border-b border-line hover:bg-hover aria-[current=true]:bg-accent-soft"
+                style={{ height: ROW_HEIGHT }}
+                onClick={() => props.open(event.place)}
+              >
+                <td className="pl-6 text-ink-3" title={format.full(event.at)}>
+                  {format.clock(event.at)}
+                </td>
+                <td className="truncate px-3">
+                  <button
+                    type="button"
+                    className={`max-w-full truncate rounded text-left font-medium ${TONES[toneOf(event.type)]}`}
+                  >
+                    {event.type}
+                  </button>
+                </td>
+                <td className="truncate px-3 text-ink-2">{aboutText(t, names, event.data)}</td>
+                <td className="truncate px-3 pr-6 text-ink-3" title={event.by}>
+                  {event.by}
+                </td>
+              </tr>
+            );
+          })}
+          <Gap height={virtual.getTotalSize() - (virtual.getVirtualItems().at(-1)?.end ?? 0)} />
+        </tbody>
+      </table>
+      {props.footer}
+    </div>
+  );
+}
+
+/** Rows that are out of sight. */
+function Gap({ height }: { height: number }): ReactNode {
+  return height <= 0 ? null : (
+    <tr>
+      <td colSpan={4} style={{ height }} />
+    </tr>
+  );
+}
+
+function Older(props: {
+  isNarrow: boolean;
+  isEmpty: boolean;
+  isBusy: boolean;
+  isOver: boolean;
+  look: () => void;
+}): ReactNode {
+  const t = useText();
+  const button = (
+    <Button disabled={props.isBusy} onClick={props.look}>
+      {props.isBusy ? t.events.looking : t.events.older}
+    </Button>
+  );
+  if (props.isEmpty) {
+    return (
+      <Empty
+        icon="events"
+        title={props.isNarrow ? t.events.noMatch : t.events.empty}
+        hint={props.isNarrow ? t.events.noMatchHint : t.events.emptyHint}
+        action={props.isOver ? undefined : button}
+      />
+    );
+  }
+  return <div className="flex justify-center py-4 text-sm text-ink-3">{props.isOver ? t.events.end : button}</div>;
+}

@@ -1,0 +1,69 @@
+/** Events from before this page listened. Looked for in windows of time that grow while they hold little. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useApp } from "@/app/context";
+import { type Query, rows, type Server } from "@/lib/rest/read";
+import type { EventRow } from "@/lib/rest/rows";
+import { kindFilter } from "./about";
+import type { Kind } from "./search";
+
+const PAGE = 200;
+const FIRST_WINDOW_MS = 10 * 60_000;
+/** In one look. Farther back is one more press of the button. */
+const WINDOWS_MAX = 10;
+/** The farm is not older than this. */
+const HORIZON_MS = 400 * 86_400_000;
+
+export interface Place {
+  readonly until: number;
+  readonly windowMs: number;
+}
+
+interface Found {
+  readonly events: readonly EventRow[];
+  /** Null: there is nothing before. */
+  readonly next: Place | null;
+}
+
+export interface OlderWish {
+  readonly kind: Kind;
+  readonly entity: string | undefined;
+}
+
+export async function lookBack(server: Server, wish: OlderWish, from: Place): Promise<Found> {
+  let { until, windowMs } = from;
+  for (let look = 0; look < WINDOWS_MAX; look++) {
+    const since = until - windowMs;
+    const events = await rows<EventRow>(server, "events", query(wish, since, until));
+    const last = events.at(-1);
+    if (events.length === PAGE && last !== undefined) {
+      return { events, next: { until: Date.parse(last.at), windowMs } };
+    }
+    until = since;
+    windowMs *= 2;
+    if (events.length > 0) return { events, next: { until, windowMs } };
+    if (until < Date.now() - HORIZON_MS) return { events, next: null };
+  }
+  return { events: [], next: { until, windowMs } };
+}
+
+function query(wish: OlderWish, since: number, until: number): Query {
+  return {
+    and: `(at.gte.${new Date(since).toISOString()},at.lt.${new Date(until).toISOString()})`,
+    ...kindFilter(wish.kind),
+    ...(wish.entity === undefined ? {} : { entities: `cs.{${wish.entity}}` }),
+    order: "at.desc,context.desc,seq.desc,line.desc",
+    limit: PAGE,
+  };
+}
+
+/** `before`: when the page began to listen. What it heard since is not asked for. */
+export function useOlder(wish: OlderWish, before: number) {
+  const { client } = useApp();
+  return useInfiniteQuery({
+    queryKey: ["older-events", wish, before],
+    initialPageParam: { until: before, windowMs: FIRST_WINDOW_MS } as Place,
+    queryFn: ({ pageParam }) => lookBack(client, wish, pageParam),
+    getNextPageParam: (found) => found.next,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

@@ -1,0 +1,146 @@
+/** Every PC and every phone, as they are now. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
+import { useLive } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape } from "@/lib/keys/use-keys";
+import { SHOWN, type Shown } from "@/lib/live/fleet";
+import { useTable } from "@/lib/live/hooks";
+import { DENSITIES, preferences } from "@/lib/preferences/preferences";
+import { useObservable } from "@/lib/react/use-observable";
+import { useFormat } from "@/lib/time/format";
+import { Button } from "@/ui/button";
+import { Segmented, SelectField } from "@/ui/field";
+import { Page } from "@/ui/page";
+import { SearchBox } from "@/ui/search-box";
+import { Empty, Loading } from "@/ui/states";
+import { Dot } from "@/ui/status";
+import { DevicePanel } from "./device-panel";
+import { PcPanel } from "./pc-panel";
+import { Racks } from "./racks";
+import { type FleetSearch, SORTS } from "./search";
+import { select, type Wish } from "./select";
+
+/** How often racks come and go. Phones within them change at once. */
+const SELECT_EVERY_MS = 500;
+
+export function Fleet(): ReactNode {
+  const t = useText();
+  const live = useLive();
+  const search = useSearch({ from: "/inside/fleet" });
+  const navigate = useNavigate({ from: "/fleet" });
+  const density = useObservable(preferences.density);
+  const status = useObservable(live.status);
+  usePageTitle(t.fleet.title);
+  const change = (part: Partial<Record<keyof FleetSearch, string | undefined>>) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as FleetSearch, replace: true });
+  const close = () => change({ device: undefined, pc: undefined });
+  useEscape(close);
+
+  const text = useDeferredValue(search.q ?? "").toLowerCase();
+  const wish = useMemo<Wish>(
+    () => ({
+      text,
+      shown: new Set((search.show?.split(",") ?? []) as Shown[]),
+      sort: search.sort ?? "name",
+    }),
+    [text, search.show, search.sort],
+  );
+  const version = useTable(live.fleet.devices, SELECT_EVERY_MS);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is in the table
+  const selection = useMemo(() => select(live.fleet, wish), [live.fleet, wish, version]);
+  const isNarrow = wish.text !== "" || wish.shown.size > 0;
+
+  const panel =
+    search.device !== undefined ? (
+      <DevicePanel key={search.device} id={search.device} close={close} />
+    ) : search.pc !== undefined ? (
+      <PcPanel key={search.pc} id={search.pc} close={close} />
+    ) : undefined;
+
+  return (
+    <Page
+      title={t.fleet.title}
+      count={isNarrow ? t.fleet.matching(selection.devices) : t.fleet.phones(live.fleet.devices.size)}
+      panel={panel}
+      tools={
+        <>
+          <SearchBox value={search.q ?? ""} hint={t.fleet.searchHint} onChange={(q) => change({ q: q || undefined })} />
+          <SelectField
+            label={t.fleet.sort}
+            isLabelHidden
+            value={wish.sort}
+            onChange={(sort) => change({ sort: sort === "name" ? undefined : sort })}
+            choices={SORTS.map((value) => ({
+              value,
+              label: { name: t.fleet.byName, trouble: t.fleet.byTrouble, load: t.fleet.byLoad }[value],
+            }))}
+          />
+          <Segmented
+            label={t.fleet.density}
+            value={density}
+            choices={DENSITIES.map((value) => ({ value, label: t.fleet[value] }))}
+            onChange={(value) => preferences.density.set(value)}
+          />
+        </>
+      }
+    >
+      <Legend chosen={wish.shown} onChange={(show) => change({ show: [...show].join(",") || undefined })} />
+      {selection.pcs.length > 0 ? (
+        <Racks
+          pcs={selection.pcs}
+          wish={wish}
+          density={density}
+          selected={search.device ?? null}
+          openDevice={(device) => change({ device, pc: undefined })}
+          openPc={(pc) => change({ pc, device: undefined })}
+        />
+      ) : status.phase !== "live" && status.phase !== "lost" ? (
+        <Loading text={t.live.loading(status.phase === "loading" ? status.devices : 0)} />
+      ) : isNarrow ? (
+        <Empty
+          icon="search"
+          title={t.fleet.noMatch}
+          hint={t.fleet.noMatchHint}
+          action={<Button onClick={() => change({ q: undefined, show: undefined })}>{t.fleet.clearFilters}</Button>}
+        />
+      ) : (
+        <Empty icon="phone" title={t.fleet.empty} hint={t.fleet.emptyHint} />
+      )}
+    </Page>
+  );
+}
+
+/** The states, how many phones are in each, and a way to see only some. */
+function Legend({
+  chosen,
+  onChange,
+}: {
+  chosen: ReadonlySet<Shown>;
+  onChange: (chosen: Set<Shown>) => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { fleet } = useLive();
+  useTable(fleet.devices, SELECT_EVERY_MS);
+  const toggle = (shown: Shown) => onChange(new Set(SHOWN.filter((other) => chosen.has(other) !== (other === shown))));
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: switches in a row
+    <div role="group" aria-label={t.fleet.legend} className="flex shrink-0 flex-wrap gap-1.5 px-6 pt-3 pb-1">
+      {SHOWN.map((shown) => (
+        <button
+          key={shown}
+          type="button"
+          aria-pressed={chosen.has(shown)}
+          className="flex h-7 items-center gap-2 rounded-full border border-line bg-surface px-3 text-sm text-ink-2 hover:border-line-strong aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-ink"
+          onClick={() => toggle(shown)}
+        >
+          <Dot tone={shown} />
+          {t.shown[shown]}
+          <span className="font-medium text-ink">{format.number(fleet.shown[shown])}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+/** All racks, of which only those in sight are drawn. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { useLive } from "@/app/context";
+import type { Density } from "@/lib/preferences/preferences";
+import { RACK_GAP, rackHeight, racksInRow } from "./layout";
+import { PhoneTip } from "./phone-tip";
+import { Rack } from "./rack";
+import type { Wish } from "./select";
+import "./fleet.css";
+
+const EDGE = 24;
+
+interface RacksProps {
+  readonly pcs: readonly string[];
+  readonly wish: Wish;
+  readonly density: Density;
+  readonly selected: string | null;
+  readonly openDevice: (id: string) => void;
+  readonly openPc: (id: string) => void;
+}
+
+export function Racks({ pcs, wish, density, selected, openDevice, openPc }: RacksProps): ReactNode {
+  const { fleet } = useLive();
+  const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller);
+  const perRow = racksInRow(density, width - 2 * EDGE);
+  const rows = Math.ceil(pcs.length / perRow);
+  const row = (index: number) => pcs.slice(index * perRow, (index + 1) * perRow);
+  const virtual = useVirtualizer({
+    count: rows,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) =>
+      Math.max(...row(index).map((pc) => rackHeight(density, fleet.devicesOf(pc).length))) + RACK_GAP,
+    getItemKey: (index) => row(index).join(" "),
+    overscan: 3,
+    paddingStart: EDGE - 8,
+    paddingEnd: EDGE,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights follow from these
+  useEffect(() => virtual.measure(), [virtual, density, perRow, pcs.length]);
+
+  /** One listener for all phones. */
+  function onClick(event: MouseEvent): void {
+    const target = (event.target as HTMLElement).closest<HTMLElement>("[data-device], [data-pc]");
+    if (target?.dataset["device"] !== undefined) openDevice(target.dataset["device"]);
+    else if (target?.dataset["pc"] !== undefined) openPc(target.dataset["pc"]);
+  }
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons are in it
+    // biome-ignore lint/a11y/useKeyWithClickEvents: buttons turn keys into clicks
+    <div ref={scroller} className="racks min-h-0 flex-1 overflow-y-auto" data-density={density} onClick={onClick}>
+      <div className="relative" style={{ height: virtual.getTotalSize() }}>
+        {width > 0 &&
+          virtual.getVirtualItems().map((item) => (
+            <div
+              key={item.key}
+              className="absolute grid"
+              style={{
+                top: item.start,
+                left: EDGE,
+                right: EDGE,
+                gap: RACK_GAP,
+                gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))`,
+              }}
+            >
+              {row(item.index).map((pc) => (
+                <Rack
+                  key={pc}
+                  id={pc}
+                  wish={wish}
+                  selected={selected !== null && isIn(fleet.devicesOf(pc), selected) ? selected : null}
+                />
+              ))}
+            </div>
+          ))}
+      </div>
+      <PhoneTip within={scroller} />
+    </div>
+  );
+}
+
+function isIn(ids: readonly string[], id: string): boolean {
+  return ids.includes(id);
+}
+
+function useWidth(element: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (element.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}

@@ -1,0 +1,113 @@
+/** The last quarter of an hour in lines, from the events that this page heard. */
+import { type ReactNode, useMemo } from "react";
+import { useTally } from "@/farm/use-tally";
+import { useText } from "@/lib/i18n/i18n";
+import { useFormat } from "@/lib/time/format";
+import { Chart, type ChartSeries } from "@/ui/chart";
+import { Card } from "@/ui/page";
+
+const STEP_S = 15;
+const PER_MINUTE = 60 / STEP_S;
+
+function useSeries() {
+  const { tally, now, past } = useTally();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the past stands for what was read of it
+  return useMemo(() => tally.series(now, STEP_S), [tally, now, past]);
+}
+
+function Key({ series }: { series: readonly ChartSeries[] }): ReactNode {
+  return (
+    <ul className="flex gap-3">
+      {series.map((one) => (
+        <li key={one.label} className="flex items-center gap-1.5 text-xs text-ink-3">
+          <span className="size-2 rounded-full" style={{ background: `var(${one.colour})` }} />
+          {one.label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Throughput({ height }: { height: number }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { times, completed, failed, lost } = useSeries();
+  const series = useMemo<ChartSeries[]>(
+    () => [
+      { label: t.overview.chartCompleted, colour: "--online", kind: "columns" },
+      { label: t.overview.chartFailed, colour: "--error", kind: "columns" },
+      { label: t.overview.chartLost, colour: "--held", kind: "columns" },
+    ],
+    [t],
+  );
+  // Stacked: each column reaches from nothing to its own top, the tallest is drawn first.
+  const data = useMemo(() => {
+    const rate = (n: number) => n * PER_MINUTE;
+    const all = times.map((_, i) => rate((completed[i] ?? 0) + (failed[i] ?? 0) + (lost[i] ?? 0)));
+    const bad = times.map((_, i) => rate((failed[i] ?? 0) + (lost[i] ?? 0)));
+    return [times, all, bad, lost.map(rate)] as [number[], number[], number[], number[]];
+  }, [times, completed, failed, lost]);
+  const own = (index: number, value: number, at: number): number => value - ((data[index + 2]?.[at] as number) ?? 0);
+  return (
+    <Card title={t.overview.throughput} aside={<Key series={series} />}>
+      <Chart
+        label={t.overview.throughputLabel}
+        series={series}
+        data={data}
+        height={height}
+        least={8}
+        format={(value) => format.number(Math.round(value))}
+        formatTime={(second) => format.moment(second * 1000)}
+        own={own}
+      />
+    </Card>
+  );
+}
+
+export function Pickup({ height }: { height: number }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { times, waitP50, waitP95 } = useSeries();
+  const series = useMemo<ChartSeries[]>(
+    () => [
+      { label: t.overview.median, colour: "--busy", kind: "line" },
+      { label: t.overview.p95, colour: "--held", kind: "line" },
+    ],
+    [t],
+  );
+  const data = useMemo(() => [[...times], [...waitP50], [...waitP95]] as never, [times, waitP50, waitP95]);
+  return (
+    <Card title={t.overview.pickup} aside={<Key series={series} />}>
+      <Chart
+        label={t.overview.pickupLabel}
+        series={series}
+        data={data}
+        height={height}
+        least={1_000}
+        format={(ms) => `${format.number(ms / 1000)} s`}
+        formatTime={(second) => format.moment(second * 1000)}
+      />
+    </Card>
+  );
+}
+
+export function Delay({ height }: { height: number }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { times, delay } = useSeries();
+  const series = useMemo<ChartSeries[]>(() => [{ label: t.overview.worst, colour: "--busy", kind: "line" }], [t]);
+  const data = useMemo(() => [[...times], [...delay]] as never, [times, delay]);
+  return (
+    <Card title={t.overview.delay} aside={<Key series={series} />}>
+      <Chart
+        label={t.overview.delayLabel}
+        series={series}
+        data={data}
+        height={height}
+        least={200}
+        format={(ms) => `${format.number(Math.round(ms))} ms`}
+        formatTime={(second) => format.moment(second * 1000)}
+      />
+    </Card>
+  );
+}

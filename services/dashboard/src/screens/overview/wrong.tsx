@@ -1,0 +1,68 @@
+/** What went wrong: open alerts first, then what attempts failed with. */
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useLive } from "@/app/context";
+import { alertTitle } from "@/farm/alert-text";
+import { codeName, codeText } from "@/farm/code";
+import { useTally } from "@/farm/use-tally";
+import { useText } from "@/lib/i18n/i18n";
+import { useTable } from "@/lib/live/hooks";
+import { WINDOW_S } from "@/lib/live/tally";
+import { useFormat } from "@/lib/time/format";
+import { Icon } from "@/ui/icon";
+import { Card } from "@/ui/page";
+import { Empty } from "@/ui/states";
+
+const ALERTS_SHOWN = 3;
+const CAUSES_SHOWN = 5;
+
+export function Wrong(): ReactNode {
+  const t = useText();
+  const { fleet } = useLive();
+  const { tally, now } = useTally();
+  const format = useFormat();
+  useTable(fleet.alerts, 500);
+  const alerts = [...fleet.alerts.values()].sort((a, b) => Date.parse(b.raised_at) - Date.parse(a.raised_at));
+  const failures = tally.failuresSince(now - WINDOW_S * 1000);
+  const causes = new Map<string, number>();
+  for (const { code } of failures) causes.set(codeName(code), (causes.get(codeName(code)) ?? 0) + 1);
+  const ranked = [...causes].sort(([, a], [, b]) => b - a).slice(0, CAUSES_SHOWN);
+  const most = ranked[0]?.[1] ?? 1;
+  return (
+    <Card
+      title={t.overview.wrong}
+      aside={<span className="text-xs text-ink-3">{t.overview.lastMinutes(WINDOW_S / 60)}</span>}
+    >
+      {alerts.slice(0, ALERTS_SHOWN).map((alert) => (
+        <Link
+          key={alert.id}
+          to="/alerts"
+          className="mb-2 flex items-start gap-2 rounded-md bg-error-soft px-2.5 py-1.5 text-sm text-error-ink hover:underline"
+        >
+          <Icon name="alerts" className="mt-0.5" />
+          <span className="min-w-0 flex-1">{alertTitle(t, alert.kind)}</span>
+          <span className="shrink-0 text-xs">{format.moment(alert.raised_at)}</span>
+        </Link>
+      ))}
+      {ranked.length === 0 && alerts.length === 0 && <Empty isSmall icon="check" title={t.overview.nothingWrong} />}
+      {ranked.length > 0 && (
+        <ul className="flex flex-col gap-2 pt-1">
+          {ranked.map(([code, times]) => (
+            <li key={code} title={code} className="text-sm">
+              <div className="flex justify-between gap-2">
+                <span className="truncate">{codeText(t, code)}</span>
+                <span className="font-medium">{format.number(times)}</span>
+              </div>
+              <div className="mt-1 h-1 overflow-hidden rounded-full bg-sunken">
+                <div
+                  className="h-full bg-error transition-[width] duration-500"
+                  style={{ width: `${(100 * times) / most}%` }}
+                />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}

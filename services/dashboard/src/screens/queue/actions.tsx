@@ -1,0 +1,184 @@
+/** What can be done with jobs: pause, resume, cancel, one or many. Cancelling is asked about first. */
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { useApp, useMay } from "@/app/context";
+import { usePrepareSensitive } from "@/app/prepare-sensitive";
+import { useText } from "@/lib/i18n/i18n";
+import { changeJobs, type JobChange } from "@/lib/rest/commands";
+import { randomKey } from "@/lib/rest/key";
+import type { JobRow } from "@/lib/rest/rows";
+import { Button, IconButton } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+
+interface Change {
+  readonly ids: readonly string[];
+  readonly status: JobChange;
+}
+
+export function useJobChange(done?: () => void) {
+  const t = useText();
+  const { client, toasts } = useApp();
+  return useMutation({
+    mutationFn: ({ ids, status }: Change) => {
+      const key = randomKey();
+      const run = () => changeJobs(client, ids, status, key);
+      // Many at once, and whatever cannot be undone, must not be lost with a session.
+      return status === "cancelled" ? client.sensitive(t.queue.cancelLabel(ids.length), run) : run();
+    },
+    onSuccess: (_, { ids, status }) => {
+      toasts.show({ kind: "done", title: t.queue.done[status](ids.length) });
+      done?.();
+    },
+  });
+}
+
+export function canPause(job: JobRow): boolean {
+  return job.status === "active" || (job.status === "created" && job.is_active);
+}
+
+export function canResume(job: JobRow): boolean {
+  return job.status === "paused" || (job.status === "created" && !job.is_active);
+}
+
+export function isOpen(job: JobRow): boolean {
+  return job.status === "created" || job.status === "active" || job.status === "paused";
+}
+
+/** Of one job. With words, or as pictures in a row of a table. */
+export function JobActions({ job, isSmall = false }: { job: JobRow; isSmall?: boolean }): ReactNode {
+  const t = useText();
+  const mayChange = useMay("change-job");
+  const change = useJobChange();
+  const [isAsking, setIsAsking] = useState(false);
+  if (!mayChange || !isOpen(job)) return null;
+  const ids = [job.id];
+  const Show = isSmall ? SmallButton : WordButton;
+  return (
+    <span className="flex shrink-0 justify-end gap-1">
+      {canPause(job) && (
+        <Show
+          icon="pause"
+          label={t.queue.pause}
+          disabled={change.isPending}
+          onClick={() => change.mutate({ ids, status: "paused" })}
+        />
+      )}
+      {canResume(job) && (
+        <Show
+          icon="play"
+          label={t.queue.resume}
+          disabled={change.isPending}
+          onClick={() => change.mutate({ ids, status: "active" })}
+        />
+      )}
+      <Show icon="stop" label={t.queue.cancel} isDanger disabled={change.isPending} onClick={() => setIsAsking(true)} />
+      {isAsking && (
+        <ConfirmCancel
+          count={1}
+          close={() => setIsAsking(false)}
+          confirm={() => change.mutate({ ids, status: "cancelled" })}
+        />
+      )}
+    </span>
+  );
+}
+
+interface ShowProps {
+  readonly icon: "pause" | "play" | "stop";
+  readonly label: string;
+  readonly isDanger?: boolean;
+  readonly disabled: boolean;
+  readonly onClick: () => void;
+}
+
+function SmallButton({ isDanger = false, ...rest }: ShowProps): ReactNode {
+  return (
+    <IconButton
+      kind={isDanger ? "danger" : "quiet"}
+      className={isDanger ? "border-transparent bg-transparent" : ""}
+      {...rest}
+    />
+  );
+}
+
+function WordButton({ label, isDanger = false, ...rest }: ShowProps): ReactNode {
+  return (
+    <Button kind={isDanger ? "danger" : "plain"} {...rest}>
+      {label}
+    </Button>
+  );
+}
+
+export function ConfirmCancel({
+  count,
+  close,
+  confirm,
+}: {
+  count: number;
+  close: () => void;
+  confirm: () => void;
+}): ReactNode {
+  const t = useText();
+  usePrepareSensitive();
+  return (
+    <Dialog close={close} title={t.queue.confirmCancelTitle(count)} lead={t.queue.confirmCancel}>
+      <div className="flex justify-end gap-2">
+        <Button autoFocus onClick={close}>
+          {t.queue.keep}
+        </Button>
+        <Button
+          kind="danger"
+          onClick={() => {
+            close();
+            confirm();
+          }}
+        >
+          {t.queue.confirmCancelYes(count)}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Of all that are selected: each button for those that it can be done with. */
+export function BulkActions({ jobs, done }: { jobs: readonly JobRow[]; done: () => void }): ReactNode {
+  const t = useText();
+  const change = useJobChange(done);
+  const [isAsking, setIsAsking] = useState(false);
+  const pausable = jobs.filter(canPause).map((job) => job.id);
+  const resumable = jobs.filter(canResume).map((job) => job.id);
+  const all = jobs.map((job) => job.id);
+  return (
+    <div className="flex items-center gap-2">
+      <span className="text-sm text-ink-2">{t.common.selected(jobs.length)}</span>
+      {pausable.length > 0 && (
+        <Button
+          icon="pause"
+          disabled={change.isPending}
+          onClick={() => change.mutate({ ids: pausable, status: "paused" })}
+        >
+          {t.queue.bulkPause(pausable.length)}
+        </Button>
+      )}
+      {resumable.length > 0 && (
+        <Button
+          icon="play"
+          disabled={change.isPending}
+          onClick={() => change.mutate({ ids: resumable, status: "active" })}
+        >
+          {t.queue.bulkResume(resumable.length)}
+        </Button>
+      )}
+      <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => setIsAsking(true)}>
+        {t.queue.bulkCancel(all.length)}
+      </Button>
+      {isAsking && (
+        <ConfirmCancel
+          count={all.length}
+          close={() => setIsAsking(false)}
+          confirm={() => change.mutate({ ids: all, status: "cancelled" })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** A job as it is being written: texts of fields, what is wrong with them, and the job that they make. */
+import type { NewJob } from "@/lib/rest/commands";
+import type { Target } from "@/lib/rest/rows";
+
+export const SCRIPTS = ["youtube_watch", "youtube_shorts", "youtube_subscribe"] as const;
+export const TARGETS = ["all", "group", "pc", "count"] as const;
+
+export interface Draft {
+  readonly title: string;
+  readonly address: string;
+  readonly script: (typeof SCRIPTS)[number];
+  readonly from: string;
+  readonly to: string;
+  readonly like: string;
+  readonly comment: string;
+  readonly playlist: string;
+  readonly target: (typeof TARGETS)[number];
+  readonly group: string;
+  readonly pc: string;
+  readonly count: string;
+  readonly isHeldBack: boolean;
+}
+
+export const EMPTY: Draft = {
+  title: "",
+  address: "",
+  script: "youtube_watch",
+  from: "30",
+  to: "90",
+  like: "50",
+  comment: "30",
+  playlist: "10",
+  target: "all",
+  group: "",
+  pc: "",
+  count: "",
+  isHeldBack: false,
+};
+
+export type Fault = "address" | "duration" | "chances" | "target";
+
+const CHANCES_MAX = 300;
+const REWARD = 10;
+
+/** The rules of the server that can be told beforehand (000 §2.2, V001, V002). It has the last word. */
+export function faultsOf(draft: Draft): Set<Fault> {
+  const faults = new Set<Fault>();
+  if (!isVideoAddress(draft.address)) faults.add("address");
+  const [from, to] = [whole(draft.from), whole(draft.to)];
+  if (!isWithin(from, 10, 100) || !isWithin(to, 10, 100) || from > to) faults.add("duration");
+  const chances = [draft.like, draft.comment, draft.playlist].map(whole);
+  const sum = chances.reduce((total, chance) => total + chance, 0);
+  if (!chances.every((chance) => isWithin(chance, 0, 100)) || sum > CHANCES_MAX) faults.add("chances");
+  if (targetOf(draft) === undefined) faults.add("target");
+  return faults;
+}
+
+export function jobOf(draft: Draft): NewJob {
+  return {
+    title: draft.title.trim() || null,
+    target_url: draft.address.trim(),
+    script_type: draft.script,
+    duration_min_pct: whole(draft.from),
+    duration_max_pct: whole(draft.to),
+    prob_like: whole(draft.like),
+    prob_comment: whole(draft.comment),
+    prob_playlist: whole(draft.playlist),
+    is_active: !draft.isHeldBack,
+    base_reward: REWARD,
+    target: targetOf(draft) ?? null,
+  };
+}
+
+/** Undefined: it is not complete. */
+function targetOf(draft: Draft): Target | null | undefined {
+  switch (draft.target) {
+    case "all":
+      return null;
+    case "group":
+      return draft.group === "" ? undefined : { group_id: draft.group };
+    case "pc":
+      return draft.pc === "" ? undefined : { pc_id: draft.pc };
+    case "count":
+      return whole(draft.count) >= 1 ? { count: whole(draft.count) } : undefined;
+  }
+}
+
+/** As the server has it. */
+const VIDEO_ADDRESS = /^https?:\/\/(www\.)?(youtube\.com|youtu\.be)\/\S+$/;
+
+function isVideoAddress(text: string): boolean {
+  return VIDEO_ADDRESS.test(text.trim());
+}
+
+function whole(text: string): number {
+  return /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most;
+}

@@ -1,0 +1,186 @@
+/** A new job, with what is usual filled in. */
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { useApp, useLive } from "@/app/context";
+import { useText } from "@/lib/i18n/i18n";
+import { createJob } from "@/lib/rest/commands";
+import { randomKey } from "@/lib/rest/key";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Remark, Segmented, SelectField } from "@/ui/field";
+import { type Draft, EMPTY, type Fault, faultsOf, jobOf, SCRIPTS, TARGETS } from "./new-job-draft";
+
+export function NewJob({ close, created }: { close: () => void; created: (job: string) => void }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [isTried, setIsTried] = useState(false);
+  // One for all tries: what was made and not answered is not made twice.
+  const key = useRef(randomKey());
+  const faults = faultsOf(draft);
+  const create = useMutation({
+    mutationFn: () => createJob(client, jobOf(draft), key.current),
+    onSuccess: (job) => {
+      toasts.show({ kind: "done", title: t.newJob.created(job.title ?? t.queue.untitled) });
+      created(job.id);
+    },
+    onError: () => {
+      key.current = randomKey(); // another body needs another key
+    },
+  });
+  const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const text = (name: keyof Draft) => ({
+    value: String(draft[name]),
+    onChange: (event: { target: { value: string } }) => set({ [name]: event.target.value }),
+  });
+  const wrong = (fault: Fault, words: string) => (isTried && faults.has(fault) ? words : undefined);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    setIsTried(true);
+    if (faults.size === 0) create.mutate();
+  }
+
+  return (
+    <Dialog close={close} title={t.newJob.title} width="w-xl">
+      <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
+        <Field label={`${t.newJob.name} (${t.common.optional})`} maxLength={200} autoFocus {...text("title")} />
+        <Field
+          label={t.newJob.address}
+          type="url"
+          placeholder={t.newJob.addressHint}
+          wrong={wrong("address", t.newJob.addressWrong)}
+          {...text("address")}
+        />
+        <div className="grid grid-cols-2 gap-4">
+          <SelectField
+            label={t.newJob.script}
+            value={draft.script}
+            choices={SCRIPTS.map((value) => ({ value, label: t.queue.scripts[value] }))}
+            onChange={(script) => set({ script })}
+          />
+          <Group label={`${t.newJob.duration} (${t.newJob.percent})`} wrong={wrong("duration", t.newJob.durationWrong)}>
+            <NumberBox label={`${t.newJob.duration} 1`} {...text("from")} />
+            <span aria-hidden="true">–</span>
+            <NumberBox label={`${t.newJob.duration} 2`} {...text("to")} />
+          </Group>
+        </div>
+        <Group label={`${t.newJob.chances} (${t.newJob.percent})`} wrong={wrong("chances", t.newJob.chancesWrong)}>
+          {(["like", "comment", "playlist"] as const).map((name) => (
+            <span key={name} className="flex flex-1 items-center gap-2 text-sm text-ink-3">
+              <span aria-hidden="true" className="truncate">
+                {t.queue[name]}
+              </span>
+              <NumberBox label={t.queue[name]} {...text(name)} />
+            </span>
+          ))}
+        </Group>
+        <Which draft={draft} set={set} wrong={wrong("target", t.newJob.countWrong)} />
+        <label className="flex items-center gap-2 text-sm">
+          <input
+            type="checkbox"
+            className="size-4 accent-(--accent)"
+            checked={draft.isHeldBack}
+            onChange={(event) => set({ isHeldBack: event.target.checked })}
+          />
+          {t.newJob.startPaused}
+        </label>
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" disabled={create.isPending}>
+            {create.isPending ? t.newJob.creating : t.newJob.create}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Which({
+  draft,
+  set,
+  wrong,
+}: {
+  draft: Draft;
+  set: (part: Partial<Draft>) => void;
+  wrong: string | undefined;
+}): ReactNode {
+  const t = useText();
+  const { fleet } = useLive();
+  const groups = useMemo(() => [...new Set([...fleet.devices.values()].map((device) => device.group))].sort(), [fleet]);
+  const pcs = useMemo(() => [...fleet.pcs.keys()].sort(), [fleet]);
+  const choose = (target: Draft["target"]) =>
+    set({ target, group: draft.group || (groups[0] ?? ""), pc: draft.pc || (pcs[0] ?? "") });
+  const same = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
+  return (
+    <Group label={t.newJob.target} wrong={wrong}>
+      <Segmented
+        label={t.newJob.target}
+        value={draft.target}
+        choices={TARGETS.map((value) => ({ value, label: t.newJob.targets[value] }))}
+        onChange={choose}
+      />
+      {draft.target === "group" && (
+        <SelectField
+          label={t.newJob.groupId}
+          isLabelHidden
+          className="flex-1"
+          value={draft.group}
+          choices={same(groups)}
+          onChange={(group) => set({ group })}
+        />
+      )}
+      {draft.target === "pc" && (
+        <SelectField
+          label={t.newJob.pcId}
+          isLabelHidden
+          className="flex-1"
+          value={draft.pc}
+          choices={same(pcs)}
+          onChange={(pc) => set({ pc })}
+        />
+      )}
+      {draft.target === "count" && (
+        <NumberBox
+          label={t.newJob.count}
+          value={draft.count}
+          onChange={(event) => set({ count: event.target.value })}
+        />
+      )}
+    </Group>
+  );
+}
+
+function Group({
+  label,
+  wrong,
+  children,
+}: {
+  label: string;
+  wrong?: string | undefined;
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <fieldset>
+      <legend className="mb-1 block text-sm font-medium text-ink-2">{label}</legend>
+      <div className="flex items-center gap-2">{children}</div>
+      <Remark wrong={wrong} />
+    </fieldset>
+  );
+}
+
+function NumberBox(props: {
+  label: string;
+  value: string;
+  onChange: (event: { target: { value: string } }) => void;
+}): ReactNode {
+  return (
+    <input
+      inputMode="numeric"
+      aria-label={props.label}
+      value={props.value}
+      onChange={props.onChange}
+      className="h-8 w-16 rounded-md border border-line-strong bg-surface px-2 text-right text-sm"
+    />
+  );
+}

@@ -1,0 +1,137 @@
+/** The queue: the job that is active, those that wait in order, and those that have ended. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { useMay } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { useOpenJobs } from "@/farm/open-jobs";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape, useKeys } from "@/lib/keys/use-keys";
+import { Button } from "@/ui/button";
+import type { Chosen } from "@/ui/data-table";
+import { SelectField } from "@/ui/field";
+import { Page } from "@/ui/page";
+import { SearchBox } from "@/ui/search-box";
+import { BulkActions } from "./actions";
+import { Active } from "./active";
+import { History } from "./history";
+import { JobPanel } from "./job-panel";
+import { ENDED, type QueueSearch } from "./search";
+import { Waiting } from "./waiting";
+
+const NewJob = lazy(() => import("./new-job").then((module) => ({ default: module.NewJob })));
+
+export function Queue(): ReactNode {
+  const t = useText();
+  const search = useSearch({ from: "/inside/queue" });
+  const navigate = useNavigate({ from: "/queue" });
+  const mayCreate = useMay("create-job");
+  const mayChange = useMay("change-job");
+  const { active, waiting } = useOpenJobs();
+  const [chosen, setChosen] = useState<Chosen>({});
+  usePageTitle(t.queue.title);
+  const change = (part: { [K in keyof QueueSearch]?: QueueSearch[K] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as QueueSearch, replace: true });
+  const open = (job: string) => change({ job, at: undefined });
+  useKeys(mayCreate ? { n: () => change({ new: true }) } : {});
+  useEscape(() => change({ job: undefined, at: undefined }));
+  const selected = waiting.filter((job) => chosen[job.id]);
+
+  return (
+    <Page
+      title={t.queue.title}
+      tools={
+        mayCreate && (
+          <Button kind="primary" icon="plus" onClick={() => change({ new: true })}>
+            {t.queue.newJob}
+          </Button>
+        )
+      }
+      panel={
+        search.job !== undefined && (
+          <JobPanel
+            key={search.job}
+            id={search.job}
+            at={search.at}
+            showAt={(at) => change({ at })}
+            close={() => change({ job: undefined, at: undefined })}
+          />
+        )
+      }
+    >
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+        <div className="flex flex-col gap-6">
+          <Part title={t.queue.active}>
+            <Active job={active} waits={waiting.length > 0} open={open} />
+          </Part>
+          <Part
+            title={t.queue.waiting}
+            count={waiting.length}
+            aside={selected.length > 0 && <BulkActions jobs={selected} done={() => setChosen({})} />}
+          >
+            <Waiting
+              jobs={waiting}
+              current={search.job}
+              open={open}
+              selecting={mayChange ? { selected: chosen, onChange: setChosen } : undefined}
+            />
+          </Part>
+          <Part
+            title={t.queue.history}
+            aside={
+              <div className="flex gap-2">
+                <SearchBox
+                  value={search.q ?? ""}
+                  hint={t.queue.searchHint}
+                  onChange={(q) => change({ q: q || undefined })}
+                />
+                <SelectField
+                  label={t.queue.status}
+                  isLabelHidden
+                  className="w-36"
+                  value={search.ended ?? "all"}
+                  choices={[
+                    { value: "all", label: t.common.all },
+                    ...ENDED.map((value) => ({ value, label: t.jobStatus[value] })),
+                  ]}
+                  onChange={(value) => change({ ended: value === "all" ? undefined : value })}
+                />
+              </div>
+            }
+          >
+            <History search={search} open={open} />
+          </Part>
+        </div>
+      </div>
+      <Suspense>
+        {search.new && mayCreate && (
+          <NewJob close={() => change({ new: undefined })} created={(job) => change({ new: undefined, job })} />
+        )}
+      </Suspense>
+    </Page>
+  );
+}
+
+function Part({
+  title,
+  count,
+  aside,
+  children,
+}: {
+  title: string;
+  count?: number;
+  aside?: ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <section>
+      <header className="mb-2 flex min-h-8 flex-wrap items-center justify-between gap-2">
+        <h2 className="text-sm font-semibold">
+          {title}
+          {count !== undefined && count > 0 && <span className="ml-2 font-normal text-ink-3">{count}</span>}
+        </h2>
+        {aside}
+      </header>
+      <div className="card @container overflow-hidden">{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+/** Jobs that wait, in the order in which they get their turn; and why. */
+import type { ReactNode } from "react";
+import { useIsReading } from "@/app/context";
+import { codeText } from "@/farm/code";
+import { counted } from "@/farm/job-total";
+import { hasTurn } from "@/farm/open-jobs";
+import { targetText } from "@/farm/target-text";
+import { useText } from "@/lib/i18n/i18n";
+import type { JobRow } from "@/lib/rest/rows";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Button } from "@/ui/button";
+import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
+import { Empty, Loading } from "@/ui/states";
+import { JobBadge } from "@/ui/status";
+import { JobActions } from "./actions";
+
+interface WaitingProps {
+  readonly jobs: readonly JobRow[];
+  readonly current: string | undefined;
+  readonly open: (job: string) => void;
+  readonly selecting: Pick<Selecting<JobRow>, "selected" | "onChange"> | undefined;
+}
+
+export function Waiting({ jobs, current, open, selecting }: WaitingProps): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const isReading = useIsReading();
+  if (jobs.length === 0 && isReading) return <Loading isSmall />;
+  if (jobs.length === 0) return <Empty isSmall title={t.queue.nothingWaits} hint={t.queue.nothingWaitsHint} />;
+  const columns: Column<JobRow>[] = [
+    {
+      id: "place",
+      header: "#",
+      className: "w-12 text-right text-ink-3",
+      cell: (job, index) => (hasTurn(job) ? index + 1 : "–"),
+    },
+    {
+      id: "job",
+      header: t.queue.job,
+      className: "w-[24%] @max-3xl:w-[34%]",
+      cell: (job) => <RowButton onClick={() => open(job.id)}>{job.title ?? t.queue.untitled}</RowButton>,
+    },
+    {
+      id: "target",
+      header: t.queue.target,
+      className: "w-[14%] text-ink-2 @max-3xl:hidden",
+      cell: (job) => targetText(t, job.target),
+    },
+    {
+      id: "status",
+      header: t.queue.status,
+      cell: (job) => (
+        <span className="flex items-center gap-2">
+          <JobBadge status={hasTurn(job) ? "created" : "paused"} />
+          <span className="truncate text-ink-3" title={stateText(job)}>
+            {stateText(job)}
+          </span>
+        </span>
+      ),
+    },
+    {
+      id: "created",
+      header: t.queue.created,
+      className: "w-28 text-right text-ink-3 @max-3xl:hidden",
+      cell: (job) => <span title={format.full(job.created_at)}>{format.ago(job.created_at, now)}</span>,
+    },
+    {
+      id: "actions",
+      header: t.palette.actions,
+      isHeaderHidden: true,
+      className: "w-44 text-right",
+      cell: (job) => (
+        <span className="flex items-center justify-end gap-1">
+          <Button kind="quiet" icon="question" title={t.queue.why} onClick={() => open(job.id)}>
+            {t.queue.whyShort}
+          </Button>
+          <JobActions job={job} isSmall />
+        </span>
+      ),
+    },
+  ];
+
+  function stateText(job: JobRow): string {
+    if (job.status === "created" && !job.is_active) return t.queue.inactive;
+    if (job.status === "paused") {
+      const isByPerson = job.paused_for === null || job.paused_for === "admin";
+      return isByPerson ? t.queue.pausedByPerson : t.queue.pausedBy(codeText(t, job.paused_for ?? ""));
+    }
+    return counted(job) > 0 ? t.queue.progress(format.number(job.completed), format.number(counted(job))) : "";
+  }
+
+  return (
+    <DataTable<JobRow>
+      label={t.queue.waiting}
+      columns={columns}
+      rows={jobs}
+      current={current}
+      open={open}
+      selecting={
+        selecting && {
+          ...selecting,
+          selectAll: t.queue.selectAll,
+          select: (job) => t.queue.select(job.title ?? t.queue.untitled),
+        }
+      }
+    />
+  );
+}

@@ -1,0 +1,163 @@
+/** Sendings that were made, and those that were not, newest first. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
+import { useApp, useMay } from "@/app/context";
+import type { Dictionary } from "@/lib/i18n/en";
+import { useText } from "@/lib/i18n/i18n";
+import { oneOfQuoted } from "@/lib/rest/quoted";
+import { rows } from "@/lib/rest/read";
+import type { AlarmEventRow, AlarmRow, UserInfoRow } from "@/lib/rest/reminder-rows";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { More } from "@/ui/more";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Badge } from "@/ui/status";
+import { LocalTime } from "./local-time";
+import { historyFilter, keyOf } from "./standing";
+
+const PAGE = 50;
+/** Ids in one question, so that its address stays short. */
+const ASKED_MAX = 100;
+
+export function History({
+  show,
+  q,
+  current,
+  open,
+}: {
+  show: "sent" | "failed";
+  q: string | undefined;
+  current: string | undefined;
+  open: (key: string) => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const { client } = useApp();
+  const filter = historyFilter(show, useDeferredValue(q ?? ""));
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["alarm-history", filter],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) =>
+      rows<AlarmEventRow>(client, "alarms_event", {
+        ...filter,
+        ...(pageParam === "" ? {} : { created_at: `lt.${pageParam}` }),
+        order: "created_at.desc",
+        limit: PAGE,
+      }),
+    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
+    placeholderData: (before) => before,
+  });
+  const found = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const { titleOf, zoneOf } = useNames(found);
+  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading isSmall />;
+  if (found.length === 0) {
+    return <Empty isSmall title={q === undefined ? t.reminders.noneYet[show] : t.reminders.noMatch} />;
+  }
+  type Shown = Omit<AlarmEventRow, "id"> & { readonly id: string };
+  const lines = found.map((line): Shown => ({ ...line, id: String(line.id) }));
+  const openLine = (id: string) => {
+    const line = lines.find((one) => one.id === id);
+    if (line !== undefined) open(keyOf(line));
+  };
+  const columns: Column<Shown>[] = [
+    {
+      id: "when",
+      header: t.reminders.onTheirClock,
+      className: "w-56",
+      cell: (line) => (
+        <RowButton onClick={() => openLine(line.id)}>
+          <LocalTime at={line.created_at} zone={zoneOf(line.user_id)} />
+        </RowButton>
+      ),
+    },
+    {
+      id: "ago",
+      header: t.reminders.ago,
+      className: "w-28 text-ink-3",
+      cell: (line) => <span title={format.full(line.created_at)}>{format.ago(line.created_at, now)}</span>,
+    },
+    { id: "title", header: t.reminders.reminder, cell: (line) => titleOf(line) },
+    { id: "user", header: t.reminders.user, className: "w-[16%] text-ink-2", cell: (line) => line.user_id },
+    {
+      id: "count",
+      header: t.reminders.sending,
+      className: "w-20 text-right text-ink-2 @max-3xl:hidden",
+      cell: (line) => (line.sent_count === null ? "–" : format.number(line.sent_count)),
+    },
+    show === "sent"
+      ? {
+          id: "notification",
+          header: t.reminders.notification,
+          className: "w-[20%] font-mono text-xs text-ink-3",
+          cell: (line) => line.notification_id ?? "–",
+        }
+      : {
+          id: "fault",
+          header: t.reminders.fault,
+          className: "w-[30%]",
+          cell: (line) => (
+            <span className="flex items-center gap-2" title={line.message ?? undefined}>
+              <Badge tone={line.event_type === "FAILED" ? "error" : "held"}>
+                {t.reminders.events[line.event_type]}
+              </Badge>
+              <span className="truncate text-ink-2">
+                {line.error_code !== null && faultText(t, line.error_code)}
+                {line.message !== null && ` · ${line.message}`}
+              </span>
+            </span>
+          ),
+        },
+  ];
+  return (
+    <>
+      <DataTable
+        label={t.reminders.shows[show]}
+        columns={columns}
+        rows={lines}
+        current={lines.find((line) => keyOf(line) === current)?.id}
+        open={openLine}
+      />
+      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+    </>
+  );
+}
+
+export function faultText(t: Dictionary, code: string): string {
+  const { faults } = t.reminders;
+  return faults[code] ?? code;
+}
+
+/** Titles and zones, which the history does not have: asked for once, for those whom it names. */
+function useNames(lines: readonly AlarmEventRow[]) {
+  const { client } = useApp();
+  const maySee = useMay("see-alarms");
+  const users = [...new Set(lines.map((line) => line.user_id))].sort().slice(0, ASKED_MAX);
+  const pages = [...new Set(lines.map((line) => line.page_id))].sort().slice(0, ASKED_MAX);
+  const zones = useQuery({
+    queryKey: ["zones", users],
+    queryFn: () => rows<UserInfoRow>(client, "user_info", { user_id: oneOfQuoted(users) }),
+    enabled: users.length > 0,
+    placeholderData: (before) => before,
+  });
+  const titles = useQuery({
+    queryKey: ["alarm-titles", pages],
+    queryFn: () =>
+      rows<Pick<AlarmRow, "page_id" | "user_id" | "title">>(client, "alarm", {
+        select: "page_id,user_id,title",
+        page_id: oneOfQuoted(pages),
+        limit: 1000,
+      }),
+    enabled: maySee && pages.length > 0,
+    placeholderData: (before) => before,
+  });
+  const zoneByUser = new Map(zones.data?.map((row) => [row.user_id, row.timezone]));
+  const titleByKey = new Map(titles.data?.map((row) => [keyOf(row), row.title]));
+  return {
+    zoneOf: (user: string) => zoneByUser.get(user),
+    titleOf: (line: { readonly page_id: string; readonly user_id: string }) =>
+      titleByKey.get(keyOf(line)) ?? line.page_id,
+  };
+}

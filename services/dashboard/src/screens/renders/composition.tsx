@@ -1,0 +1,127 @@
+/** One composition: where it is, how it is encoded, and the layers of its fields. */
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { Confirm } from "@/app/confirm";
+import { useApp, useMay } from "@/app/context";
+import { useText } from "@/lib/i18n/i18n";
+import { randomKey } from "@/lib/rest/key";
+import { describeComposition, removeComposition } from "@/lib/rest/render-commands";
+import type { CompositionRow } from "@/lib/rest/render-rows";
+import { Button } from "@/ui/button";
+import { Field } from "@/ui/field";
+import { Part } from "@/ui/part";
+import { ErrorState, Loading } from "@/ui/states";
+import { useFields, useUnmapped } from "./compositions";
+import { FieldTable } from "./field-table";
+
+export function Composition({ composition, removed }: { composition: CompositionRow; removed: () => void }): ReactNode {
+  const t = useText();
+  const fields = useFields(composition.id);
+  const unmapped = useUnmapped(composition.id).data ?? [];
+  const mapped = new Set(fields.data?.map((field) => field.field_name));
+  const missing = unmapped.filter((name) => !mapped.has(name));
+  return (
+    <div className="flex max-w-5xl flex-col gap-6">
+      <Part title={composition.name || composition.id} aside={<Remove composition={composition} removed={removed} />}>
+        <Description key={composition.updated_at} composition={composition} />
+      </Part>
+      <Part title={t.mapping.fields} count={fields.data?.length ?? 0}>
+        {fields.error !== null && fields.data === undefined ? (
+          <ErrorState isSmall error={fields.error} retry={() => void fields.refetch()} />
+        ) : fields.data === undefined ? (
+          <Loading isSmall />
+        ) : (
+          <FieldTable composition={composition.id} fields={fields.data} missing={missing} />
+        )}
+      </Part>
+    </div>
+  );
+}
+
+function Description({ composition }: { composition: CompositionRow }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const mayChange = useMay("change-mapping");
+  const [name, setName] = useState(composition.name);
+  const [template, setTemplate] = useState(composition.template);
+  const [output, setOutput] = useState(composition.output_module);
+  const isSame = name === composition.name && template === composition.template && output === composition.output_module;
+  const save = useMutation({
+    mutationFn: () => describeComposition(client, composition.id, { name, template, output_module: output }),
+    onSuccess: () => toasts.show({ kind: "done", title: t.mapping.saved }),
+  });
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    save.mutate();
+  }
+  const readOnly = !mayChange;
+  return (
+    <form className="grid grid-cols-2 gap-4 p-4" onSubmit={submit}>
+      <Field
+        label={t.mapping.name}
+        hint={t.mapping.nameHint}
+        maxLength={200}
+        readOnly={readOnly}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Field
+        label={t.mapping.template}
+        hint={t.mapping.templateHint}
+        maxLength={1000}
+        readOnly={readOnly}
+        value={template}
+        onChange={(event) => setTemplate(event.target.value)}
+      />
+      <Field
+        label={t.mapping.output}
+        maxLength={200}
+        readOnly={readOnly}
+        value={output}
+        onChange={(event) => setOutput(event.target.value)}
+      />
+      {mayChange && (
+        <div className="flex items-end justify-end">
+          <Button type="submit" kind="primary" disabled={isSame || save.isPending}>
+            {t.mapping.save}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+function Remove({ composition, removed }: { composition: CompositionRow; removed: () => void }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const mayChange = useMay("change-mapping");
+  const [isAsking, setIsAsking] = useState(false);
+  const remove = useMutation({
+    mutationFn: () => {
+      const key = randomKey();
+      return client.sensitive(t.mapping.removeYes, () => removeComposition(client, composition.id, key));
+    },
+    onSuccess: () => {
+      toasts.show({ kind: "done", title: t.mapping.removed(composition.name || composition.id) });
+      removed();
+    },
+  });
+  if (!mayChange) return null;
+  return (
+    <>
+      <Button icon="remove" kind="danger" disabled={remove.isPending} onClick={() => setIsAsking(true)}>
+        {t.mapping.remove}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={t.mapping.removeTitle(composition.name || composition.id)}
+          lead={t.mapping.removeLead(composition.fields)}
+          keep={t.renders.keep}
+          yes={t.mapping.removeYes}
+          close={() => setIsAsking(false)}
+          confirm={() => remove.mutate()}
+        />
+      )}
+    </>
+  );
+}

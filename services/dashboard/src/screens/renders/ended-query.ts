@@ -1,0 +1,35 @@
+/** The question that the filters of ended renders become. */
+import { containing, type Query } from "@/lib/rest/read";
+import { ENDED_STATUSES, RENDER_COLUMNS } from "@/lib/rest/render-rows";
+import type { RendersSearch } from "./search";
+
+export const ENDED_PAGE = 50;
+
+export type EndedFilter = { readonly [K in "q" | "ended" | "of" | "day"]?: RendersSearch[K] | undefined };
+
+export function isNarrow(filter: EndedFilter): boolean {
+  return [filter.q, filter.ended, filter.of, filter.day].some((value) => value !== undefined);
+}
+
+/** `before`: when the last one of the page before was requested. */
+export function endedQuery(filter: EndedFilter, before: string): Query {
+  const text = (filter.q ?? "").trim();
+  return {
+    select: RENDER_COLUMNS,
+    status: filter.ended === undefined ? `in.(${ENDED_STATUSES.join(",")})` : `eq.${filter.ended}`,
+    ...(filter.of === undefined ? {} : { composition_id: `eq.${filter.of}` }),
+    ...(filter.day === undefined ? {} : { broadcast_date: `eq.${filter.day}` }),
+    ...(text === "" ? {} : { or: `(${wordsOf(text).join(",")})` }),
+    ...(before === "" ? {} : { created_at: `lt.${before}` }),
+    order: "created_at.desc",
+    limit: ENDED_PAGE,
+  };
+}
+
+/** `#41` and `41` are numbers of renders; all else is part of a name, of a cue item, or of what went wrong. */
+function wordsOf(text: string): string[] {
+  const number = /^#?(\d{1,9})$/.exec(text)?.[1];
+  if (number !== undefined) return [`id.eq.${number}`, `cue_item_id.eq.${number}`];
+  const named = ["composition_name", "cue_item_id", "error_code"].map((column) => `${column}.${containing(text)}`);
+  return named;
+}

@@ -1,0 +1,131 @@
+/** Renders that have ended, newest first, page by page. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
+import { useApp } from "@/app/context";
+import { usePast } from "@/app/past";
+import { useText } from "@/lib/i18n/i18n";
+import { type Render, renderOf } from "@/lib/live/fold-renders";
+import { rows } from "@/lib/rest/read";
+import type { RenderRow } from "@/lib/rest/render-rows";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { More } from "@/ui/more";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+import { RenderActions } from "./actions";
+import { ENDED_PAGE, type EndedFilter, endedQuery, isNarrow } from "./ended-query";
+import { faultText, RenderBadge } from "./status-badge";
+
+interface EndedProps {
+  readonly filter: EndedFilter;
+  readonly current: string | undefined;
+  readonly open: (id: string) => void;
+}
+
+export function Ended({ filter, current, open }: EndedProps): ReactNode {
+  const t = useText();
+  const { client } = useApp();
+  const past = usePast();
+  const q = useDeferredValue(filter.q);
+  const asked = { ...filter, q };
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["ended-renders", asked],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => rows<RenderRow>(client, "render_queue", endedQuery(asked, pageParam)),
+    getNextPageParam: (page) => (page.length < ENDED_PAGE ? undefined : page.at(-1)?.created_at),
+    placeholderData: (before) => before,
+    enabled: past === null,
+  });
+  const renders = useMemo(() => data?.pages.flat().map((row) => renderOf(row)) ?? [], [data]);
+  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading isSmall />;
+  if (renders.length === 0) return <Empty isSmall title={isNarrow(filter) ? t.renders.noMatch : t.renders.noneEnded} />;
+  return (
+    <>
+      <EndedTable renders={renders} current={current} open={open} />
+      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+    </>
+  );
+}
+
+export function EndedTable({
+  renders,
+  current,
+  open,
+}: {
+  renders: readonly Render[];
+  current: string | undefined;
+  open: (id: string) => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(10_000);
+  const columns: Column<Render>[] = [
+    {
+      id: "render",
+      header: t.renders.render,
+      className: "w-[28%]",
+      cell: (render) => (
+        <span className="flex items-baseline gap-2">
+          <RowButton onClick={() => open(render.id)}>{render.composition_name}</RowButton>
+          <span className="shrink-0 text-ink-3">#{render.id}</span>
+        </span>
+      ),
+    },
+    {
+      id: "status",
+      header: t.renders.state,
+      cell: (render) => (
+        <span className="flex items-center gap-2">
+          <RenderBadge status={render.status} />
+          {render.status === "failed" && render.error_code !== null && (
+            <span className="truncate text-ink-2" title={render.error_message ?? undefined}>
+              {faultText(t, render.error_code)}
+            </span>
+          )}
+          {render.status === "completed" && render.unmapped_fields.length > 0 && (
+            <span className="truncate text-held-ink">{t.renders.unmappedCount(render.unmapped_fields.length)}</span>
+          )}
+        </span>
+      ),
+    },
+    {
+      id: "cue",
+      header: t.renders.cue,
+      className: "w-[9%] text-ink-2 @max-4xl:hidden",
+      cell: (render) => render.cue_item_id ?? "–",
+    },
+    {
+      id: "day",
+      header: t.renders.day,
+      className: "w-28 text-ink-2 @max-3xl:hidden",
+      cell: (render) => render.broadcast_date || "–",
+    },
+    {
+      id: "took",
+      header: t.renders.took,
+      className: "w-24 text-right text-ink-2",
+      cell: (render) =>
+        render.duration_seconds === null ? "–" : format.duration(Math.round(render.duration_seconds) * 1000),
+    },
+    {
+      id: "size",
+      header: t.renders.size,
+      className: "w-24 text-right text-ink-2 @max-4xl:hidden",
+      cell: (render) => (render.output_size_bytes === null ? "–" : t.renders.bytes(render.output_size_bytes)),
+    },
+    {
+      id: "when",
+      header: t.renders.ended,
+      className: "w-28 text-right text-ink-3",
+      cell: (render) => <span title={format.full(render.updated_at)}>{format.ago(render.updated_at, now)}</span>,
+    },
+    {
+      id: "actions",
+      header: "",
+      className: "w-14 text-right",
+      cell: (render) => <RenderActions render={render} isSmall />,
+    },
+  ];
+  return <DataTable label={t.renders.endedTitle} columns={columns} rows={renders} current={current} open={open} />;
+}

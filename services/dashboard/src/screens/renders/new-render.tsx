@@ -1,0 +1,177 @@
+/** A new render: its composition, and what is to stand in its fields. */
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { useApp } from "@/app/context";
+import { useText } from "@/lib/i18n/i18n";
+import { randomKey } from "@/lib/rest/key";
+import { createRender } from "@/lib/rest/render-commands";
+import type { FieldRow } from "@/lib/rest/render-rows";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Remark, Segmented } from "@/ui/field";
+import { inOrder, useCompositions, useFields } from "./compositions";
+import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, MODES, type Mode, renderWished } from "./new-render-draft";
+
+export function NewRender({ close, created }: { close: () => void; created: (render: string) => void }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [isTried, setIsTried] = useState(false);
+  const compositions = useCompositions().data ?? [];
+  const list = useId();
+  // One for all tries: what was made and not answered is not made twice.
+  const key = useRef(randomKey());
+  const faults = faultsOf(draft);
+  const create = useMutation({
+    mutationFn: () => createRender(client, renderWished(draft), key.current),
+    onSuccess: (row) => {
+      toasts.show({ kind: "done", title: t.newRender.created(row.composition_name, row.id) });
+      created(String(row.id));
+    },
+    onError: () => {
+      key.current = randomKey(); // another body needs another key
+    },
+  });
+  const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const wrong = (fault: Fault, words: string) => (isTried && faults.has(fault) ? words : undefined);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    setIsTried(true);
+    if (faults.size === 0) create.mutate();
+  }
+
+  return (
+    <Dialog close={close} title={t.newRender.title} width="w-2xl">
+      <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
+        <div className="grid grid-cols-[2fr_1fr_1fr] gap-4">
+          <Field
+            label={t.renders.composition}
+            list={list}
+            autoFocus
+            autoComplete="off"
+            value={draft.composition}
+            wrong={wrong("composition", t.newRender.compositionWrong)}
+            onChange={(event) => set({ composition: event.target.value })}
+          />
+          <datalist id={list}>
+            {compositions.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </datalist>
+          <Field
+            label={`${t.renders.cue} (${t.common.optional})`}
+            value={draft.cue}
+            wrong={wrong("cue", t.newRender.cueWrong)}
+            onChange={(event) => set({ cue: event.target.value })}
+          />
+          <Field
+            label={`${t.renders.day} (${t.common.optional})`}
+            type="date"
+            title={t.newRender.dayHint}
+            value={draft.day}
+            wrong={wrong("day", t.newRender.dayWrong)}
+            onChange={(event) => set({ day: event.target.value })}
+          />
+        </div>
+        <Data draft={draft} set={set} wrong={wrong("json", t.newRender.jsonWrong)} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" disabled={create.isPending}>
+            {create.isPending ? t.newRender.creating : t.newRender.create}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Data({
+  draft,
+  set,
+  wrong,
+}: {
+  draft: Draft;
+  set: (part: Partial<Draft>) => void;
+  wrong: string | undefined;
+}): ReactNode {
+  const t = useText();
+  const id = draft.composition.trim();
+  const compositions = useCompositions();
+  const isMapped = compositions.data?.some((one) => one.id === id) ?? false;
+  const { data: fields } = useFields(isMapped ? id : undefined);
+  const about = useId();
+  // What was written in fields goes along; back from JSON the fields are as they were.
+  const choose = (mode: Mode) =>
+    set(
+      mode === "json" && draft.mode === "fields"
+        ? { mode, json: JSON.stringify(gfxOf(draft.values), null, 2) }
+        : { mode },
+    );
+  return (
+    <section>
+      <div className="mb-2 flex items-center justify-between">
+        <h3 className="text-sm font-medium text-ink-2">{t.newRender.data}</h3>
+        <Segmented
+          label={t.newRender.data}
+          value={draft.mode}
+          choices={MODES.map((value) => ({ value, label: t.newRender.modes[value] }))}
+          onChange={choose}
+        />
+      </div>
+      {draft.mode === "json" ? (
+        <>
+          <textarea
+            aria-label={t.newRender.data}
+            aria-invalid={wrong !== undefined}
+            aria-describedby={wrong === undefined ? undefined : about}
+            rows={12}
+            spellCheck={false}
+            value={draft.json}
+            className="w-full rounded-md border border-line-strong bg-surface px-2.5 py-2 font-mono text-xs leading-5 aria-[invalid=true]:border-error"
+            onChange={(event) => set({ json: event.target.value })}
+          />
+          <Remark id={about} wrong={wrong} />
+        </>
+      ) : fields === undefined || fields.length === 0 ? (
+        <p className="rounded-md bg-sunken px-3 py-4 text-sm text-ink-3">
+          {id === "" ? t.newRender.chooseFirst : t.newRender.noFields}
+        </p>
+      ) : (
+        <FieldInputs
+          fields={fields}
+          values={draft.values}
+          change={(name, value) => set({ values: { ...draft.values, [name]: value } })}
+        />
+      )}
+    </section>
+  );
+}
+
+function FieldInputs({
+  fields,
+  values,
+  change,
+}: {
+  fields: readonly FieldRow[];
+  values: Draft["values"];
+  change: (name: string, value: string) => void;
+}): ReactNode {
+  const t = useText();
+  const names = fields.toSorted((a, b) => inOrder(a.field_name, b.field_name));
+  return (
+    <div className="grid max-h-[38vh] grid-cols-2 gap-x-4 gap-y-2 overflow-y-auto rounded-md bg-sunken p-3">
+      {names.map((field) => (
+        <Field
+          key={field.id}
+          label={field.field_name}
+          placeholder={field.kind === "image" ? t.newRender.imageHint : field.layer_name}
+          value={values[field.field_name] ?? ""}
+          onChange={(event) => change(field.field_name, event.target.value)}
+        />
+      ))}
+    </div>
+  );
+}

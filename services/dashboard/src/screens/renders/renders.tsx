@@ -1,0 +1,263 @@
+/** The render queue: what is being rendered, what waits, what has ended; and which field goes to which layer. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { useMay } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { usePast } from "@/app/past";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape, useKeys } from "@/lib/keys/use-keys";
+import { isUnderWay, type Render } from "@/lib/live/fold-renders";
+import { ENDED_STATUSES } from "@/lib/rest/render-rows";
+import { Button } from "@/ui/button";
+import type { Chosen } from "@/ui/data-table";
+import { Segmented, SelectField } from "@/ui/field";
+import { Page } from "@/ui/page";
+import { Part } from "@/ui/part";
+import { SearchBox } from "@/ui/search-box";
+import { Empty, ErrorState, Loading } from "@/ui/states";
+import { BulkCancel } from "./actions";
+import { useCompositions } from "./compositions";
+import { Ended, EndedTable } from "./ended";
+import { Figures } from "./figures";
+import { useOpenRenders } from "./open-renders";
+import { hasEnded, usePastRenders } from "./past-renders";
+import { RenderPanel } from "./render-panel";
+import type { RendersSearch } from "./search";
+import { UnderWay } from "./under-way";
+import { Waiting } from "./waiting";
+
+const Mapping = lazy(() => import("./mapping").then((module) => ({ default: module.Mapping })));
+const NewRender = lazy(() => import("./new-render").then((module) => ({ default: module.NewRender })));
+
+type Change = (part: { [K in keyof RendersSearch]?: RendersSearch[K] | undefined }) => void;
+
+export function Renders(): ReactNode {
+  const t = useText();
+  const search = useSearch({ from: "/inside/renders" });
+  const navigate = useNavigate({ from: "/renders" });
+  const past = usePast();
+  const mayCreate = useMay("create-render");
+  usePageTitle(t.renders.title);
+  const change: Change = (part) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as RendersSearch, replace: true });
+  useKeys(mayCreate ? { n: () => change({ new: true }) } : {});
+  useEscape(() => change({ render: undefined }));
+  const isMapping = search.view === "mapping" && past === null;
+  return (
+    <>
+      {isMapping ? (
+        <Suspense fallback={<Page title={t.renders.title}>{<Loading />}</Page>}>
+          <Mapping
+            chosen={search.map}
+            choose={(map) => change({ map })}
+            tools={<Tools isMapping change={change} mayCreate={mayCreate} />}
+          />
+        </Suspense>
+      ) : past === null ? (
+        <Present search={search} change={change} tools={<Tools change={change} mayCreate={mayCreate} />} />
+      ) : (
+        <PastQueue search={search} change={change} />
+      )}
+      <Suspense>
+        {search.new && mayCreate && (
+          <NewRender
+            close={() => change({ new: undefined })}
+            created={(render) => change({ new: undefined, view: undefined, render })}
+          />
+        )}
+      </Suspense>
+    </>
+  );
+}
+
+function Tools({
+  isMapping = false,
+  change,
+  mayCreate,
+}: {
+  isMapping?: boolean;
+  change: Change;
+  mayCreate: boolean;
+}): ReactNode {
+  const t = useText();
+  return (
+    <>
+      <Segmented
+        label={t.renders.view}
+        value={isMapping ? "mapping" : "queue"}
+        choices={[
+          { value: "queue", label: t.renders.queue },
+          { value: "mapping", label: t.renders.mapping },
+        ]}
+        onChange={(view) => change({ view: view === "mapping" ? "mapping" : undefined, render: undefined })}
+      />
+      {mayCreate && (
+        <Button kind="primary" icon="plus" onClick={() => change({ new: true })}>
+          {t.renders.newRender}
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface ViewProps {
+  readonly search: RendersSearch;
+  readonly change: Change;
+}
+
+function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): ReactNode {
+  const t = useText();
+  const mayChange = useMay("change-render");
+  const { data, error, refetch } = useOpenRenders();
+  const [chosen, setChosen] = useState<Chosen>({});
+  const open = (render: string) => change({ render });
+  const renders = data?.renders ?? [];
+  const waiting = renders.filter((render) => render.status === "pending");
+  const selected = waiting.filter((render) => chosen[render.id]);
+  return (
+    <Page title={t.renders.title} tools={tools} panel={<Panel search={search} change={change} renders={renders} />}>
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+        <div className="flex flex-col gap-6">
+          <Figures open={open} />
+          <Part title={t.renders.underWay}>
+            {error !== null && data === undefined ? (
+              <ErrorState isSmall error={error} retry={() => void refetch()} />
+            ) : data === undefined ? (
+              <Loading isSmall />
+            ) : (
+              <UnderWay
+                renders={renders.filter(isUnderWay)}
+                waits={waiting.length > 0}
+                current={search.render}
+                open={open}
+              />
+            )}
+          </Part>
+          <Part
+            title={t.renders.waiting}
+            count={waiting.length}
+            aside={selected.length > 0 && <BulkCancel renders={selected} done={() => setChosen({})} />}
+          >
+            {data === undefined ? (
+              <Loading isSmall />
+            ) : (
+              <Waiting
+                renders={waiting}
+                current={search.render}
+                open={open}
+                selecting={mayChange ? { selected: chosen, onChange: setChosen } : undefined}
+              />
+            )}
+          </Part>
+          <Part title={t.renders.endedTitle} aside={<Filters search={search} change={change} />}>
+            <Ended
+              filter={{ q: search.q, ended: search.ended, of: search.of, day: search.day }}
+              current={search.render}
+              open={open}
+            />
+          </Part>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Panel({ search, change, renders }: ViewProps & { renders: readonly Render[] }): ReactNode {
+  const id = search.render;
+  if (id === undefined) return null;
+  return (
+    <RenderPanel
+      key={id}
+      id={id}
+      known={renders.find((render) => render.id === id)}
+      close={() => change({ render: undefined })}
+    />
+  );
+}
+
+function Filters({ search, change }: ViewProps): ReactNode {
+  const t = useText();
+  const compositions = useCompositions().data ?? [];
+  const isUnknown = search.of !== undefined && !compositions.some((one) => one.id === search.of);
+  return (
+    <div className="flex flex-wrap gap-2">
+      <SearchBox
+        value={search.q ?? ""}
+        hint={t.renders.searchHint}
+        className="w-56"
+        onChange={(q) => change({ q: q || undefined })}
+      />
+      <SelectField
+        label={t.renders.composition}
+        isLabelHidden
+        className="w-44"
+        value={search.of ?? ""}
+        choices={[
+          { value: "", label: t.renders.allCompositions },
+          ...(isUnknown ? [{ value: search.of ?? "", label: search.of ?? "" }] : []),
+          ...compositions.map((one) => ({ value: one.id, label: one.name || one.id })),
+        ]}
+        onChange={(of) => change({ of: of || undefined })}
+      />
+      <input
+        type="date"
+        aria-label={t.renders.day}
+        title={t.renders.day}
+        value={search.day ?? ""}
+        className="h-8 w-36 rounded-md border border-line-strong bg-surface px-2.5 text-sm"
+        onChange={(event) => change({ day: event.target.value || undefined })}
+      />
+      <SelectField
+        label={t.renders.state}
+        isLabelHidden
+        className="w-32"
+        value={search.ended ?? "all"}
+        choices={[
+          { value: "all", label: t.common.all },
+          ...ENDED_STATUSES.map((value) => ({ value, label: t.renders.status[value] })),
+        ]}
+        onChange={(value) => change({ ended: value === "all" ? undefined : value })}
+      />
+    </div>
+  );
+}
+
+function PastQueue({ search, change }: ViewProps): ReactNode {
+  const t = useText();
+  const { renders, error, refetch } = usePastRenders();
+  const open = (render: string) => change({ render });
+  const waiting = renders?.filter((render) => render.status === "pending") ?? [];
+  const ended = renders?.filter(hasEnded).reverse() ?? [];
+  return (
+    <Page title={t.renders.title} panel={<Panel search={search} change={change} renders={renders ?? []} />}>
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+        {error !== null && renders === undefined ? (
+          <ErrorState error={error} retry={() => void refetch()} />
+        ) : renders === undefined ? (
+          <Loading />
+        ) : (
+          <div className="flex flex-col gap-6">
+            <Part title={t.renders.underWay}>
+              <UnderWay
+                renders={renders.filter(isUnderWay)}
+                waits={waiting.length > 0}
+                current={search.render}
+                open={open}
+              />
+            </Part>
+            <Part title={t.renders.waiting} count={waiting.length}>
+              <Waiting renders={waiting} current={search.render} open={open} selecting={undefined} />
+            </Part>
+            <Part title={t.renders.endedWithinDay} count={ended.length}>
+              {ended.length === 0 ? (
+                <Empty isSmall title={t.renders.noneEnded} />
+              ) : (
+                <EndedTable renders={ended} current={search.render} open={open} />
+              )}
+            </Part>
+          </div>
+        )}
+      </div>
+    </Page>
+  );
+}

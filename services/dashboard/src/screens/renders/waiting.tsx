@@ -1,0 +1,96 @@
+/** Renders that wait for a worker, in the order in which they are taken. */
+import type { ReactNode } from "react";
+import { useText } from "@/lib/i18n/i18n";
+import type { Render } from "@/lib/live/fold-renders";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
+import { Empty } from "@/ui/states";
+import { Badge } from "@/ui/status";
+import { RenderActions } from "./actions";
+import { faultText } from "./status-badge";
+
+export function Waiting({
+  renders,
+  current,
+  open,
+  selecting,
+}: {
+  renders: readonly Render[];
+  current: string | undefined;
+  open: (id: string) => void;
+  selecting: Pick<Selecting<Render>, "selected" | "onChange"> | undefined;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  if (renders.length === 0) return <Empty isSmall title={t.renders.nothingWaits} />;
+  const columns: Column<Render>[] = [
+    { id: "place", header: "#", className: "w-12 text-right text-ink-3", cell: (_, index) => index + 1 },
+    {
+      id: "render",
+      header: t.renders.render,
+      className: "w-[34%]",
+      cell: (render) => (
+        <span className="flex items-baseline gap-2">
+          <RowButton onClick={() => open(render.id)}>{render.composition_name}</RowButton>
+          <span className="shrink-0 text-ink-3">#{render.id}</span>
+        </span>
+      ),
+    },
+    {
+      id: "cue",
+      header: t.renders.cue,
+      className: "w-[12%] text-ink-2 @max-3xl:hidden",
+      cell: (render) => render.cue_item_id ?? "–",
+    },
+    {
+      id: "day",
+      header: t.renders.day,
+      className: "w-28 text-ink-2 @max-3xl:hidden",
+      cell: (render) => render.broadcast_date || "–",
+    },
+    {
+      id: "before",
+      header: t.renders.before,
+      cell: (render) => (
+        <span className="flex items-center gap-2">
+          {render.recovery_count > 0 && <Badge tone="held">{t.renders.recovered(render.recovery_count)}</Badge>}
+          {render.error_code !== null && (
+            <span className="truncate text-held-ink" title={render.error_message ?? undefined}>
+              {faultText(t, render.error_code)}
+            </span>
+          )}
+        </span>
+      ),
+    },
+    {
+      id: "since",
+      header: t.renders.requested,
+      className: "w-32 text-right text-ink-3",
+      cell: (render) => <span title={format.full(render.created_at)}>{format.ago(render.created_at, now)}</span>,
+    },
+    {
+      id: "actions",
+      header: "",
+      className: "w-16 text-right",
+      cell: (render) => <RenderActions render={render} isSmall />,
+    },
+  ];
+  return (
+    <DataTable<Render>
+      label={t.renders.waiting}
+      columns={columns}
+      rows={renders}
+      current={current}
+      open={open}
+      selecting={
+        selecting && {
+          ...selecting,
+          selectAll: t.renders.selectAll,
+          select: (render) => t.renders.select(`${render.composition_name} #${render.id}`),
+        }
+      }
+    />
+  );
+}

@@ -1,0 +1,146 @@
+/** People who may sign in, for administrators. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { useApp } from "@/app/context";
+import { useErrorText } from "@/lib/errors/error-text";
+import { useText } from "@/lib/i18n/i18n";
+import type { AccountRow } from "@/lib/rest/identity-rows";
+import { ROLES, type Role } from "@/lib/session/session";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Button } from "@/ui/button";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { Dialog } from "@/ui/dialog";
+import { Field, SelectField } from "@/ui/field";
+import { Part } from "@/ui/part";
+import { ErrorState, Loading } from "@/ui/states";
+import { Badge } from "@/ui/status";
+
+export function useAccounts(isWanted: boolean) {
+  const { client } = useApp();
+  return useQuery({
+    queryKey: ["accounts"],
+    queryFn: async () => (await client.json<{ accounts: AccountRow[] }>("/api/accounts")).accounts,
+    enabled: isWanted,
+  });
+}
+
+export function Accounts({
+  current,
+  open,
+  create,
+}: {
+  current: string | undefined;
+  open: (id: string) => void;
+  create: () => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(10_000);
+  const { data, error, refetch } = useAccounts(true);
+  const columns: Column<AccountRow>[] = [
+    {
+      id: "email",
+      header: t.session.email,
+      className: "w-[36%]",
+      cell: (account) => <RowButton onClick={() => open(account.id)}>{account.email ?? account.id}</RowButton>,
+    },
+    { id: "role", header: t.system.role, cell: (account) => t.session.roles[account.role] },
+    {
+      id: "state",
+      header: t.system.state,
+      className: "w-32",
+      cell: (account) => (
+        <Badge tone={account.disabled ? "error" : "online"}>
+          {account.disabled ? t.system.disabled : t.system.enabled}
+        </Badge>
+      ),
+    },
+    {
+      id: "last",
+      header: t.system.lastSignIn,
+      className: "w-40 text-right text-ink-3",
+      cell: (account) => (account.last_sign_in_at === null ? t.common.never : format.ago(account.last_sign_in_at, now)),
+    },
+  ];
+  return (
+    <Part
+      title={t.system.accounts}
+      count={data?.length ?? 0}
+      aside={
+        <Button icon="plus" onClick={create}>
+          {t.system.newAccount}
+        </Button>
+      }
+    >
+      {error !== null && data === undefined ? (
+        <ErrorState isSmall error={error} retry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Loading isSmall />
+      ) : (
+        <DataTable label={t.system.accounts} columns={columns} rows={data} current={current} open={open} />
+      )}
+    </Part>
+  );
+}
+
+export function NewAccount({ close, created }: { close: () => void; created: (id: string) => void }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const errorText = useErrorText();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const create = useMutation({
+    mutationFn: () =>
+      client.json<AccountRow>("/api/accounts", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ email: email.trim(), password, role }),
+      }),
+    onSuccess: (account) => {
+      toasts.show({ kind: "done", title: t.system.accountMade(account.email ?? account.id) });
+      created(account.id);
+    },
+  });
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    create.mutate();
+  }
+  return (
+    <Dialog close={close} title={t.system.newAccount} lead={t.system.newAccountLead}>
+      <form className="flex flex-col gap-4" onSubmit={submit}>
+        <Field
+          label={t.session.email}
+          type="email"
+          required
+          autoFocus
+          autoComplete="off"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <Field
+          label={t.system.firstPassword}
+          type="password"
+          required
+          autoComplete="new-password"
+          value={password}
+          wrong={create.error === null ? undefined : errorText(create.error)}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <SelectField
+          label={t.system.role}
+          value={role}
+          choices={ROLES.map((value) => ({ value, label: t.session.roles[value] }))}
+          onChange={setRole}
+        />
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" disabled={create.isPending}>
+            {t.system.make}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

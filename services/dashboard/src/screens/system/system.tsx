@@ -1,0 +1,60 @@
+/** The platform itself: who leads what, what it stands on, and who is signed in. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useMay } from "@/app/context";
+import { usePageTitle } from "@/app/page-title";
+import { useText } from "@/lib/i18n/i18n";
+import { useEscape } from "@/lib/keys/use-keys";
+import { Page } from "@/ui/page";
+import { AccountPanel } from "./account-panel";
+import { Accounts, NewAccount } from "./accounts";
+import { Dependencies, Links, Rows } from "./dependencies";
+import type { SystemSearch } from "./search";
+import { Services } from "./services";
+import { OwnSessions } from "./sessions";
+
+export function System(): ReactNode {
+  const t = useText();
+  const search = useSearch({ from: "/inside/system" });
+  const navigate = useNavigate({ from: "/system" });
+  const mayManage = useMay("manage-accounts");
+  usePageTitle(t.system.title);
+  const change = (part: { [K in keyof SystemSearch]?: SystemSearch[K] | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...part }) as SystemSearch, replace: true });
+  useEscape(() => change({ account: undefined }));
+  const close = () => change({ account: undefined });
+  return (
+    <Page
+      title={t.system.title}
+      panel={
+        mayManage &&
+        search.account !== undefined && <AccountPanel key={search.account} id={search.account} close={close} />
+      }
+    >
+      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+        <div className="mx-auto flex max-w-[100rem] flex-col gap-6">
+          <Services />
+          <div className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
+            <Dependencies />
+            <Rows />
+            <Links />
+          </div>
+          <OwnSessions />
+          {mayManage && (
+            <Accounts
+              current={search.account}
+              open={(account) => change({ account })}
+              create={() => change({ new: true })}
+            />
+          )}
+        </div>
+      </div>
+      {search.new && mayManage && (
+        <NewAccount
+          close={() => change({ new: undefined })}
+          created={(account) => change({ new: undefined, account })}
+        />
+      )}
+    </Page>
+  );
+}

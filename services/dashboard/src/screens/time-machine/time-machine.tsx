@@ -1,0 +1,219 @@
+/** The slider over the dashboard: drag it, and what is below shows that moment. */
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useApp } from "@/app/context";
+import { type Past, usePast } from "@/app/past";
+import { useMoment } from "@/app/use-moment";
+import { alertTitle } from "@/farm/alert-text";
+import { useErrorText } from "@/lib/errors/error-text";
+import { useText } from "@/lib/i18n/i18n";
+import { useKeys } from "@/lib/keys/use-keys";
+import { isBusy } from "@/lib/past/moments";
+import { rows } from "@/lib/rest/read";
+import type { AlertRow } from "@/lib/rest/rows";
+import { useFormat } from "@/lib/time/format";
+import { useRealNow } from "@/lib/time/use-now";
+import { Button, IconButton } from "@/ui/button";
+import { Segmented } from "@/ui/field";
+import { Icon } from "@/ui/icon";
+import {
+  fromLocalText,
+  localText,
+  marksOf,
+  pastMoment,
+  RANGES,
+  type Range,
+  rangeFor,
+  type Scale,
+  scaleOf,
+  snap,
+  ticksOf,
+} from "./scale";
+import "./time-machine.css";
+import { useTravel } from "@/app/use-travel";
+
+/** The right end of the slider is now: it goes on so often. */
+const MOVE_EVERY_MS = 5_000;
+/** While it is dragged: so long it must rest before that moment is asked for. */
+const REST_MS = 180;
+const MARKS_MAX = 500;
+const DAY_MS = 86_400_000;
+
+export function TimeMachine({ close }: { close: () => void }): ReactNode {
+  const past = usePast();
+  const travel = useTravel();
+  const now = useRealNow(MOVE_EVERY_MS);
+  const [range, setRange] = useState<Range>(() => (past === null ? "hour" : rangeFor(past.at, Date.now())));
+  const scale = useMemo(() => scaleOf(range, now), [range, now]);
+  const go = (at: number) => travel(pastMoment(at, Date.now()) ?? undefined);
+  const step = (by: number) => go(snap(scale, (past?.at ?? scale.to) + by * scale.stepMs));
+  useKeys({ "[": () => step(-1), "]": () => step(1) });
+  const t = useText();
+  return (
+    <section aria-label={t.past.name} className="border-b border-line bg-surface">
+      {past !== null && <Banner past={past} now={now} back={() => travel(undefined)} />}
+      <div className="flex items-center gap-3 px-6 pt-2 pb-1.5">
+        <Segmented
+          label={t.past.range}
+          value={range}
+          choices={RANGES.map((value) => ({ value, label: t.past.ranges[value] }))}
+          onChange={setRange}
+        />
+        <IconButton icon="left" label={`${t.past.earlier} [`} onClick={() => step(-1)} />
+        <Slider scale={scale} at={past?.at ?? scale.to} go={go} />
+        <IconButton icon="right" label={`${t.past.later} ]`} disabled={past === null} onClick={() => step(1)} />
+        <Exact at={past?.at ?? now} isPast={past !== null} go={go} />
+        <IconButton icon="close" label={t.past.close} onClick={close} />
+      </div>
+    </section>
+  );
+}
+
+function Banner({ past, now, back }: { past: Past; now: number; back: () => void }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const errorText = useErrorText();
+  const { error, failureReason, isFetching, refetch } = useMoment("fleet", past);
+  return (
+    <div role="status" className="flex min-h-10 items-center gap-3 bg-held-soft px-6 py-1 text-sm text-held-ink">
+      <Icon name="past" />
+      <strong className="font-semibold">{t.past.banner}</strong>
+      <span className="font-medium">{format.full(past.at)}</span>
+      <span>({format.ago(past.at, now)})</span>
+      <span className="min-w-0 flex-1 truncate">
+        {error !== null
+          ? errorText(error)
+          : isFetching
+            ? isBusy(failureReason)
+              ? t.past.busy
+              : t.past.loading
+            : t.past.bannerHint}
+      </span>
+      {error !== null && (
+        <Button className="h-7" onClick={() => void refetch()}>
+          {t.common.retry}
+        </Button>
+      )}
+      <Button className="h-7" icon="play" onClick={back}>
+        {t.past.back}
+      </Button>
+    </div>
+  );
+}
+
+function Slider({ scale, at, go }: { scale: Scale; at: number; go: (at: number) => void }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { value, drag, drop } = useDragged(at, go);
+  const ticks = ticksOf(scale);
+  const isNow = value >= scale.to;
+  const day = useMemo(() => new Intl.DateTimeFormat(t.locale, { weekday: "short", day: "numeric" }), [t]);
+  const tickText = (tick: number) => (scale.tickMs >= DAY_MS ? day.format(tick) : format.clock(tick).slice(0, 5));
+  const place = (moment: number) => ({ "--share": (moment - scale.from) / (scale.to - scale.from) }) as never;
+  return (
+    <div className="slider">
+      <div className="slider-track" />
+      <div className="slider-past" style={place(Math.max(scale.from, value))} />
+      <Marks scale={scale} go={go} />
+      <input
+        type="range"
+        className="slider-input"
+        aria-label={t.past.slider}
+        aria-valuetext={isNow ? t.past.now : format.full(value)}
+        min={scale.from}
+        max={scale.to}
+        step={scale.stepMs}
+        value={Math.max(scale.from, value)}
+        onChange={(event) => drag(snap(scale, Number(event.target.value)))}
+        onPointerUp={drop}
+        onKeyUp={drop}
+      />
+      {ticks.map((tick) => (
+        <span key={tick} className="slider-tick" style={place(tick)}>
+          {tickText(tick)}
+        </span>
+      ))}
+      {!isNow && (
+        <output className="slider-tip" style={place(Math.max(scale.from, value))}>
+          {format.clock(value)}
+        </output>
+      )}
+    </div>
+  );
+}
+
+/** What is under the hand now; the moment itself is gone to when it rests, or is let go. */
+function useDragged(at: number, go: (at: number) => void) {
+  const [held, setHeld] = useState<number | null>(null);
+  const latest = useRef(go);
+  latest.current = go;
+  useEffect(() => {
+    if (held === null) return;
+    const timer = setTimeout(() => latest.current(held), REST_MS);
+    return () => clearTimeout(timer);
+  }, [held]);
+  // The address has caught up with the hand.
+  useEffect(() => setHeld((before) => (before === at ? null : before)), [at]);
+  const drop = () => {
+    if (held === null) return;
+    latest.current(held);
+    setHeld(null);
+  };
+  return { value: held ?? at, drag: setHeld, drop };
+}
+
+function Marks({ scale, go }: { scale: Scale; go: (at: number) => void }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { client } = useApp();
+  const since = Math.floor(scale.from / scale.tickMs) * scale.tickMs;
+  const { data } = useQuery({
+    queryKey: ["alert-marks", since],
+    queryFn: () => {
+      const raised_at = `gte.${new Date(since).toISOString()}`;
+      return rows<AlertRow>(client, "alerts", { raised_at, order: "raised_at.desc", limit: MARKS_MAX });
+    },
+    placeholderData: (before) => before,
+  });
+  const marks = useMemo(() => marksOf(scale, data ?? []), [scale, data]);
+  return marks.map((mark) => {
+    const [first] = mark.alerts;
+    const text = mark.alerts.length > 1 ? t.past.alerts(mark.alerts.length) : alertTitle(t, first?.kind ?? "");
+    return (
+      <button
+        key={mark.at}
+        type="button"
+        className="slider-mark"
+        style={{ "--share": mark.share } as never}
+        title={t.past.alert(text, format.clock(mark.at))}
+        aria-label={t.past.alert(text, format.clock(mark.at))}
+        onClick={() => go(mark.at)}
+      />
+    );
+  });
+}
+
+/** To the second, for whoever knows when it was. */
+function Exact({ at, isPast, go }: { at: number; isPast: boolean; go: (at: number) => void }): ReactNode {
+  const t = useText();
+  const [text, setText] = useState<string | null>(null);
+  const write = () => {
+    const moment = text === null ? null : fromLocalText(text);
+    setText(null);
+    if (moment !== null && moment < Date.now()) go(moment);
+  };
+  return (
+    <input
+      type="datetime-local"
+      step={1}
+      aria-label={t.past.goTo}
+      title={t.past.goTo}
+      value={text ?? localText(Math.floor(at / 1000) * 1000)}
+      max={localText(Date.now())}
+      className={`h-8 w-52 shrink-0 rounded-md border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={write}
+      onKeyDown={(event) => event.key === "Enter" && write()}
+    />
+  );
+}

@@ -1,0 +1,55 @@
+/** Buttons: one that matters on a page, quiet ones beside it, and one that destroys. */
+import type { ButtonHTMLAttributes, ReactNode } from "react";
+import { Icon, type IconName } from "./icon";
+
+type Kind = "primary" | "plain" | "quiet" | "danger";
+
+const KINDS: Record<Kind, string> = {
+  primary: "bg-accent text-on-accent hover:bg-accent-hover border-transparent",
+  plain: "bg-surface text-ink border-line-strong hover:bg-hover",
+  quiet: "border-transparent text-ink-2 hover:bg-hover hover:text-ink",
+  danger: "bg-surface text-error-ink border-line-strong hover:bg-error-soft hover:border-error",
+};
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly kind?: Kind;
+  readonly icon?: IconName;
+}
+
+export const BUTTON =
+  "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-md border px-2.5 text-sm font-medium " +
+  "whitespace-nowrap transition-colors duration-100 disabled:opacity-50";
+
+export function buttonClass(kind: Kind = "plain"): string {
+  return `${BUTTON} ${KINDS[kind]}`;
+}
+
+export function Button({ kind = "plain", icon, className = "", children, ...rest }: ButtonProps): ReactNode {
+  return (
+    <button type="button" className={`${buttonClass(kind)} ${className}`} {...rest}>
+      {icon !== undefined && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A picture alone needs words for those who do not see it. */
+export function IconButton({
+  label,
+  icon,
+  kind = "quiet",
+  className = "",
+  ...rest
+}: Omit<ButtonProps, "children"> & { readonly label: string; readonly icon: IconName }): ReactNode {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className={`${BUTTON} ${KINDS[kind]} w-8 px-0 ${className}`}
+      {...rest}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

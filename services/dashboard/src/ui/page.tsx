@@ -1,0 +1,54 @@
+/** The frame of a screen: its title, what can be done on it, and what it shows. */
+import type { ReactNode } from "react";
+
+export function Page({
+  title,
+  count,
+  tools,
+  children,
+  panel,
+}: {
+  title: string;
+  count?: ReactNode;
+  tools?: ReactNode;
+  children: ReactNode;
+  panel?: ReactNode;
+}): ReactNode {
+  return (
+    <div className="flex h-full min-h-0">
+      <div className="flex min-w-0 flex-1 flex-col">
+        <header className="flex min-h-14 shrink-0 items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-6 py-2 max-md:flex-wrap">
+          <h1 className="shrink-0 text-[1.0625rem] font-semibold">{title}</h1>
+          {count !== undefined && <span className="min-w-0 truncate text-sm text-ink-3">{count}</span>}
+          {tools !== undefined && (
+            <div className="ml-auto flex min-w-0 items-center gap-2 max-md:flex-wrap">{tools}</div>
+          )}
+        </header>
+        {children}
+      </div>
+      {panel}
+    </div>
+  );
+}
+
+export function Card({
+  title,
+  aside,
+  children,
+  className = "",
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}): ReactNode {
+  return (
+    <section className={`card flex flex-col ${className}`}>
+      <header className="flex min-h-11 items-center justify-between gap-2 px-4 pt-2">
+        <h2 className="text-sm font-semibold">{title}</h2>
+        {aside}
+      </header>
+      <div className="min-h-0 flex-1 px-4 pt-1 pb-4">{children}</div>
+    </section>
+  );
+}
