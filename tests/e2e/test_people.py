@@ -148,7 +148,7 @@ async def test_an_operator_works_on_the_farm_and_a_viewer_looks(platform, http):
             made = await admin.call("POST", "/api/accounts", json={"email": email, "password": PASSWORD, "role": role})
             assert made[0] == 201, made
             await person.sign_in(email, PASSWORD)
-            job = {"title": f"of an {role}", "target_url": "https://youtu.be/abc"}
+            job = {"title": f"of an {role}", "target_url": "https://youtu.be/abc", "target": {"device_ids": []}}
             assert (await person.call("POST", "/rest/v1/jobs", json=job))[0] == status
             assert (await person.call("GET", "/rest/v1/devices?limit=1"))[0] == 200
             assert (await person.call("GET", "/api/status"))[0] == 200
