@@ -6,7 +6,6 @@ import pytest
 from postgrest import AsyncPostgrestClient
 
 from drover.web.errors import ApiError
-from drover.web.postgrest import compile as compiling
 from drover.web.postgrest.compile import compile_query
 from drover.web.postgrest.grammar import parse_query, split_parameters
 from drover.web.postgrest.relation import PgType, Relation, Sight
@@ -187,7 +186,7 @@ async def test_a_key_of_one_device_sees_its_own_rows_whichever_way_it_comes(read
 
 
 async def test_an_answer_that_is_too_large_is_refused_and_does_not_travel(reader, monkeypatch):
-    monkeypatch.setattr(compiling, "ANSWER_BYTES_MAX", 100)
+    monkeypatch.setattr("drover.web.postgrest.read.ANSWER_BYTES_MAX", 100)
     status, error = await reader.ask("jobs?select=*,job_assignments(*)")
     assert (status, error["code"]) == (400, "54000")
     assert "limit" in error["hint"]
