@@ -69,6 +69,10 @@ format: setup ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
+.PHONY: contracts
+contracts: setup ## Write the published contracts anew from the code
+	@$(BIN)/python -m drover.cli.openapi
+
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json
 	@$(BIN)/python -m tests.bench $(ONLY)

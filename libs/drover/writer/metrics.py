@@ -13,11 +13,13 @@ EVENTS = Counter("drover_writer_events_total", "Events committed", ["context"])
 COMMIT_SECONDS = Histogram(
     "drover_writer_commit_seconds", "From sending a commit to its acknowledgement", ["context"], buckets=_LATENCY_S
 )
-WAITING = Gauge("drover_writer_waiting_commands", "Commands in the intake at the start of a turn", ["context"])
+WAITING = Gauge(
+    "drover_writer_waiting_commands", "Commands in the intake at the start of a turn", ["context", "partition"]
+)
 LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
 EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
 POSITION = Gauge("drover_writer_position", "Stream sequence that the state stands at", ["context", "partition"])
-REMEMBERED = Gauge("drover_writer_remembered_commands", "Command ids held against repeats", ["context"])
+REMEMBERED = Gauge("drover_writer_remembered_commands", "Command ids held against repeats", ["context", "partition"])
 PARKED = Counter(
     "drover_writer_parked_deadlines_total", "Deadlines set aside because Tick made no headway", ["context"]
 )

@@ -168,7 +168,7 @@ class Term(Generic[S]):
         waiting = self._intake.waiting
         if not (waiting or ticking) or self._gathering.is_full or self._snapshotter.is_due(self.fold):
             return
-        metrics.WAITING.labels(self.decider.context).set(len(waiting))
+        metrics.WAITING.labels(self.decider.context, self._log.partition.name).set(len(waiting))
         if ticking:
             waiting.appendleft(tick := _TickPending())
         try:
@@ -221,7 +221,7 @@ class Term(Generic[S]):
         metrics.COMMIT_SECONDS.labels(context).observe(time.perf_counter() - turn.sent_at)
         metrics.EVENTS.labels(context).inc(turn.events)
         metrics.POSITION.labels(context, self._log.partition.name).set(seq)
-        metrics.REMEMBERED.labels(context).set(len(self.fold.remembered))
+        metrics.REMEMBERED.labels(context, self._log.partition.name).set(len(self.fold.remembered))
         return turn
 
     async def _wait_for_work(self) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from drover.api.live.stream import Hello
 from drover.api.past.questions import FleetMoment, RenderMoment
 from drover.api.status import Status
 from drover.web.openapi.operation import Answer, Operation, Parameter
+
+
+class PlatformStatus(Status):
+    """How the platform is, in short."""
+
 
 _AS_OF: Final = Parameter("as_of", datetime, "The moment, with its offset. Not in the future.", required=True)
 
@@ -19,7 +24,7 @@ OPERATIONS: Final = (
         id="getStatus",
         tag="operations",
         summary="How the platform is, in short",
-        answers={200: Answer(Status, "Also while a server is away: it says which")},
+        answers={200: Answer(PlatformStatus, "Also while a server is away: it says which")},
     ),
     Operation(
         method="GET",
@@ -49,7 +54,7 @@ OPERATIONS: Final = (
         id="getOpenapi",
         tag="process",
         summary="This document",
-        answers={200: Answer(dict[str, object], "OpenAPI 3.1")},
+        answers={200: Answer(dict[str, Any], "OpenAPI 3.1")},
         caller="anybody",
     ),
     *(

@@ -93,8 +93,10 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 ROWS: Final = {name: _row(relation) for name, relation in RELATIONS.items()}
 LISTS: Final = {
-    name: Schema(f"rest_{name}_list", {"type": "array", "items": {"$ref": f"#/components/schemas/rest_{name}"}})
-    for name in RELATIONS
+    name: Schema(
+        f"rest_{name}_list", {"type": "array", "items": {"$ref": f"#/components/schemas/{row.name}"}}, parts=(row,)
+    )
+    for name, row in ROWS.items()
 }
 
 
@@ -205,7 +207,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         parameters=(_FUNCTION, IDEMPOTENCY_KEY),
         body=AnyOf((rpc.Claim, TaskFailure, rpc.Subject, rpc.Nothing)),
         body_optional=True,
-        answers={200: Answer(object, "What the function gives", headers=POSITION)},
+        answers={200: Answer(Any, "What the function gives", headers=POSITION)},
         errors=(*_WRITE_ERRORS, 405),
     ),
     Operation(
@@ -220,7 +222,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
             Parameter("job_id", UUID, "Likewise."),
             Parameter("device_id", UUID, "Likewise."),
         ),
-        answers={200: Answer(object, "What the function gives")},
+        answers={200: Answer(Any, "What the function gives")},
         errors=(400, 404, 405, 503),
     ),
     Operation(

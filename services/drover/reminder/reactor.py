@@ -108,7 +108,7 @@ class Reactor:
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(0)
+            await self._writer.leading.wait()
             try:
                 await self._step()
             except Exception:

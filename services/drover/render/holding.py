@@ -53,7 +53,7 @@ class Holding:
                 if not self.last_word.locked():
                     raise
                 async with self.last_word:
-                    continue
+                    self._look.set()  # the run goes on: then it was another who took the render
 
     async def _guard(self) -> None:
         """However often there is something to look at: the lease is renewed when it is due."""

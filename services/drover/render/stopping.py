@@ -12,6 +12,7 @@ from drover.domain.render.policy import STOP_CLAIM
 from drover.render.delivery import withdraw
 from drover.render.holding import FENCE_S
 from drover.render.nas.store import NasAway
+from drover.render.nexrender.errors import NexrenderError
 from drover.render.queue import Queue, QueueAway, Stop
 from drover.render.workshop import Workshop
 
@@ -36,14 +37,21 @@ class Stops:
         """Everything that is owed and can be had now. What fails stays owed, and is claimed again later."""
         done = 0
         while True:
-            await self._workshop.nexrender.health()
-            if self._nas_away:
-                await self._workshop.nas.free_bytes()
-                self._nas_away = False
+            try:
+                await self._can_be_had()
+            except (NexrenderError, NasAway) as error:
+                log.info("stops_wait", error=str(error))
+                return done
             some = await self._claim()
             done += sum(await asyncio.gather(*(self._carry_out(stop, asked_at) for stop, asked_at in some)))
             if len(some) < AT_ONCE_MAX:
                 return done
+
+    async def _can_be_had(self) -> None:
+        await self._workshop.nexrender.health()
+        if self._nas_away:
+            await self._workshop.nas.free_bytes()
+            self._nas_away = False
 
     async def _claim(self) -> list[tuple[Stop, float]]:
         """Some, and when each was asked for."""

@@ -1,6 +1,6 @@
 """Any sequence of commands, in any order, at any time: what the render queue promises holds after each of them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -8,17 +8,15 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from drover.domain.decider import CHAIN_BYTES_FULL, DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Rejection, Tick
+from drover.domain.decider import Rejection
 from drover.domain.errors import Code
 from drover.domain.render import commands as c
-from drover.domain.render import overdue, render_decider
+from drover.domain.render import overdue
 from drover.domain.render.policy import Fault, Policy
 from drover.domain.render.state import Status
-from drover.eventlog.codec import Codec
 from tests.simulation.render import invariants
-from tests.simulation.render.history import History
+from tests.simulation.render.writer import Writer
 
-TICKS_MAX = 500
 WORKERS = ["worker-1", "worker-2", "worker-3"]
 COMPOSITIONS = ["comp_chips", "comp_clock"]
 POLICIES = [Policy(), Policy(lease_s=90, render_timeout_s=300, retries=1, retry_base_s=5)]
@@ -26,78 +24,15 @@ FAULTS = sorted(Fault)
 SHA = "ab" * 32
 
 
-class Studio(RuleBasedStateMachine):
+class Studio(Writer, RuleBasedStateMachine):
     """A few workers, some late, some dead; people who request, cancel, release and run again; the clock."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
-        self.history = History()
-        self.n = 0
-        self.believed: dict[str, list[tuple[int, int]]] = {worker: [] for worker in WORKERS}
-        """Every run that a worker was ever given. The last one is what it works on, as far as it knows."""
 
     @initialize(policy=st.sampled_from(POLICIES))
     def a_studio(self, policy) -> None:
-        self.policy = policy
-        self.decider = render_decider(policy)
-        self.codec = Codec.of(self.decider)
-        self.queue = self.decider.initial()
+        self.start(policy)
+        self.believed: dict[str, list[tuple[int, int]]] = {worker: [] for worker in WORKERS}
+        """Every run that a worker was ever given. The last one is what it works on, as far as it knows."""
         self.renders_are_requested(COMPOSITIONS[0], 3)
-
-    # The writer's part
-
-    def send(self, command):
-        """What the caller is told."""
-        decision = first = self.decider.decide(self.queue, command, self.now)
-        if decision.rejection is not None and decision.events:
-            assert self.decider.answer(decision.events) == decision.rejection
-        events, size = [], 0
-        while True:
-            for event in decision.events:
-                size += self.fold(event)
-            events += decision.events
-            if decision.then is None or size >= CHAIN_BYTES_FULL:
-                break
-            decision = decision.then(self.queue, self.now)
-        assert len(events) <= EVENTS_PER_DECISION_MAX
-        assert size <= DECISION_BYTES_MAX
-        invariants.check(self.queue, self.history, self.policy)
-        self.events = events
-        return self.decider.answer(events) if events else first.rejection or first.result
-
-    def fold(self, event) -> int:
-        self.n += 1
-        event.n, event.at = self.n, self.now
-        line = self.codec.encode([event])
-        (event,) = self.codec.decode(line)
-        self.decider.evolve(self.queue, event)
-        self.history.see(event)
-        return len(line)
-
-    def settle(self) -> None:
-        """Let the clock do what is due, as the writer does."""
-        for _ in range(TICKS_MAX):
-            deadline = self.decider.next_deadline(self.queue)
-            if deadline is None or deadline > self.now:
-                return
-            self.send(Tick())
-            assert self.events, f"no headway on {deadline}"
-        raise AssertionError("something is due for ever")
-
-    settles_after_each = True
-
-    def settle_if_it_is_time(self) -> None:
-        if self.settles_after_each or self.n % 3 == 0:
-            self.settle()
-
-    def do(self, command):
-        told = self.send(command)
-        self.settle_if_it_is_time()
-        return told
-
-    def snapshot(self) -> bytes:
-        return msgspec.msgpack.encode(self.queue)
 
     # What people do
 
@@ -277,14 +212,6 @@ class Studio(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 5, 30, 60, 95, 310, 600, 1799, 1801]))
     def time_passes(self, seconds) -> None:
         self.pass_time(timedelta(seconds=seconds))
-
-    def pass_time(self, duration: timedelta) -> None:
-        """As the writer: it wakes at each deadline on the way."""
-        until = self.now + duration
-        while (deadline := self.decider.next_deadline(self.queue)) is not None and deadline <= until:
-            self.now = max(self.now, deadline)
-            self.settle()
-        self.now = until
 
     @rule(seconds=st.sampled_from([60, 1801, 4000]))
     def the_writer_is_away_for_a_while(self, seconds) -> None:

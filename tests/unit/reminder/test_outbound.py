@@ -152,6 +152,18 @@ async def test_a_name_that_nobody_knows_is_a_failure_that_may_pass():
 
 
 @pytest.mark.req("RM-07")
+async def test_what_did_not_even_leave_in_time_is_no_doubt_but_a_failure(monkeypatch):
+    async def resolve(self, host, port=0, family=socket.AF_UNSPEC):
+        await asyncio.sleep(30)
+
+    monkeypatch.setattr(CheckedResolver, "resolve", resolve)
+    async with outbound(timeout_s=0.1) as calls:
+        with pytest.raises(NotCalled) as caught:
+            await calls.post("http://slow.example/", b"body", {})
+    assert (caught.value.code, caught.value.permanent) == ("timed_out", False)
+
+
+@pytest.mark.req("RM-07")
 async def test_an_answer_that_does_not_come_leaves_us_in_doubt():
     async def handler(request):
         await asyncio.sleep(30)

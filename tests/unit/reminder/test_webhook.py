@@ -1,7 +1,9 @@
 """The provider webhook: what is posted, and what its answers mean."""
 
 import asyncio
+import re
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -112,6 +114,17 @@ async def test_a_connection_that_breaks_twice_is_an_unknown_outcome():
         return web.Response()
 
     assert (await post(handler)).code == "connection_lost"
+
+
+def test_the_sample_of_the_docs_checks_signatures():
+    text = (Path(__file__).parents[3] / "docs" / "reminders.md").read_text(encoding="utf-8")
+    sample: dict = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), sample)
+    check, now = sample["is_from_drover"], int(time.time())
+    assert check(sign(b"body", [SECRET, OTHER], now), b"body", OTHER)
+    assert not check(sign(b"body", [SECRET], now), b"body", OTHER)
+    assert not check(sign(b"body", [SECRET], now), b"other", SECRET)
+    assert not check(sign(b"body", [SECRET], now - 301), b"body", SECRET)
 
 
 def test_a_signature_holds_for_its_body_its_secret_and_its_time_only():

@@ -28,6 +28,7 @@ class LocalBus:
         self.clock = clock
         self.states: dict[str, Reminders] = {name: REMINDER.initial() for name in PARTITIONS}
         self.sent: list[tuple[str, Any]] = []
+        self.ids: list[str | None] = []
         self.refuse_with: list[Outcome] = []
         """Outcomes for the next commands, whatever they are."""
         self._told: dict[str, Outcome] = {}
@@ -40,6 +41,7 @@ class LocalBus:
         assert context == "reminder"
         command = _on_the_wire(command, REMINDER.commands)
         self.sent.append((partition, command))
+        self.ids.append(id)
         if self.refuse_with:
             return self.refuse_with.pop(0)
         key, _, digest = (id or "").partition("~")

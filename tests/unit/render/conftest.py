@@ -18,9 +18,11 @@ def in_shop():
             FoldersInMemory.discarded.clear()
             shop = Shop()
             try:
-                return await story(shop)
+                result = await story(shop)
             finally:
                 await shop.close()
+            assert not shop.nexrender.duplicates
+            return result
 
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
             return runner.run(told())

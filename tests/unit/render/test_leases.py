@@ -81,6 +81,29 @@ def test_a_worker_that_has_reported_the_end_itself_was_not_overtaken(in_shop):
     in_shop(story)
 
 
+@pytest.mark.req("RN-02")
+def test_a_render_that_is_cancelled_while_a_fault_is_reported_is_let_go_as_soon_as_that_is_answered(in_shop):
+    async def story(shop):
+        shop.nexrender.down = True
+        shop.request()
+        report = shop.office.send
+
+        async def slowly(context, command, **how):
+            outcome = await report(context, command, **how)
+            if isinstance(command, c.ReportFault):
+                await asyncio.sleep(5)
+            return outcome
+
+        shop.office.send = slowly
+        shop.start()
+        await shop.until(lambda: shop.office.told(e.RetryScheduled))
+        shop.office.do(c.CancelRender(1))
+        await asyncio.sleep(6)
+        assert shop.crew.workers[0].run is None, "and not after the wait for the next try"
+
+    in_shop(story)
+
+
 @pytest.mark.req("RN-14", "RN-15")
 def test_a_completed_render_counts_whatever_its_worker_hears_meanwhile(in_shop):
     async def story(shop):

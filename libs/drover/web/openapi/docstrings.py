@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from textwrap import dedent
+import sys
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 
@@ -12,14 +14,18 @@ def field_texts(struct: type[Any]) -> dict[str, str]:
     """By field, those of its parents included. Nothing where the source is not at hand."""
     texts: dict[str, str] = {}
     for parent in reversed(struct.__mro__):
-        try:
-            source = dedent(inspect.getsource(parent))
-        except (OSError, TypeError):
-            continue
-        (definition,) = ast.parse(source).body
-        if isinstance(definition, ast.ClassDef):
-            texts |= _texts(definition)
+        texts |= _module_texts(parent.__module__).get(parent.__name__, {})
     return texts
+
+
+@cache
+def _module_texts(module: str) -> dict[str, dict[str, str]]:
+    """By class of the module, then by field."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not file.endswith(".py") or not module.startswith("drover."):
+        return {}
+    definitions = ast.parse(Path(file).read_text(encoding="utf-8")).body
+    return {one.name: _texts(one) for one in definitions if isinstance(one, ast.ClassDef)}
 
 
 def _texts(definition: ast.ClassDef) -> dict[str, str]:

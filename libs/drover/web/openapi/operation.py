@@ -24,6 +24,7 @@ class Parameter(msgspec.Struct, frozen=True):
     required: bool = False
     many: bool = False
     """Several values, with commas between them."""
+    many_max: int | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -40,6 +41,8 @@ class Schema(msgspec.Struct, frozen=True):
 
     name: str
     schema: Mapping[str, Any]
+    parts: tuple[Schema, ...] = ()
+    """Others that it refers to."""
 
 
 class AnyOf(msgspec.Struct, frozen=True):
@@ -70,6 +73,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def route(self) -> tuple[str, str]:
         return self.method, self.path
+
+    @property
+    def types(self) -> list[Any]:
+        """All that it names."""
+        bodies = [] if self.body is None else [self.body]
+        answers = [answer.type for answer in self.answers.values() if answer.type is not None]
+        return [*(parameter.type for parameter in self.parameters), *bodies, *answers]
 
 
 def in_path(name: str, type_: Any, description: str) -> Parameter:

@@ -30,8 +30,12 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
 
 def _entry(head: str, item: Any, indent: str) -> Iterator[str]:
     if isinstance(item, dict | list | tuple) and item:
-        yield head
-        yield from _lines(item, indent + "  ")
+        inner = _lines(item, indent + "  ")
+        if head.endswith("-"):  # the first line of an item stands beside its dash
+            yield f"{head} {next(inner).lstrip()}"
+        else:
+            yield head
+        yield from inner
     else:
         yield f"{head} {_scalar(item)}"
 

@@ -17,22 +17,23 @@ export interface Entry {
   readonly run: () => void;
 }
 
-export function Palette(props: { close: () => void; showHelp: () => void }): ReactNode {
+export function Palette(props: { close: () => void; showHelp: () => void; showPast: () => void }): ReactNode {
   const t = useText();
   return (
     <Dialog close={props.close} title={t.palette.title} width="w-xl">
-      <Search close={props.close} showHelp={props.showHelp} />
+      <Search {...props} />
     </Dialog>
   );
 }
 
-function Search({ close, showHelp }: { close: () => void; showHelp: () => void }): ReactNode {
+function Search(props: { close: () => void; showHelp: () => void; showPast: () => void }): ReactNode {
+  const { close, showHelp, showPast } = props;
   const t = useText();
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
-  const groups = useEntries(text, showHelp);
+  const groups = useEntries(text, showHelp, showPast);
   const entries = groups.flatMap((group) => group.entries);
   const current = entries[Math.min(chosen, entries.length - 1)];
 
@@ -132,12 +133,13 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
-function useEntries(text: string, showHelp: () => void): Group[] {
+function useEntries(text: string, showHelp: () => void, showPast: () => void): Group[] {
   const t = useText();
   const navigate = useNavigate();
   const { client } = useApp();
   const { fleet } = useLive();
   const mayCreate = useMay("create-job");
+  const mayRender = useMay("create-render");
   return useMemo(() => {
     const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
     const screens = PLACES.map(
@@ -161,6 +163,17 @@ function useEntries(text: string, showHelp: () => void): Group[] {
             },
           ]
         : []),
+      ...(mayRender
+        ? [
+            {
+              id: "new-render",
+              icon: "plus" as const,
+              label: t.newRender.title,
+              run: () => void navigate({ to: "/renders", search: { new: true } }),
+            },
+          ]
+        : []),
+      { id: "past", icon: "past", label: t.past.open, detail: "g t", run: showPast },
       ...THEMES.map((theme) => ({
         id: `theme-${theme}`,
         icon: theme === "dark" ? ("moon" as const) : ("sun" as const),
@@ -203,5 +216,5 @@ function useEntries(text: string, showHelp: () => void): Group[] {
       { title: t.palette.actions, entries: actions.filter((entry) => matches(entry.label)) },
     ];
     return groups.filter((group) => group.entries.length > 0);
-  }, [text, t, navigate, client, fleet, mayCreate, showHelp]);
+  }, [text, t, navigate, client, fleet, mayCreate, mayRender, showHelp, showPast]);
 }

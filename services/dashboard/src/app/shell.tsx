@@ -85,7 +85,13 @@ export function Shell(): ReactNode {
         </main>
       </div>
       <Suspense>
-        {isPaletteOpen && <Palette close={() => setIsPaletteOpen(false)} showHelp={() => setIsHelpOpen(true)} />}
+        {isPaletteOpen && (
+          <Palette
+            close={() => setIsPaletteOpen(false)}
+            showHelp={() => setIsHelpOpen(true)}
+            showPast={machine.toggle}
+          />
+        )}
         {isHelpOpen && <ShortcutHelp close={() => setIsHelpOpen(false)} />}
         {areSessionsOpen && <SessionsDialog close={() => setAreSessionsOpen(false)} />}
       </Suspense>

@@ -15,6 +15,8 @@ export function ShortcutHelp({ close }: { close: () => void }): ReactNode {
         ["/", t.shortcuts.search],
         ["n", t.shortcuts.newJob],
         ["t", t.shortcuts.theme],
+        ["g t", t.past.name],
+        ["[ ]", t.past.step],
         ["Esc", t.shortcuts.close],
         ["?", t.shortcuts.help],
       ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -44,9 +45,16 @@ class RecordedCommit(msgspec.Struct, frozen=True, gc=False):
         return max(0, len(self.records) - 1)
 
 
-def recorded(commit: StoredCommit, *, private: bool = False) -> RecordedCommit:
-    """`private`: nobody is told what its events say, only who, when, which type, and which ids."""
-    told = map(_without_payload, lines(commit.payload)) if private else lines(commit.payload)
+def recorded(commit: StoredCommit, *, private: bool = False, untold: frozenset[str] = frozenset()) -> RecordedCommit:
+    """`private`: nobody is told what its events say, only who, when, which type, and which ids.
+
+    `untold`: fields that nobody is told, of events that are not private.
+    """
+    told: Iterable[bytes] = lines(commit.payload)
+    if private:
+        told = map(_without_payload, told)
+    elif untold:
+        told = (_without(untold, raw) for raw in told)
     found = tuple(Record(number, _type_of(raw), raw) for number, raw in enumerate(told))
     return RecordedCommit(commit.seq, found, len(commit.payload))
 
@@ -59,6 +67,16 @@ def _without_payload(raw: bytes) -> bytes:
     if fields.get("type") in _OPEN:
         return raw
     return msgspec.json.encode({name: value for name, value in fields.items() if _may_be_told(name)})
+
+
+def _without(untold: frozenset[str], raw: bytes) -> bytes:
+    try:
+        fields = _decode_fields(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return b"{}"
+    if untold.isdisjoint(fields):
+        return raw
+    return msgspec.json.encode({name: value for name, value in fields.items() if name not in untold})
 
 
 def _may_be_told(name: str) -> bool:

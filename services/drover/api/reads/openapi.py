@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -17,15 +17,14 @@ PATH: Final = "/api/openapi.json"
 class DocumentPage:
     def __init__(self, document: Callable[[], dict[str, Any]]) -> None:
         self._document = document
+        self._body: bytes | None = None
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "GET", PATH, self.get)
 
     async def get(self, request: web.Request) -> web.Response:
         """For anybody: it says what there is, and nothing of what is in it."""
+        if self._body is None:  # in a thread: it reads the source of every shape, and the loop is shared
+            self._body = await asyncio.to_thread(lambda: msgspec.json.encode(self._document()))
         headers = {"Cache-Control": "no-cache"}
         return web.Response(body=self._body, content_type="application/json", headers=headers)
-
-    @cached_property
-    def _body(self) -> bytes:
-        return msgspec.json.encode(self._document())

@@ -64,18 +64,21 @@ class Kind:
 
 def text(name: str, description: str, *, many: bool = False, chars_max: int = TEXT_CHARS_MAX) -> Kind:
     type_ = Annotated[str, Meta(min_length=1, max_length=chars_max)]
-    return Kind(Parameter(name, type_, description, many=many), lambda value: parse_text(value, chars_max))
+    return Kind(
+        Parameter(name, type_, description, many=many, many_max=VALUES_MAX if many else None),
+        lambda value: parse_text(value, chars_max),
+    )
 
 
 def one_of(name: str, words: Sequence[str], description: str, *, many: bool = False) -> Kind:
-    known = tuple(words)
+    known = tuple(map(str, words))  # members of enums are no literals
 
     def parse(value: str) -> str:
         if value not in known:
             raise ValueError(f"it may be {', '.join(known)}")
         return value
 
-    return Kind(Parameter(name, Literal[known], description, many=many), parse)
+    return Kind(Parameter(name, Literal[known], description, many=many, many_max=VALUES_MAX if many else None), parse)
 
 
 def uuid(name: str, description: str) -> Kind:

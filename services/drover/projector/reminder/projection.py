@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from drover.domain.contexts import UNTOLD
 from drover.domain.event import TermStarted
 from drover.domain.reminder import REMINDER
 from drover.domain.reminder.events import AlarmEvent, AlarmRegistered, AlarmRenewed, ReminderEvent, SubscriptionAdded
@@ -22,12 +23,9 @@ from drover.projector.reminder.users import SUBSCRIPTIONS, USER_RULES, USERS
 _CODEC: Final = Codec(ReminderEvent, REMINDER.upcasters)
 _NUL: Final = "\\u0000"
 _FILES: Final = files("drover.projector.reminder")
-_LEFT_OUT: Final[dict[type, tuple[str, ...]]] = {
-    AlarmRegistered: ("title", "body"),
-    AlarmRenewed: ("title", "body"),
-    SubscriptionAdded: ("sealed",),
-}
-"""What the table `events` does not have of an event: users' words stand in `alarm`, for those who may read that."""
+_UNTOLD: Final = UNTOLD["reminder"]
+_WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
+"""Of these the table `events` has less: users' words stand in `alarm`, for those who may read that."""
 
 
 def _sql(name: str) -> str:
@@ -58,11 +56,10 @@ def fold(tables: Tables, event: Any, raw: str, position: Position) -> None:
 
 
 def _shown(event: Any, raw: str) -> str:
-    left_out = _LEFT_OUT.get(type(event))
-    if left_out is None:
+    if not isinstance(event, _WITH_UNTOLD):
         return raw
     fields = msgspec.json.decode(raw, type=dict[str, Any])
-    return msgspec.json.encode({name: value for name, value in fields.items() if name not in left_out}).decode()
+    return msgspec.json.encode({name: value for name, value in fields.items() if name not in _UNTOLD}).decode()
 
 
 REMINDER_PROJECTION: Final = Projection(

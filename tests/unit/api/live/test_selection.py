@@ -87,3 +87,11 @@ def test_a_line_that_is_no_event_is_told_as_such_and_breaks_nothing(line):
     (found,) = recorded(stored(line)).records
     assert (found.type, found.raw) == (UNREADABLE, line)
     assert not Selection(entity="d-1")(Record(0, UNREADABLE, b'"d-1"'))
+
+
+def test_fields_that_nobody_is_told_are_left_out_and_all_else_is_untouched():
+    told, silent = line_of(1, "AlarmSent", page_id="p"), line_of(2, "AlarmRegistered", page_id="p", title="secret")
+    commit = recorded(stored(told, silent, b"\xff secret"), untold=frozenset({"title"}))
+    assert commit.records[0].raw == told
+    assert msgspec.json.decode(commit.records[1].raw)["page_id"] == "p"
+    assert not any(b"secret" in found.raw for found in commit.records)

@@ -15,6 +15,7 @@ from tests.unit.domain.render.world import (
     WORKING_STATES,
     Hand,
     at,
+    fail_for_good,
     hand_of,
     queue,
     queue_of,
@@ -25,20 +26,10 @@ from tests.unit.domain.render.world import (
 ABOUT_ALL = {"TEMPLATE_MISSING", "MAPPING_MISSING", "NEXRENDER_REFUSED", "NEXRENDER_DOWN", "NAS_AWAY"}
 
 
-def failed_for_good(fault: str, render_id: int = 1):
-    """The render has failed with it, as often as it takes."""
-    scenario = queue(requested(1), requested(2)).when(Claim(W1))
-    while scenario.state.renders[render_id].status != "failed":
-        if W1 not in queue_of(scenario).held:
-            scenario.when(Claim(W1))
-        scenario.when(hand_of(scenario).fails(fault))
-    return scenario
-
-
 @pytest.mark.req("RN-12")
 @pytest.mark.parametrize("fault", [fault for fault in Fault if Policy().rule(fault).alert])
 def test_a_completed_render_proves_that_what_failed_for_all_works_again(fault):
-    scenario = failed_for_good(fault)
+    scenario = fail_for_good(queue(requested(1), requested(2)), fault)
     (alert,) = told(scenario, AlertRaised)
     scenario.when(Claim(W2)).when(Hand(2, 1, W2).completes())
     resolved = [(event.alert_id, event.kind, event.reason) for event in told(scenario, AlertResolved)]
@@ -101,12 +92,7 @@ def test_nothing_about_a_render_is_left_in_the_state_two_days_after_its_end(faul
     scenario = queue(requested(), requested(2))
     for _ in range(4):
         scenario.when(Claim(W1)).when(ReleaseRender(1))
-    scenario.when(Claim(W1))
-    while scenario.state.renders[1].status != "failed":
-        scenario.when(hand_of(scenario).fails(fault))
-        if W1 not in queue_of(scenario).held and scenario.state.renders[1].status == "pending":
-            scenario.when(Claim(W1))
-    scenario.when(CancelRender(2)).after(days=2).ticked()
+    fail_for_good(scenario, fault).when(CancelRender(2)).after(days=2).ticked()
     assert (queue_of(scenario).alerts, queue_of(scenario).timers.due, queue_of(scenario).renders) == ({}, {}, {})
 
 

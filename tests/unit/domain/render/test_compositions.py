@@ -124,6 +124,7 @@ def test_a_composition_is_removed_with_all_its_fields():
     assert queue_of(scenario).mappings == {3: (CLOCK, "Single - clock")}
     scenario.when(UnmapField(1)).then_rejected(Code.NOT_FOUND)
     scenario.when(RemoveComposition(CHIPS)).then_rejected(Code.NOT_FOUND)
+    scenario.when(DescribeComposition(CHIPS, "New")).then(CompositionDescribed(CHIPS, "New", "", MODULE, 6))
 
 
 @pytest.mark.req("RN-13")

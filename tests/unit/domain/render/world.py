@@ -151,6 +151,21 @@ def queue(*events: Event) -> Scenario:
     return given(RENDER, *events)
 
 
+TRIES_MAX = 12
+"""More than any fault has."""
+
+
+def fail_for_good(scenario: Scenario, fault: str, render_id: int = 1) -> Scenario:
+    """The first worker has it, and meets this fault as often as it takes."""
+    for _ in range(TRIES_MAX):
+        if W1 not in queue_of(scenario).held:
+            scenario.when(c.Claim(W1))
+        scenario.when(hand_of(scenario).fails(fault))
+        if render_of(scenario, render_id).status == "failed":
+            return scenario
+    raise AssertionError(f"{TRIES_MAX} times {fault}, and it has not failed")
+
+
 # Looking at what has become of it
 
 

@@ -36,5 +36,23 @@ export const BY_NUMBER: Readonly<Record<string, ErrorCode>> = {
   E4001: "UNKNOWN",
 };
 
-export const ALERT_KINDS = ["poison_job", "host_failing", "offers_untaken", "rate_limited"] as const;
+export const ALERT_KINDS = [
+  "poison_job",
+  "host_failing",
+  "offers_untaken",
+  "rate_limited",
+  "nexrender_down",
+  "nexrender_refused",
+  "template_missing",
+  "mapping_missing",
+  "gfx_data_unreadable",
+  "render_timeout",
+  "nas_away",
+  "render_recovering",
+  "render_not_stopped",
+  "cleanup_failed",
+  "push_failing",
+  "minute_crowded",
+  "refresh_token_reused",
+] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];

@@ -11,6 +11,7 @@ export const past = {
   range: "How far back",
   ranges: { hour: "1 h", quarter: "6 h", day: "24 h", week: "7 d" },
   goTo: "Go to a moment",
+  step: "A step in the past",
   earlier: "A step earlier",
   later: "A step later",
   loading: "Reading that moment…",

@@ -18,7 +18,7 @@ export const reminders = {
   notification: "At the provider",
   fault: "Fault",
   none: "No reminder is registered.",
-  noneHint: "Pages register them with POST /api/reminder/alarms.",
+  noneHint: "Pages register them with POST /api/reminder/register-by-page.",
   noMatch: "Nothing matches.",
   noneYet: { sent: "Nothing has been sent yet.", failed: "Nothing has gone wrong." },
   hidden: "Titles and times are for operators: they are users' own words.",

@@ -52,9 +52,9 @@ export const renders = {
   figures: {
     waiting: "Waiting",
     waitingRemark: "for a worker",
-    took: "Takes",
-    tookRemark: "mean of the last 100 within a day",
-    success: "Completed",
+    took: "Mean time",
+    tookRemark: "of the last 100 within a day",
+    success: "Success rate",
     successRemark: "of those requested within a day",
   },
   status: {

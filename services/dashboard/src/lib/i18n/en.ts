@@ -1,4 +1,5 @@
 /** English. It is the one that all others are checked against: a key that one of them lacks does not compile. */
+import { alertKinds, alertLinks } from "./en-alerts";
 import { analyses } from "./en-analyses";
 import { past } from "./en-past";
 import { reasons } from "./en-reasons";
@@ -470,6 +471,7 @@ export const en = {
         title: "A phone asks too often",
         advice: "Its polls and progress are stopped for five minutes; its heartbeats are not. Look at its agent.",
       },
+      ...alertKinds,
     },
     reasons: { time: "time", resumed: "resumed", ended: "ended", started: "it began one" } as Record<string, string>,
   },
@@ -508,6 +510,7 @@ export const en = {
   theme: { system: "As the system", light: "Light", dark: "Dark", label: "Appearance" },
   language: { label: "Language" },
 
+  alertLinks,
   renders,
   newRender,
   mapping,

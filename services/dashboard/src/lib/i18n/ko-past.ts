@@ -12,6 +12,7 @@ export const past: typeof English = {
   range: "범위",
   ranges: { hour: "1시간", quarter: "6시간", day: "24시간", week: "7일" },
   goTo: "시점으로 이동",
+  step: "과거에서 한 단계 이동",
   earlier: "조금 이전",
   later: "조금 이후",
   loading: "그 시점을 읽는 중…",

@@ -21,7 +21,7 @@ export const reminders: typeof English = {
   notification: "발송 ID",
   fault: "오류",
   none: "등록된 리마인더가 없습니다.",
-  noneHint: "페이지에서 POST /api/reminder/alarms로 등록합니다.",
+  noneHint: "페이지에서 POST /api/reminder/register-by-page로 등록합니다.",
   noMatch: "일치하는 항목이 없습니다.",
   noneYet: { sent: "아직 발송된 것이 없습니다.", failed: "문제가 없었습니다." },
   hidden: "제목과 시각은 사용자가 쓴 내용이므로 운영자만 볼 수 있습니다.",

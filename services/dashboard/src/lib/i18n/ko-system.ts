@@ -3,7 +3,7 @@ import type { system as English } from "./en-system";
 
 export const system: typeof English = {
   title: "시스템",
-  services: "기록기와 읽기 모델",
+  services: "리더와 읽기 모델",
   partition: "컨텍스트",
   leader: "리더",
   nobody: "없음",
@@ -22,13 +22,13 @@ export const system: typeof English = {
     error: "오류",
   },
   version: "버전",
-  phones: "테이블의 기기",
-  links: "기계용 주소",
+  phones: "저장된 기기 상태",
+  links: "시스템 연동 주소",
   linkTexts: {
-    metrics: "Prometheus용 모든 지표",
-    ready: "요청을 받을 수 있는지",
-    alive: "살아 있는지",
-    openapi: "요청할 수 있는 것",
+    metrics: "Prometheus용 지표",
+    ready: "요청 수신 가능 여부",
+    alive: "프로세스 동작 여부",
+    openapi: "API 명세",
   },
   noSessions: "로그인된 곳이 없습니다.",
   until: (time) => `${time}까지`,

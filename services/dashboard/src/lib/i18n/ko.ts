@@ -1,5 +1,6 @@
 /** 한국어. */
 import type { Dictionary } from "./en";
+import { alertKinds, alertLinks } from "./ko-alerts";
 import { analyses } from "./ko-analyses";
 import { past } from "./ko-past";
 import { reasons } from "./ko-reasons";
@@ -470,6 +471,7 @@ export const ko: Dictionary = {
         title: "기기의 요청이 너무 잦음",
         advice: "5분 동안 폴링과 진행 보고가 중지됩니다. 하트비트는 유지됩니다. 에이전트를 확인하세요.",
       },
+      ...alertKinds,
     },
     reasons: { time: "시간 경과", resumed: "재개됨", ended: "종료됨", started: "작업 시작" },
   },
@@ -508,6 +510,7 @@ export const ko: Dictionary = {
   theme: { system: "시스템 설정", light: "밝게", dark: "어둡게", label: "화면 모드" },
   language: { label: "언어" },
 
+  alertLinks,
   renders,
   newRender,
   mapping,

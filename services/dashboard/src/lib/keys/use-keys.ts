@@ -32,7 +32,7 @@ export function listenToKeyboard(): void {
 function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   const isField = target.matches(
-    "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]",
+    "input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, [contenteditable=true]",
   );
   return isField || target.closest("[role=dialog], [role=menu]") !== null;
 }

@@ -121,6 +121,12 @@ export class FleetStore {
     if (pc !== undefined) this.devices.touch(pc);
   }
 
+  forgetJobsEndedBefore(moment: number): void {
+    for (const job of [...this.jobs.values()]) {
+      if (job.ended_at !== null && Date.parse(job.ended_at) < moment) this.jobs.delete(job.id);
+    }
+  }
+
   /** What can only be known by reading its row again. */
   markStale(kind: "devices" | "jobs", id: string): void {
     this.#stale[kind].add(id);

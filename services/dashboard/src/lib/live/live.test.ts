@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { shownAs } from "./fleet";
 import { Frames } from "./frame";
-import { Live, LOOK_AGAIN_MS } from "./live";
+import { ENDED_JOBS_KEPT_MS, Live, LOOK_AGAIN_MS } from "./live";
 import { FakePlatform } from "./testing";
 
 let platform: FakePlatform;
@@ -114,6 +114,19 @@ test("while nothing happens nothing is asked", async () => {
   const before = platform.reads.length;
   await vi.advanceTimersByTimeAsync(10 * LOOK_AGAIN_MS);
   expect(platform.reads.length).toBe(before);
+});
+
+test("jobs that ended long ago are forgotten, open ones never", async () => {
+  platform.rows["jobs"] = [
+    { ...JOB, ...COUNTERS, ended_at: null },
+    { ...JOB, ...COUNTERS, id: "J2", status: "completed", ended_at: "2026-11-16T08:50:00Z" },
+  ];
+  await open();
+  expect([...live.fleet.jobs.keys()]).toEqual(["J1", "J2"]);
+  await vi.advanceTimersByTimeAsync(2 * ENDED_JOBS_KEPT_MS);
+  platform.stream.hello("fleet=5.0");
+  await vi.advanceTimersByTimeAsync(2 * LOOK_AGAIN_MS);
+  expect([...live.fleet.jobs.keys()]).not.toContain("J2");
 });
 
 test("a read of everything that fails is tried again", async () => {

@@ -16,6 +16,8 @@ import { Tally } from "./tally";
 
 /** Between two looks at rows that events made doubtful. */
 export const LOOK_AGAIN_MS = 2_000;
+/** A page may stay open for weeks. Who looks for an older job reads its row. */
+export const ENDED_JOBS_KEPT_MS = 3_600_000;
 /** Before a failed read of everything is tried again. */
 const LOAD_AGAIN_MS = 2_000;
 
@@ -158,6 +160,7 @@ export class Live {
   }
 
   async #look(): Promise<void> {
+    this.fleet.forgetJobsEndedBefore(Date.now() - ENDED_JOBS_KEPT_MS);
     const options = { minPosition: this.#minPosition(), signal: this.#loading.signal };
     await readStale(this.#server, this.fleet, options).catch((error: unknown) => log("could not look again", error));
   }

@@ -17,6 +17,7 @@ import { Segmented } from "@/ui/field";
 import { Icon } from "@/ui/icon";
 import { Page } from "@/ui/page";
 import { Empty, ErrorState, Loading } from "@/ui/states";
+import { WayElsewhere } from "./elsewhere";
 
 const PAST_MAX = 200;
 
@@ -136,7 +137,7 @@ function Subject({ alert }: { alert: AlertRow }): ReactNode {
       </Link>
     );
   }
-  if (alert.kind !== "poison_job") return null;
+  if (alert.kind !== "poison_job") return <WayElsewhere alert={alert} className={className} />;
   return (
     <Link to="/queue" search={{ job: subject }} className={className}>
       {t.alerts.showJob}

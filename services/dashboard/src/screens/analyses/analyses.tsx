@@ -20,7 +20,7 @@ import { ErrorState, Loading } from "@/ui/states";
 import { RunPanel } from "./run-panel";
 import { Runs } from "./runs";
 import { type AnalysesSearch, SHOWS } from "./search";
-import { standingOf, type Timeouts, timeoutOf, timeoutsOf } from "./standing";
+import { standingOf, type Timeouts, timeoutsOf } from "./standing";
 import { TestPanel } from "./test-panel";
 import { Tests } from "./tests";
 import { UserPanel } from "./user-panel";
@@ -77,6 +77,15 @@ export function Analyses(): ReactNode {
       <div className="min-h-0 flex-1 overflow-y-auto p-6">
         <div className="flex flex-col gap-6">
           <Figures runs={runs.data} timeouts={timeouts} />
+          <Part title={t.analyses.runs}>
+            {runs.error !== null && runs.data === undefined ? (
+              <ErrorState isSmall error={runs.error} retry={() => void runs.refetch()} />
+            ) : runs.data === undefined ? (
+              <Loading isSmall />
+            ) : (
+              <Runs runs={runs.data} current={search.run} open={openRun} />
+            )}
+          </Part>
           <Part
             title={t.analyses.tests}
             aside={
@@ -97,15 +106,6 @@ export function Analyses(): ReactNode {
             }
           >
             <Tests search={search} timeouts={timeouts} openTest={openTest} openUser={openUser} />
-          </Part>
-          <Part title={t.analyses.runs}>
-            {runs.error !== null && runs.data === undefined ? (
-              <ErrorState isSmall error={runs.error} retry={() => void runs.refetch()} />
-            ) : runs.data === undefined ? (
-              <Loading isSmall />
-            ) : (
-              <Runs runs={runs.data} current={search.run} open={openRun} />
-            )}
           </Part>
         </div>
       </div>
@@ -151,11 +151,7 @@ function Figures({ runs, timeouts }: { runs: readonly CleanupRunRow[] | undefine
             <span className={stalled > 0 ? "text-held-ink" : ""}>{format.number(stalled)}</span>
           )
         }
-        remark={
-          skipped > 0
-            ? t.analyses.figures.skippedRemark(skipped)
-            : t.analyses.figures.stalledRemark(format.duration(timeoutOf(timeouts, undefined)))
-        }
+        remark={skipped > 0 ? t.analyses.figures.skippedRemark(skipped) : t.analyses.figures.stalledRemark}
       />
       <Figure
         name={t.analyses.figures.cleaned}

@@ -16,19 +16,19 @@ export function Ledger({
   const format = useFormat();
   if (lines.length === 0) return <p className="text-sm text-ink-3">{t.analyses.noLedger}</p>;
   return (
-    <table aria-label={t.analyses.ledger} className="w-full border-collapse text-sm">
+    <table aria-label={t.analyses.ledger} className="w-full table-fixed border-collapse text-sm">
       <thead>
         <tr className="text-left text-xs text-ink-3">
-          <th scope="col" className="pb-1 font-medium">
+          <th scope="col" className="w-26 pb-1 font-medium">
             {t.analyses.when}
           </th>
           <th scope="col" className="pb-1 font-medium">
             {t.analyses.what}
           </th>
-          <th scope="col" className="pb-1 text-right font-medium">
+          <th scope="col" className="w-12 pb-1 text-right font-medium">
             {t.analyses.amount}
           </th>
-          <th scope="col" className="pb-1 pl-3 text-right font-medium">
+          <th scope="col" className="w-16 pb-1 pl-3 text-right font-medium">
             {t.analyses.left}
           </th>
         </tr>
@@ -36,10 +36,10 @@ export function Ledger({
       <tbody>
         {lines.map((line) => (
           <tr key={line.id} className="border-t border-line">
-            <td className="py-1.5 whitespace-nowrap text-ink-3" title={format.full(line.created_at)}>
+            <td className="truncate py-1.5 text-ink-3" title={format.full(line.created_at)}>
               {format.moment(line.created_at)}
             </td>
-            <td className="max-w-0 truncate px-2 py-1.5" title={line.by}>
+            <td className="truncate py-1.5 pr-2" title={line.by}>
               {line.test_id !== null && openTest !== undefined ? (
                 <button
                   type="button"

@@ -1,12 +1,16 @@
 /** Cleanups: when each ran, and what it found. */
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import type { CleanupRunRow } from "@/lib/rest/analysis-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { More } from "@/ui/more";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
+
+/** The last ones say how it goes; who wants to know more asks. */
+const FIRST_SHOWN = 4;
 
 export function Runs({
   runs,
@@ -20,6 +24,7 @@ export function Runs({
   const t = useText();
   const format = useFormat();
   const now = useNow(5_000);
+  const [isAll, setIsAll] = useState(false);
   if (runs.length === 0) return <Empty isSmall title={t.analyses.noRuns} hint={t.analyses.noRunsHint} />;
   const columns: Column<CleanupRunRow>[] = [
     {
@@ -67,15 +72,21 @@ export function Runs({
     {
       id: "users",
       header: t.analyses.users,
-      className: "w-24 text-right text-ink-2",
+      className: "w-24 text-right text-ink-2 @max-3xl:hidden",
       cell: (run) => format.number(run.users_count),
     },
     {
       id: "took",
       header: t.analyses.took,
-      className: "w-28 text-right text-ink-3",
+      className: "w-24 text-right text-ink-3 @max-3xl:hidden",
       cell: (run) => (run.duration_ms === null ? "–" : `${format.number(run.duration_ms)} ms`),
     },
   ];
-  return <DataTable label={t.analyses.runs} columns={columns} rows={runs} current={current} open={open} />;
+  const shown = isAll ? runs : runs.slice(0, FIRST_SHOWN);
+  return (
+    <>
+      <DataTable label={t.analyses.runs} columns={columns} rows={shown} current={current} open={open} />
+      {shown.length < runs.length && <More isBusy={false} show={() => setIsAll(true)} />}
+    </>
+  );
 }

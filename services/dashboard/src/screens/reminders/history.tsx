@@ -76,11 +76,16 @@ export function History({
     {
       id: "ago",
       header: t.reminders.ago,
-      className: "w-28 text-ink-3",
+      className: "w-28 text-ink-3 @max-3xl:hidden",
       cell: (line) => <span title={format.full(line.created_at)}>{format.ago(line.created_at, now)}</span>,
     },
     { id: "title", header: t.reminders.reminder, cell: (line) => titleOf(line) },
-    { id: "user", header: t.reminders.user, className: "w-[16%] text-ink-2", cell: (line) => line.user_id },
+    {
+      id: "user",
+      header: t.reminders.user,
+      className: "w-[16%] text-ink-2 @max-3xl:hidden",
+      cell: (line) => line.user_id,
+    },
     {
       id: "count",
       header: t.reminders.sending,
@@ -91,7 +96,7 @@ export function History({
       ? {
           id: "notification",
           header: t.reminders.notification,
-          className: "w-[20%] font-mono text-xs text-ink-3",
+          className: "w-[20%] font-mono text-xs text-ink-3 @max-3xl:hidden",
           cell: (line) => line.notification_id ?? "–",
         }
       : {

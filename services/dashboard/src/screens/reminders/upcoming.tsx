@@ -77,14 +77,19 @@ export function Upcoming({
     {
       id: "in",
       header: t.reminders.left,
-      className: "w-28 text-ink-2",
+      className: "w-32 text-ink-2",
       cell: (alarm) => {
         const left = Date.parse(alarm.next_alarm_time) - now;
-        return left > 0 ? t.time.in(format.duration(left)) : format.ago(alarm.next_alarm_time, now);
+        return left > 0 ? format.duration(left) : format.ago(alarm.next_alarm_time, now);
       },
     },
     { id: "title", header: t.reminders.reminder, cell: (alarm) => <span title={alarm.body}>{alarm.title}</span> },
-    { id: "user", header: t.reminders.user, className: "w-[16%] text-ink-2", cell: (alarm) => alarm.user_id },
+    {
+      id: "user",
+      header: t.reminders.user,
+      className: "w-[16%] text-ink-2 @max-3xl:hidden",
+      cell: (alarm) => alarm.user_id,
+    },
     {
       id: "zone",
       header: t.reminders.zone,
@@ -100,7 +105,7 @@ export function Upcoming({
     {
       id: "standing",
       header: t.reminders.state,
-      className: "w-52",
+      className: "w-52 @max-3xl:w-36",
       cell: (alarm) => (
         <span className="flex items-center gap-2">
           <StandingBadge standing={standingOf(alarm, now)} />

@@ -11,6 +11,7 @@ import { ENDED_STATUSES } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
 import { Segmented, SelectField } from "@/ui/field";
+import { More } from "@/ui/more";
 import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
@@ -28,6 +29,8 @@ import { Waiting } from "./waiting";
 
 const Mapping = lazy(() => import("./mapping").then((module) => ({ default: module.Mapping })));
 const NewRender = lazy(() => import("./new-render").then((module) => ({ default: module.NewRender })));
+
+const PAST_PAGE = 50;
 
 type Change = (part: { [K in keyof RendersSearch]?: RendersSearch[K] | undefined }) => void;
 
@@ -228,6 +231,7 @@ function PastQueue({ search, change }: ViewProps): ReactNode {
   const open = (render: string) => change({ render });
   const waiting = renders?.filter((render) => render.status === "pending") ?? [];
   const ended = renders?.filter(hasEnded).reverse() ?? [];
+  const [shown, setShown] = useState(PAST_PAGE);
   return (
     <Page title={t.renders.title} panel={<Panel search={search} change={change} renders={renders ?? []} />}>
       <div className="min-h-0 flex-1 overflow-y-auto p-6">
@@ -252,8 +256,9 @@ function PastQueue({ search, change }: ViewProps): ReactNode {
               {ended.length === 0 ? (
                 <Empty isSmall title={t.renders.noneEnded} />
               ) : (
-                <EndedTable renders={ended} current={search.render} open={open} />
+                <EndedTable renders={ended.slice(0, shown)} current={search.render} open={open} />
               )}
+              {ended.length > shown && <More isBusy={false} show={() => setShown(shown + PAST_PAGE)} />}
             </Part>
           </div>
         )}

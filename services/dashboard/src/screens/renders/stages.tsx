@@ -45,16 +45,18 @@ function StageLine({ stage, readAt }: { stage: StageRow; readAt: number }): Reac
   const seconds = stage.under_way ? stage.seconds + Math.max(0, now - readAt) / 1000 : stage.seconds;
   const verdict: Verdict | null = stage.under_way && seconds > stage.seconds_max ? "above" : stage.verdict;
   const full = Math.max(seconds, stage.seconds_max) * ROOM;
+  const secondsText = (value: number) => {
+    if (value < 1) return `${Math.round(value * 1000)} ms`;
+    return value < 10
+      ? `${format.number(Math.round(value * 10) / 10)} ${t.time.units.s}`
+      : format.duration(value * 1000);
+  };
   const at = (value: number) => `${(100 * value) / full}%`;
   return (
     <li>
       <p className="mb-1 flex items-baseline gap-2 text-sm">
         <span className={stage.under_way ? "font-medium" : ""}>{t.renders.status[stage.stage]}</span>
-        <span className="ml-auto font-medium">
-          {seconds < 10
-            ? `${format.number(Math.round(seconds * 10) / 10)} ${t.time.units.s}`
-            : format.duration(seconds * 1000)}
-        </span>
+        <span className="ml-auto font-medium">{secondsText(seconds)}</span>
         <span className={`w-36 truncate text-right text-xs ${verdict === null ? "text-ink-3" : INKS[verdict]}`}>
           {verdict === null || verdict === "within"
             ? t.renders.usual(stage.seconds_min, stage.seconds_max)

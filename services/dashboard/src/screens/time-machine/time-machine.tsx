@@ -1,5 +1,5 @@
 /** The slider over the dashboard: drag it, and what is below shows that moment. */
-import { useQuery } from "@tanstack/react-query";
+import { useIsFetching, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useApp } from "@/app/context";
 import { type Past, usePast } from "@/app/past";
@@ -34,8 +34,8 @@ import { useTravel } from "@/app/use-travel";
 
 /** The right end of the slider is now: it goes on so often. */
 const MOVE_EVERY_MS = 5_000;
-/** While it is dragged: so long it must rest before that moment is asked for. */
-const REST_MS = 180;
+/** While it is dragged: so long between two moments that are asked for. */
+const REST_MS = 120;
 const MARKS_MAX = 500;
 const DAY_MS = 86_400_000;
 
@@ -46,7 +46,8 @@ export function TimeMachine({ close }: { close: () => void }): ReactNode {
   const [range, setRange] = useState<Range>(() => (past === null ? "hour" : rangeFor(past.at, Date.now())));
   const scale = useMemo(() => scaleOf(range, now), [range, now]);
   const go = (at: number) => travel(pastMoment(at, Date.now()) ?? undefined);
-  const step = (by: number) => go(snap(scale, (past?.at ?? scale.to) + by * scale.stepMs));
+  const hand = useHand(past?.at ?? scale.to, go);
+  const step = (by: number) => hand.move(snap(scale, hand.at + by * scale.stepMs));
   useKeys({ "[": () => step(-1), "]": () => step(1) });
   const t = useText();
   return (
@@ -60,7 +61,7 @@ export function TimeMachine({ close }: { close: () => void }): ReactNode {
           onChange={setRange}
         />
         <IconButton icon="left" label={`${t.past.earlier} [`} onClick={() => step(-1)} />
-        <Slider scale={scale} at={past?.at ?? scale.to} go={go} />
+        <Slider scale={scale} hand={hand} go={go} />
         <IconButton icon="right" label={`${t.past.later} ]`} disabled={past === null} onClick={() => step(1)} />
         <Exact at={past?.at ?? now} isPast={past !== null} go={go} />
         <IconButton icon="close" label={t.past.close} onClick={close} />
@@ -101,10 +102,10 @@ function Banner({ past, now, back }: { past: Past; now: number; back: () => void
   );
 }
 
-function Slider({ scale, at, go }: { scale: Scale; at: number; go: (at: number) => void }): ReactNode {
+function Slider({ scale, hand, go }: { scale: Scale; hand: Hand; go: (at: number) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { value, drag, drop } = useDragged(at, go);
+  const value = hand.at;
   const ticks = ticksOf(scale);
   const isNow = value >= scale.to;
   const day = useMemo(() => new Intl.DateTimeFormat(t.locale, { weekday: "short", day: "numeric" }), [t]);
@@ -119,14 +120,14 @@ function Slider({ scale, at, go }: { scale: Scale; at: number; go: (at: number) 
         type="range"
         className="slider-input"
         aria-label={t.past.slider}
+        title={t.past.drag}
         aria-valuetext={isNow ? t.past.now : format.full(value)}
         min={scale.from}
         max={scale.to}
         step={scale.stepMs}
         value={Math.max(scale.from, value)}
-        onChange={(event) => drag(snap(scale, Number(event.target.value)))}
-        onPointerUp={drop}
-        onKeyUp={drop}
+        onChange={(event) => hand.move(snap(scale, Number(event.target.value)))}
+        onPointerUp={hand.rest}
       />
       {ticks.map((tick) => (
         <span key={tick} className="slider-tick" style={place(tick)}>
@@ -142,24 +143,37 @@ function Slider({ scale, at, go }: { scale: Scale; at: number; go: (at: number) 
   );
 }
 
-/** What is under the hand now; the moment itself is gone to when it rests, or is let go. */
-function useDragged(at: number, go: (at: number) => void) {
+interface Hand {
+  /** Where it is: the page may be a little behind. */
+  readonly at: number;
+  readonly move: (at: number) => void;
+  /** It is let go: what is there now is what is wanted. */
+  readonly rest: () => void;
+}
+
+/** What is under the hand now. The page follows as fast as moments are read, one at a time: the server folds few. */
+function useHand(at: number, go: (at: number) => void): Hand {
   const [held, setHeld] = useState<number | null>(null);
   const latest = useRef(go);
   latest.current = go;
+  const wanted = useRef(held);
+  wanted.current = held;
+  const isReading = useIsFetching({ queryKey: ["moment"] }) > 0;
+  const isMoving = held !== null && held !== at;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a moment that is known is not read, but gone to
   useEffect(() => {
-    if (held === null) return;
-    const timer = setTimeout(() => latest.current(held), REST_MS);
+    if (!isMoving || isReading) return;
+    const timer = setTimeout(() => wanted.current !== null && latest.current(wanted.current), REST_MS);
     return () => clearTimeout(timer);
-  }, [held]);
+  }, [isMoving, isReading, at]);
   // The address has caught up with the hand.
   useEffect(() => setHeld((before) => (before === at ? null : before)), [at]);
-  const drop = () => {
+  const rest = () => {
     if (held === null) return;
     latest.current(held);
     setHeld(null);
   };
-  return { value: held ?? at, drag: setHeld, drop };
+  return { at: held ?? at, move: setHeld, rest };
 }
 
 function Marks({ scale, go }: { scale: Scale; go: (at: number) => void }): ReactNode {
@@ -210,7 +224,7 @@ function Exact({ at, isPast, go }: { at: number; isPast: boolean; go: (at: numbe
       title={t.past.goTo}
       value={text ?? localText(Math.floor(at / 1000) * 1000)}
       max={localText(Date.now())}
-      className={`h-8 w-52 shrink-0 rounded-md border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
+      className={`h-8 w-56 shrink-0 rounded-md border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
       onChange={(event) => setText(event.target.value)}
       onBlur={write}
       onKeyDown={(event) => event.key === "Enter" && write()}

@@ -1,0 +1,153 @@
+"""Events of reminders become rows, and only rows that their rules have declared are looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from drover.domain.reminder import events as e
+from drover.domain.reminder.events import ReminderEvent
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import StoredCommit
+from drover.projection.event_table import EVENTS
+from drover.projection.memory import MemoryTables
+from drover.projection.projection import Key, KeyedTable, R
+from drover.projector.reminder import REMINDER_PROJECTION, RULES
+from drover.projector.reminder.alarms import ALARMS, AlarmRow
+from drover.projector.reminder.history import ALARMS_EVENT, HISTORIES
+from drover.projector.reminder.users import SUBSCRIPTIONS, USERS
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+PAGE, USER = "page-1", "user_1"
+ABOUT = (PAGE, USER)
+SENDING = (*ABOUT, 1, 1, 1)
+
+
+def minute(number: int) -> datetime:
+    return START + timedelta(minutes=number)
+
+
+class CheckedTables(MemoryTables):
+    """Gives only rows that the event's rule has declared: others would not be loaded where it matters."""
+
+    declared: set[tuple[str, Key]]
+
+    def get(self, table: KeyedTable[R], key: Key) -> R | None:
+        assert (table.name, key) in self.declared, f"{table.name} {key} is read but not declared"
+        return super().get(table, key)
+
+    def row(self, table: KeyedTable[R], key: Key) -> R | None:
+        return super().get(table, key)
+
+    @property
+    def alarm(self) -> AlarmRow:
+        row = self.row(ALARMS, (USER, PAGE))
+        assert row is not None
+        return row
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        return [dict(zip(ALARMS_EVENT.columns, row, strict=True)) for row in self.rows(ALARMS_EVENT)]
+
+
+def folded(*events: Any) -> CheckedTables:
+    """The first event happens at minute 1."""
+    tables, codec = CheckedTables(REMINDER_PROJECTION), Codec(ReminderEvent)
+    for n, event in enumerate(events, start=1):
+        event.n, event.at, event.by, event.cause = n, minute(n), "test", f"command-{n}"
+        tables.declared = {(table.name, key_of(event)) for table, key_of in REMINDER_PROJECTION.reads[type(event)]}
+        tables.fold(StoredCommit(n, "c", 1, START, codec.encode([event])))
+    return tables
+
+
+def registered() -> e.AlarmRegistered:
+    return e.AlarmRegistered(*ABOUT, "title", "body", minute(1), 1, 1)
+
+
+def test_every_event_has_a_rule_and_every_event_of_an_alarm_a_history():
+    assert set(RULES) == set(ReminderEvent.__args__)
+    assert set(HISTORIES) == {type_ for type_ in RULES if issubclass(type_, e.AlarmEvent)}
+
+
+@pytest.mark.req("RM-01")
+def test_a_registered_alarm_is_a_row_with_all_that_clients_know():
+    tables = folded(e.UserAdded(USER, "Asia/Seoul"), registered())
+    alarm = tables.alarm
+    assert (alarm.title, alarm.body, alarm.next_alarm_time, alarm.sent_count) == ("title", "body", minute(1), 1)
+    assert (alarm.last_notification_id, alarm.processed_at) == (None, None)
+    assert tables.row(USERS, USER).timezone == "Asia/Seoul"
+
+
+@pytest.mark.req("RM-07", "RM-08")
+def test_processed_at_says_whether_it_is_in_hand():
+    claim = e.AlarmDispatched(*SENDING, "i", minute(100))
+    assert folded(registered(), claim).alarm.processed_at == minute(2)
+    sent = e.AlarmSent(*SENDING, "n-1", 2, minute(200), 3)
+    alarm = folded(registered(), claim, sent).alarm
+    assert (alarm.processed_at, alarm.sent_count, alarm.last_notification_id) == (None, 2, "n-1")
+    assert (alarm.next_alarm_time, alarm.shift_min, alarm.last_sent_at) == (minute(200), 3, minute(3))
+    failed = e.SendingFailed(*SENDING, False, "http_503", "no", minute(9), minute(1), 0)
+    alarm = folded(registered(), claim, failed).alarm
+    assert (alarm.processed_at, alarm.retry_at, alarm.last_error, alarm.sent_count) == (None, minute(9), "http_503", 1)
+    unknown = e.SendingUncertain(*SENDING, "partial", "", ["s1"], minute(100))
+    alarm = folded(registered(), claim, unknown).alarm
+    assert (alarm.processed_at, alarm.recover_at, alarm.sent_count) == (minute(2), minute(100), 1)
+
+
+@pytest.mark.req("RM-03", "RM-05")
+def test_schedules_renewals_and_deletions_are_followed():
+    scheduled = e.AlarmScheduled(*ABOUT, minute(500), 7, "Asia/Seoul", 1)
+    assert folded(registered(), scheduled).alarm.next_alarm_time == minute(500)
+    renewed = e.AlarmRenewed(*ABOUT, "new", "text", minute(3), 1)
+    alarm = folded(registered(), scheduled, renewed).alarm
+    assert (alarm.title, alarm.next_alarm_time, alarm.shift_min, alarm.created_at) == ("new", minute(3), 0, minute(1))
+    gone = folded(registered(), e.AlarmDeleted(*ABOUT, 1))
+    assert gone.rows(ALARMS) == []
+    assert [row["event_type"] for row in gone.history] == ["REGISTERED", "DELETED"]
+
+
+@pytest.mark.req("EV-04", "RM-10")
+def test_the_history_has_a_row_for_each_step_with_its_key():
+    tables = folded(
+        registered(),
+        e.AlarmDispatched(PAGE, USER, 1, 2, 1, "i", minute(100)),
+        e.SendingFailed(PAGE, USER, 1, 2, 1, True, "http_400", "", None, minute(50), 0),
+        e.ScheduleSkipped(*ABOUT, "2020-01-01", "Asia/Seoul"),
+        e.MinuteCrowded(*ABOUT, minute(60), 50),
+    )
+    assert [(row["event_type"], row["level"], row["idempotency_key"]) for row in tables.history] == [
+        ("REGISTERED", "info", None),
+        ("DISPATCHED", "info", "page-1:1~2"),
+        ("FAILED", "warning", "page-1:1~2"),
+        ("SKIPPED", "error", None),
+        ("CROWDED", "error", None),
+    ]
+    assert tables.history[2]["due_at"] == minute(50)
+    assert [row["id"] for row in tables.history] == [n * 65_536 for n in range(1, 6)]
+
+
+def test_users_words_and_sealed_keys_are_not_in_the_table_of_events():
+    tables = folded(registered(), e.SubscriptionAdded(USER, "s1", "webpush", "the sealed keys"))
+    shown = [row[EVENTS.columns.index("data")] for row in tables.rows(EVENTS)]
+    assert '"title"' not in shown[0] and '"page_id"' in shown[0]
+    assert "sealed" not in shown[1] and '"subscription_id"' in shown[1]
+
+
+@pytest.mark.req("RM-11")
+def test_a_retired_subscription_keeps_its_row_and_its_reason():
+    tables = folded(
+        e.SubscriptionAdded(USER, "s1", "webpush", "x"),
+        e.SubscriptionRemoved(USER, "s1", "webpush", "gone"),
+        e.SubscriptionAdded(USER, "s2", "webpush", "x"),
+        e.SubscriptionAdded(USER, "s2", "webpush", "renewed"),
+    )
+    gone, here = tables.row(SUBSCRIPTIONS, (USER, "s1")), tables.row(SUBSCRIPTIONS, (USER, "s2"))
+    assert (gone.ended_at, gone.reason) == (minute(2), "gone")
+    assert (here.created_at, here.updated_at, here.ended_at) == (minute(3), minute(4), None)
+
+
+def test_a_text_with_a_nul_in_it_does_not_stop_the_projection():
+    tables = folded(e.AlarmRegistered(*ABOUT, "a\0b", "", minute(1), 1, 1))
+    assert tables.alarm.title == "a�b"
