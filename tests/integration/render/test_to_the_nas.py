@@ -13,6 +13,7 @@ import pytest
 
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
+from drover.bus.messages import Rejected
 from drover.domain.render import commands as c
 from drover.render.app import RenderWorkers, render_writer
 from drover.render.nexrender.client import NexrenderClient
@@ -92,7 +93,7 @@ class Farm:
 
     async def ask(self, command):
         outcome = await self._bus.send("render", command, by="test")
-        return outcome.result
+        return None if isinstance(outcome, Rejected) else outcome.result
 
     async def request(self):
         await self.ask(c.MapField("comp", "Slot 1 - name", "Name 1"))
