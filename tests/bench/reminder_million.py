@@ -168,7 +168,6 @@ async def _running() -> Iterator[Figure]:
                 "DROVER_JWT_SECRETS": "s" * 32,
                 "DROVER_INSTANCE": "bench",
                 "DROVER_REMINDER_FETCH_LIMIT": "200",
-                "DROVER_REMINDER_CONCURRENCY": "100",
             }
         )
         client = await stack.enter_async_context(connected(server.url, "bench"))

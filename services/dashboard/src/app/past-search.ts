@@ -14,6 +14,13 @@ export function pastSearch(raw: RawSearch) {
   });
 }
 
+/** From one address to the next, unless that one names another moment, or says that it is the present. */
+export function keepMoment<S extends { as_of?: string }>({ search, next }: { search: S; next: (search: S) => S }): S {
+  const going = next(search);
+  const { as_of } = pastSearch(search);
+  return "as_of" in going || as_of === undefined ? going : { ...going, as_of };
+}
+
 /** Null: it is the present, or has yet to come. */
 export function pastOf(asOf: string | undefined, now: number): Past | null {
   if (asOf === undefined) return null;

@@ -5,9 +5,8 @@ import {
   createRouter,
   lazyRouteComponent,
   redirect,
-  retainSearchParams,
 } from "@tanstack/react-router";
-import { pastSearch } from "@/app/past-search";
+import { keepMoment, pastSearch } from "@/app/past-search";
 import { only, parseSearch, type RawSearch, stringifySearch, text } from "@/app/search-params";
 import type { SessionClient } from "@/lib/session/client";
 import { alertsSearch } from "@/screens/alerts/search";
@@ -46,7 +45,7 @@ const inside = createRoute({
   component: Gate,
   validateSearch: pastSearch,
   // Whoever looks at the past goes on doing so, whichever screen they turn to.
-  search: { middlewares: [retainSearchParams(["as_of"])] },
+  search: { middlewares: [keepMoment] },
   beforeLoad: ({ context, location }) => {
     if (context.client.state.get().status !== "signed-out") return;
     throw redirect({ to: "/sign-in", state: { returnTo: location.href } });

@@ -115,6 +115,20 @@ test("what the row tells already is not told again", () => {
   expect(foldRenders(open, event("RenderClaimed", 2, { lease_until: at(50) })).open).toBe(open);
 });
 
+test("the very event that made the row what it is changes nothing", () => {
+  const open = read(row);
+  expect(foldRenders(open, event("UploadStarted", 10)).open).toBe(open);
+});
+
+test("a worker that comes back to its render goes on in the same stage", () => {
+  const claimed = [
+    event("RenderClaimed", 2, { lease_until: at(50) }),
+    event("RenderClaimed", 7, { run: 2, lease_until: at(55) }),
+  ];
+  const [render] = folded([REQUESTED, ...claimed]).renders;
+  expect(render).toMatchObject({ status: "preparing", run: 2, stageSince: Date.parse(at(2)) });
+});
+
 test("two changes within a millisecond are told apart", () => {
   const open = read({ ...row, updated_at: at(10, 100) });
   const late = { ...event("UploadStarted", 10), at: at(10, 101) };

@@ -16,11 +16,11 @@ test("each look is kept once, and only some of them", () => {
 });
 
 test("the line rises with what is behind; a little is not a storm", () => {
-  const looks = [0, 25, 50].reduce<readonly Look[]>((all, behind, n) => withLook(all, status(n, behind)), []);
+  const looks = [0, 10, 25].reduce<readonly Look[]>((all, behind, n) => withLook(all, status(n, behind)), []);
   expect(pointsOf(looks, "fleet")).toEqual([
     [0, 1],
-    [0.5, 0.5],
-    [1, 0],
+    [0.5, 0.8],
+    [1, 0.5],
   ]);
   const much = [0, 200].reduce<readonly Look[]>((all, behind, n) => withLook(all, status(n, behind)), []);
   expect(pointsOf(much, "fleet")).toEqual([
