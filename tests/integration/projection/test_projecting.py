@@ -18,7 +18,7 @@ from drover.projection.presence import PresenceWriter
 from drover.projection.projection import Tables
 from drover.projection.runtime import Limits, Runner
 from drover.projector.app import Projector
-from drover.projector.fleet import FLEET_PROJECTION, fold
+from drover.projector.fleet import FLEET_PROJECTION
 from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.testing.waiting import eventually
 
@@ -172,7 +172,7 @@ async def test_an_unknown_event_stops_its_projection_with_everything_before_it_r
 
 async def test_rows_that_postgres_refuses_stop_the_projection_and_say_so(farm, dsn, read_model) -> None:
     def fold_badly(tables: Tables, event, raw: str, position) -> None:
-        fold(tables, event, "no json", position)
+        FLEET_PROJECTION.fold(tables, event, "no json", position)
 
     await farm.register(phones=1)
     async with Runner(replace(FLEET_PROJECTION, fold=fold_badly), farm.log, dsn) as runner:

@@ -4,6 +4,6 @@ Tables are in `tables.sql`, what clients see of them in `views.sql`; each module
 """
 
 from drover.projector.fleet.devices import DEVICES, PCS, DeviceRow, PcRow
-from drover.projector.fleet.projection import FLEET_PROJECTION, RULES, fold
+from drover.projector.fleet.projection import FLEET_PROJECTION, RULES
 
-__all__ = ["DEVICES", "FLEET_PROJECTION", "PCS", "RULES", "DeviceRow", "PcRow", "fold"]
+__all__ = ["DEVICES", "FLEET_PROJECTION", "PCS", "RULES", "DeviceRow", "PcRow"]

@@ -3,6 +3,6 @@
 Every partition has its own share of each table: rows of one user all come from one partition.
 """
 
-from drover.projector.reminder.projection import REMINDER_PROJECTION, RULES, fold
+from drover.projector.reminder.projection import REMINDER_PROJECTION, RULES
 
-__all__ = ["REMINDER_PROJECTION", "RULES", "fold"]
+__all__ = ["REMINDER_PROJECTION", "RULES"]

@@ -4,6 +4,6 @@ Tables are in `tables.sql`, what clients see of them in `views.sql`; each module
 `workers` says what becomes of telemetry, `figures` shows what the tables add up to as metrics.
 """
 
-from drover.projector.render.projection import RENDER_PROJECTION, RULES, fold
+from drover.projector.render.projection import RENDER_PROJECTION, RULES
 
-__all__ = ["RENDER_PROJECTION", "RULES", "fold"]
+__all__ = ["RENDER_PROJECTION", "RULES"]

@@ -1,0 +1,90 @@
+"""The projection of one context, from the rules of its tables. What every context's has in common stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Final, TypeAlias
+
+from drover.domain.decider import Decider
+from drover.domain.event import TermStarted
+from drover.eventlog.codec import Codec
+from drover.projection.alert_table import ALERT_RULES, ALERTS_DDL
+from drover.projection.event_table import EVENTS_DDL, append_event, jsonb_text
+from drover.projection.projection import AppendTable, Fold, KeyedTable, Position, Projection, Reads, Tables
+from drover.projection.rule import Rule, Rules
+
+Apply: TypeAlias = Callable[[Tables, Any], None]
+Follow: TypeAlias = Callable[[Tables, Any, Position, Apply], None]
+"""Applies the rule of an event, and does what the context does besides, before or after."""
+Shown: TypeAlias = Callable[[Any, str], str]
+"""What the table `events` says of an event: its JSON, or less."""
+
+_NUL: Final = "\\u0000"
+
+
+def context_rules(*parts: Rules) -> Rules:
+    """The rules of a context's own tables, and those that every context has."""
+    rules: dict[type, Rule] = {TermStarted: Rule(_term_started, lambda event: ())}
+    for part in (*parts, ALERT_RULES):
+        rules.update(part)
+    return rules
+
+
+def context_projection(
+    decider: Decider[Any],
+    package: str,
+    *,
+    rules: Rules,
+    tables: tuple[KeyedTable[Any] | AppendTable, ...],
+    sql: Sequence[str] = ("tables.sql", "views.sql"),
+    follow: Follow | None = None,
+    shown: Shown | None = None,
+    reads: Reads | None = None,
+    version: int = 1,
+) -> Projection:
+    """`package` has the SQL files; `reads` adds to what the rules read, by type of event."""
+    context = decider.context
+    return Projection(
+        context=context,
+        name=context,
+        schema=f"rm_{context}",
+        ddl=EVENTS_DDL + ALERTS_DDL + "".join((files(package) / name).read_text(encoding="utf-8") for name in sql),
+        tables=tables,
+        fold=_fold(decider, rules, follow or _apply_alone, shown or _all_of_it),
+        reads=_reads(rules, reads or {}),
+        events=decider.events,
+        upcasters=decider.upcasters,
+        version=version,
+    )
+
+
+def _fold(decider: Decider[Any], rules: Rules, follow: Follow, shown: Shown) -> Fold:
+    codec = Codec.of(decider)
+
+    def fold(tables: Tables, event: Any, raw: str, position: Position) -> None:
+        if _NUL in raw:  # Postgres has none in text: the read model shows U+FFFD in its place
+            raw = jsonb_text(raw)
+            (event,) = codec.decode(raw.encode() + b"\n")
+        apply, entities, _ = rules[type(event)]
+        append_event(tables, event, entities(event), shown(event, raw), position)
+        follow(tables, event, position, apply)
+
+    return fold
+
+
+def _reads(rules: Rules, more: Reads) -> Reads:
+    found: Mapping[type, Any] = {type_: (*rule.reads, *more.get(type_, ())) for type_, rule in rules.items()}
+    return found
+
+
+def _term_started(tables: Tables, event: TermStarted) -> None:
+    """A change of writer is an event to show, and nothing more."""
+
+
+def _apply_alone(tables: Tables, event: Any, position: Position, apply: Apply) -> None:
+    apply(tables, event)
+
+
+def _all_of_it(event: Any, raw: str) -> str:
+    return raw
