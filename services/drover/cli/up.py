@@ -31,6 +31,7 @@ from drover.postgres.migrate import migrate
 from drover.service import config, logging
 from drover.service.error_reports import report_errors
 from drover.service.lifecycle import Component, Phase
+from drover.service.metrics import show_disk
 from drover.service.process import tune_garbage_collection
 from drover.simulator import analyses, reminders
 from drover.simulator.nexrender.demo import demo_nexrender
@@ -86,6 +87,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:
+        show_disk(directory.path)
         _refuse_a_taken_port(port)
         tune_garbage_collection()
         sys.exit(uvloop.run(_up(directory.path, port, demo, environ)))
@@ -171,8 +173,8 @@ def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
     console = Console()
     console.print()
     console.print(f"  [bold green]Drover is ready[/]   {credentials.url}")
-    # The key travels in the fragment, which browsers keep to themselves.
-    console.print(f"  Open it          {credentials.url}/#key={credentials.service_key}", soft_wrap=True)
+    console.print(f"  Sign in as       {credentials.admin_email}")
+    console.print(f"  First password   {credentials.admin_password}", highlight=False)
     console.print(f"  Keys             {data_dir / 'credentials.json'}")
     console.print("  Watch the log    drover events tail")
     if demo:
