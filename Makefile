@@ -42,6 +42,14 @@ $(DASHBOARD)/dist/index.html: $(DASHBOARD)/node_modules/.ready $(SOURCES)
 	@$(NPM) run size
 	@touch $@
 
+.PHONY: wheel
+wheel: setup dashboard ## Build the wheel, dashboard included, into build/
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build .
+
+.PHONY: image
+image: ## Build the container image that all services share
+	@docker build --file deploy/Dockerfile --tag drover:$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) .
+
 .PHONY: demo
 demo: setup dashboard ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
 	@exec $(BIN)/drover up --data-dir $(DATA_DIR) --port $(PORT) --demo
@@ -50,6 +58,10 @@ demo: setup dashboard ## Run the whole platform with a simulated farm: http://12
 test: setup dashboard ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
 	@$(if $(ONLY),,$(NPM) run test)
 	@$(BIN)/python -m pytest tests --ignore=tests/bench $(if $(ONLY),-k "$(ONLY)")
+
+.PHONY: screenshots
+screenshots: setup dashboard ## Take pictures of every screen with the demo running into docs/screenshots: some minutes
+	@$(BIN)/python -m tests.browser.screenshots $(OPTIONS)
 
 .PHONY: unit
 unit: setup ## Run the tests that need no server: seconds
@@ -70,8 +82,12 @@ format: setup ## Format the code
 	@$(BIN)/ruff format .
 
 .PHONY: contracts
-contracts: setup ## Write the published contracts anew from the code
+contracts: setup ## Write the published contracts anew from the code; refuses an incompatible change
+	@$(BIN)/python -m drover.cli.contracts
 	@$(BIN)/python -m drover.cli.openapi
+	@$(BIN)/python -m drover.cli.metrics_document
+	@$(BIN)/python deploy/grafana/dashboards.py
+	@$(NPM) run contract
 
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json
@@ -81,12 +97,23 @@ bench: setup ## Measure against raw limits in the same run; ONLY=spine for a par
 soak: setup ## 500 PCs and 10,000 simulated phones for 10 minutes, leaders killed, then an audit; OPTIONS="--pcs 50 --minutes 2"
 	@$(BIN)/python -m tests.soak $(OPTIONS)
 
+.PHONY: chaos
+chaos: setup ## Three NATS nodes and two of every service; nodes and leaders killed under load, then an audit
+	@$(BIN)/python -m tests.chaos $(OPTIONS)
+
+# A container has no servers of its own, but whatever it may be set to use.
+IMAGE_EXTRAS := webpush apprise sentry otel
+
 .PHONY: lock
 lock: setup ## Pin the dependencies anew, with hashes
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --extra embedded pyproject.toml -o requirements/runtime.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --extra embedded pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  $(IMAGE_EXTRAS:%=--extra %) pyproject.toml -c requirements/runtime.txt -o requirements/image.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  requirements/build.in -c requirements/dev.txt -o requirements/build.txt
 
 .PHONY: clean
 clean: ## Remove what was built (not the data directory)

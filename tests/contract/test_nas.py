@@ -358,3 +358,23 @@ class watching:  # noqa: N801 - reads as a word in `with`
     def __exit__(self, *_):
         self._over.set()
         self._thread.join()
+
+
+@pytest.mark.req("EV-05")
+async def test_a_file_is_read_piece_by_piece(nas, source):
+    await put(nas, source)
+    read, size_bytes = nas.store.read, len(FILM)
+    assert await read(TEMPORARY, 0, 10) == (size_bytes, FILM[:10])
+    assert await read(TEMPORARY, 1_000_000, 2_000_000) == (size_bytes, FILM[1_000_000:3_000_000])
+    assert await read(TEMPORARY, size_bytes - 5, 100) == (size_bytes, FILM[-5:])
+    assert await read(TEMPORARY, size_bytes, 100) == (size_bytes, b"")
+    assert await read(FINAL, 0, 10) is None
+
+
+@pytest.mark.req("EV-05")
+def test_a_location_leads_back_to_its_path_however_a_worker_sees_the_nas(nas):
+    assert nas.store.inside(nas.store.location(FINAL)) == FINAL
+    assert nas.store.inside(rf"\\nas.local\share\{FINAL.parent}\{FINAL.name}") == FINAL
+    assert nas.store.inside(f"/mnt/another/{FINAL}") == FINAL
+    for elsewhere in ("", "/etc/passwd", f"/mnt/{FINAL.name}", "2026-11-16/..", "2026-11-16/a.mov", str(TEMPORARY)):
+        assert nas.store.inside(elsewhere) is None, elsewhere

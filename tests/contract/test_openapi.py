@@ -6,6 +6,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ ROOT = Path(__file__).parents[2]
 DESCRIBED = ("/api/", "/auth/", "/rest/", "/agent/", "/livez", "/readyz", "/metrics", "/health")
 """All else are the dashboard's pages and files."""
 pytestmark = pytest.mark.req("EV-09")
+
+
+document = cache(openapi_document)
+"""Made once: it takes half a second."""
 
 
 def all_services() -> Process:
@@ -75,6 +80,30 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_is():
         assert operation.summary and operation.tag
         named = set(re.findall(r"{(\w+)}", operation.path))
         assert named == {one.name for one in operation.parameters if one.place == "path"}, operation.path
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
+def test_every_operation_says_how_it_ends_well_and_how_it_is_refused(operation):
+    described = document()["paths"][operation.path][operation.method.lower()]
+    answers = set(described["responses"])
+    assert answers & {"101", "200", "201", "204"}, "an answer that is good"
+    for status in operation.answers:
+        assert described["responses"][str(status)]["description"], status
+    if operation.caller == "token":
+        assert {"401", "403"} <= answers
+    if operation.body is not None:
+        assert {"400", "413", "415"} <= answers
+    if operation.path.startswith(("/api/", "/rest/")) and operation.caller == "token":
+        assert answers & {"500", "503"} or operation.path == "/api/status", "what it says while a server is away"
+    names_one = any(one.place == "path" for one in operation.parameters)
+    lists = any("Page" in str(answer.type) for answer in operation.answers.values())
+    assert "404" in answers or not names_one or lists, "what it says of something that is not there"
+
+
+def test_every_parameter_says_what_it_is():
+    for operation in OPERATIONS:
+        for parameter in operation.parameters:
+            assert parameter.description.endswith((".", "…")), (operation.id, parameter.name)
 
 
 def test_no_name_of_a_type_is_private_or_ambiguous():

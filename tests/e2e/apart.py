@@ -8,7 +8,7 @@ import time
 from drover.service.api_keys import Role, issue_api_key
 from tests.e2e.client import calling
 from tests.e2e.process import DroverProcess, free_port, run_to_the_end
-from tests.e2e.up import ready
+from tests.e2e.up import READY_S, ready
 
 SECRET = "a secret of the end-to-end tests and long enough"
 SEALING_KEY = "k1:" + base64.b64encode(b"k" * 32).decode()
@@ -16,6 +16,8 @@ SEALING_KEY = "k1:" + base64.b64encode(b"k" * 32).decode()
 
 class Farm:
     """Processes of `drover serve` on one NATS and one PostgreSQL."""
+
+    ready_s = READY_S
 
     def __init__(self, nats, postgres, folder):
         self.folder = folder
@@ -41,7 +43,7 @@ class Farm:
         process = DroverProcess("serve", *services, output=self.folder / f"{name}.log", environ=environ)
         process.url = f"http://127.0.0.1:{port}"
         self.running.append(process)
-        await ready(process, process.url)
+        await ready(process, process.url, self.ready_s)
         return process
 
     def calling(self, process):

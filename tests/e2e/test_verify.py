@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import asyncpg
 import msgspec
 import pytest
 
 from drover.cli.exits import Exit
 from drover.testing.waiting import eventually
-from tests.e2e.process import run_to_the_end
+from tests.e2e.process import DroverProcess, run_to_the_end
 
 
 @pytest.mark.req("EV-03", "EV-06")
@@ -56,3 +58,47 @@ async def test_a_row_changed_by_hand_is_found_by_verify_and_healed_by_a_rebuild(
             return len(await http.rows("devices")) == 3
 
         await eventually(goes_on)
+
+
+WAITING = """
+SELECT count(*) FROM pg_stat_activity
+WHERE application_name = 'drover-hold fleet' AND wait_event_type = 'Lock'
+"""
+REBUILDING = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'drover-rebuild fleet'"
+SCHEMAS = "SELECT array_agg(nspname::text ORDER BY nspname) FROM pg_namespace WHERE nspname LIKE 'rm\\_fleet%'"
+
+
+@pytest.mark.slow
+@pytest.mark.req("EV-03", "EV-06")
+async def test_a_rebuild_that_is_killed_goes_on_where_it_was_and_leaves_nothing_behind(start, tmp_path):
+    platform = await start()
+    rebuild = ("projection", "rebuild", "fleet", "--data-dir", platform.data_dir)
+    async with platform.calling() as http:
+        assert (await http.register(*(f"KILLED{number:04}" for number in range(20)))).status == 201
+        await http.catch_up()
+        looking = await asyncpg.connect(platform.credentials["postgres_url"])
+        holding = await asyncpg.connect(platform.credentials["postgres_url"])
+        async with holding.transaction():
+            # Whoever holds this row holds the rebuild, too: it has folded everything and stands before its comparison.
+            await holding.execute("SELECT FROM drover.checkpoints WHERE schema = 'rm_fleet' FOR UPDATE")
+            doomed = DroverProcess(*rebuild, output=tmp_path / "doomed.log")
+            try:
+                await eventually(lambda: looking.fetchval(WAITING), within_s=60)
+                doomed.send(signal.SIGKILL)
+                assert await doomed.ended() == -signal.SIGKILL
+            finally:
+                await doomed.end()
+            assert await looking.fetchval(SCHEMAS) == ["rm_fleet", "rm_fleet__shadow"]
+
+        async def gone():
+            return not await looking.fetchval(REBUILDING)
+
+        await eventually(gone)
+        code, said = await run_to_the_end(*rebuild, output=tmp_path / "again.log")
+        assert code == Exit.OK, said
+        assert "went on at event" in said
+        assert await looking.fetchval(SCHEMAS) == ["rm_fleet"]
+        code, said = await run_to_the_end("verify", "--data-dir", platform.data_dir, output=tmp_path / "verify.log")
+        assert code == Exit.OK, said
+        await looking.close()
+        await holding.close()

@@ -15,9 +15,12 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from uuid_utils import uuid7
 
+from drover.bus import metrics
 from drover.bus.messages import OVERLOADED, Outcome, Rejected, Reply, Submission
+from drover.bus.spans import traced
 from drover.domain.decider import Command
 from drover.domain.errors import Code
+from drover.service import tracing
 
 DEADLINE_S: Final = 20.0
 """Outlives an election among three NATS servers (4 to 9 s) and a lease that lapses (10 s)."""
@@ -53,15 +56,19 @@ class _Waiting(msgspec.Struct):
 
     encoded: bytes
     future: asyncio.Future[Outcome]
+    since: float
     deadline: float
 
 
 class _Line:
     """The commands on their way to one partition."""
 
-    def __init__(self, client: Client, subject: str) -> None:
+    def __init__(self, client: Client, context: str, partition: str) -> None:
         self._client = client
-        self._subject = subject
+        self._subject = f"cmd.{context}.{partition}"
+        self._took = metrics.COMMAND_SECONDS.of(context)
+        self._retries = metrics.RETRIES.labels(context)
+        self._unanswered = metrics.UNANSWERED.labels(context)
         self._queue: deque[_Waiting] = deque()
         self._scheduled: asyncio.Handle | None = None
         self._due = self._sent_at = float("-inf")
@@ -110,7 +117,7 @@ class _Line:
             await self._deliver_until_answered(batch)
         finally:
             self.count -= len(batch)
-            _give_up(batch)
+            self._give_up(batch)
 
     async def _deliver_until_answered(self, batch: list[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
@@ -129,14 +136,15 @@ class _Line:
             if outcomes is None:
                 in_doubt = True
             else:
-                batch = _settle(batch, outcomes, in_doubt)
+                batch = self._settle(batch, outcomes, in_doubt)
             now = loop.time()
-            _give_up([waiting for waiting in batch if waiting.deadline <= now])
+            self._give_up([waiting for waiting in batch if waiting.deadline <= now])
             batch = [waiting for waiting in batch if not waiting.future.done()]
             if batch:
                 # The same ids again: a writer that has already decided them says what it said before. Answers that had
                 # no room in a reply find some now, without those that had. Never in smaller messages, or sooner, than
                 # before: many more of them would keep an overloaded writer overloaded.
+                self._retries.inc()
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
                 pause, patience = min(pause * 2, RETRY_PAUSE_MAX_S), min(patience * 2, REPLY_MAX_S)
 
@@ -150,23 +158,24 @@ class _Line:
         self._epoch = reply.epoch
         return reply.outcomes
 
+    def _settle(self, batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
+        """Give each caller its outcome; what must be asked again stays."""
+        again = (Code.NOT_LEADER, Code.OVERLOADED) if in_doubt else (Code.NOT_LEADER,)
+        left = []
+        now, took = asyncio.get_running_loop().time(), self._took.observe
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            if type(outcome) is Rejected and outcome.code in again:
+                left.append(waiting)
+            elif not waiting.future.done():
+                waiting.future.set_result(outcome)
+                took(now - waiting.since)
+        return left
 
-def _give_up(batch: list[_Waiting]) -> None:
-    for waiting in batch:
-        if not waiting.future.done():
-            waiting.future.set_result(_UNAVAILABLE)
-
-
-def _settle(batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
-    """Give each caller its outcome; what must be asked again stays."""
-    again = (Code.NOT_LEADER, Code.OVERLOADED) if in_doubt else (Code.NOT_LEADER,)
-    left = []
-    for waiting, outcome in zip(batch, outcomes, strict=True):
-        if type(outcome) is Rejected and outcome.code in again:
-            left.append(waiting)
-        elif not waiting.future.done():
-            waiting.future.set_result(outcome)
-    return left
+    def _give_up(self, batch: list[_Waiting]) -> None:
+        for waiting in batch:
+            if not waiting.future.done():
+                waiting.future.set_result(_UNAVAILABLE)
+                self._unanswered.inc()
 
 
 class CommandBus:
@@ -190,6 +199,8 @@ class CommandBus:
         """Await the outcome: it outlives a change of leader, and is UNAVAILABLE when the deadline passes first."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
+        if trace is not None and tracing.recorder is not None:
+            trace = traced(trace, command, context, future)
         submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
         encoded = _encoder.encode(submission)
         if len(encoded) > COMMAND_BYTES_MAX:
@@ -198,10 +209,11 @@ class CommandBus:
         try:
             line = self._lines[context][partition]
         except KeyError:
-            line = _Line(self._client, f"cmd.{context}.{partition}")
+            line = _Line(self._client, context, partition)
             self._lines.setdefault(context, {})[partition] = line
         if line.count >= WAITING_MAX:
             future.set_result(OVERLOADED)
         else:
-            line.add(_Waiting(encoded, future, loop.time() + timeout_s), can_wait=command.can_wait)
+            now = loop.time()
+            line.add(_Waiting(encoded, future, now, now + timeout_s), can_wait=command.can_wait)
         return future

@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from drover.bus import metrics
 from drover.service.tasks import end
 
 FLUSH_EVERY_S: Final = 0.1
@@ -85,6 +86,7 @@ class TelemetryOut:
         self._source = source
         self._number = 0
         self._beats: dict[str, Beat] = {}
+        self._passed_on = metrics.BEATS.labels(context)
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None:
         self._note(Beat(device_id, seen_at, reported))
@@ -122,6 +124,7 @@ class TelemetryOut:
             batch = TelemetryBatch(self._source, self._number, beats[start : start + BATCH_BEATS_MAX])
             try:
                 await self._client.publish(self._subject, _encoder.encode(batch))
+                self._passed_on.inc(len(batch.beats))
             except (NatsError, OSError) as error:
                 # Lost on purpose: the next heartbeat says the same, and the number tells the receiver of the gap.
                 log.info("telemetry_lost", beats=len(batch.beats), error=repr(error))

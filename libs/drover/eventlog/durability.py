@@ -13,6 +13,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
+from drover.eventlog import metrics
 
 ANSWERS_S: Final = 1.0
 """How long to gather answers: every server of a cluster answers for itself."""
@@ -60,7 +61,11 @@ async def _ask_every_server(system: Client) -> dict[str, bool]:
             data = msgspec.json.decode(message.data, type=dict[str, Any]).get("data") or {}
             config = (data.get("jetstream") or {}).get("config")
             if config is not None:
-                found[str(data.get("server_name"))] = bool(config.get("sync_always"))
+                name = str(data.get("server_name"))
+                found[name] = bool(config.get("sync_always"))
+                stats = data["jetstream"].get("stats") or {}
+                metrics.STORE_USED.labels(name).set(stats.get("storage", 0))
+                metrics.STORE_LIMIT.labels(name).set(config.get("max_storage", 0))
 
     inbox = system.new_inbox()
     try:

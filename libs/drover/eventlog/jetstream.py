@@ -16,6 +16,7 @@ from nats.errors import Error as NatsError
 
 from drover.eventlog.log import ALL, AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
 from drover.eventlog.reader import JetStreamReader
+from drover.eventlog.stamp import stored_at
 
 APPEND_TRY_S: Final = 3.0
 """How long one try waits for its acknowledgement before the log is asked what became of it."""
@@ -23,6 +24,8 @@ APPEND_SETTLE_S: Final = 30.0
 """An append that is still unsettled by then ends the process: longer than any election."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
+SETTLE_READ_S: Final = 1.0
+"""While a stream has no leader nobody answers a read. The next try, not the read, then finds the new one."""
 
 COMMIT_HEADER: Final = "Drover-Commit"
 EPOCH_HEADER: Final = "Drover-Epoch"
@@ -113,7 +116,7 @@ class JetStreamLog:
 
     async def _next_after(self, seq: int) -> StoredCommit | None:
         try:
-            return await self._ask({"seq": seq + 1, "next_by_subj": self.partition.subject})
+            return await self._ask({"seq": seq + 1, "next_by_subj": self.partition.subject}, SETTLE_READ_S)
         except LogUnreachable:
             return None
 
@@ -127,11 +130,11 @@ class JetStreamLog:
     async def get(self, seq: int) -> StoredCommit | None:
         return await self._ask({"seq": seq})
 
-    async def _ask(self, question: dict[str, Any]) -> StoredCommit | None:
+    async def _ask(self, question: dict[str, Any], within_s: float = READ_TIMEOUT_S) -> StoredCommit | None:
         """Read one message from the stream's leader. Direct Get is never used: it may answer from a stale replica."""
         subject = f"$JS.API.STREAM.MSG.GET.{self.partition.stream}"
         try:
-            reply = await self._client.request(subject, msgspec.json.encode(question), timeout=READ_TIMEOUT_S)
+            reply = await self._client.request(subject, msgspec.json.encode(question), timeout=within_s)
             answer = _decode_get(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
             raise LogUnreachable(repr(error)) from error
@@ -156,7 +159,7 @@ def _stored(message: _StoredMessage) -> StoredCommit:
         message.seq,
         headers.get(COMMIT_HEADER, ""),
         int(headers.get(EPOCH_HEADER, "0")),
-        message.time,
+        stored_at(headers, message.time),
         base64.b64decode(message.data),
     )
 

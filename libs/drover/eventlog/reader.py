@@ -15,6 +15,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from drover.eventlog.log import Partition, StoredCommit
+from drover.eventlog.stamp import stored_at
 
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
@@ -25,6 +26,8 @@ HEARTBEAT_S: Final = 1.0
 SILENCE_S: Final = 2.5
 """Without a message or a heartbeat for this long the consumer is taken for lost and made anew."""
 CONSUMER_IDLE_S: Final = 60.0
+MAKE_CONSUMER_S: Final = 3.0
+"""Without an answer by then it is asked for again, and perhaps of another node: the one that it fell to may be dead."""
 RESTART_PAUSE_S: Final = 0.2
 RESTART_PAUSE_MAX_S: Final = 2.0
 
@@ -106,7 +109,7 @@ class JetStreamReader:
         try:
             inbox = self._client.new_inbox()
             self._subscription = await self._client.subscribe(inbox, cb=self._on_message)
-            info = await self._client.jsm().add_consumer(
+            info = await self._client.jsm(timeout=MAKE_CONSUMER_S).add_consumer(
                 self._partition.stream,
                 api.ConsumerConfig(
                     filter_subject=self._partition.subject,
@@ -184,7 +187,7 @@ class JetStreamReader:
             meta.sequence.stream,
             headers.get("Drover-Commit", ""),
             int(headers.get("Drover-Epoch", "0")),
-            meta.timestamp,
+            stored_at(headers, meta.timestamp),
             message.data,
         )
         self._buffered_to = commit.seq

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,6 +26,10 @@ CHUNK_BYTES: Final = 512 * 1024
 SNAPSHOT_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
 KEPT_FOR_S: Final = 30 * 24 * 3600
 REQUEST_S: Final = 10.0
+TRY_S: Final = 2.0
+RETRY_PAUSE_S: Final = 0.2
+READ_S: Final = 15.0
+"""A stream without a leader answers nobody for some seconds. Waiting for it is shorter than folding the whole log."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -92,6 +98,11 @@ class JetStreamSnapshots:
             log.warning("snapshot_ignored", subject=subject, error=repr(error))
             return None
 
+    async def forget(self, context: str) -> None:
+        """All of a context's: its log has become another one."""
+        with suppress(NotFoundError):
+            await self._client.jetstream(timeout=REQUEST_S).purge_stream(STREAM, subject=f"snap.{context}.>")
+
     async def _gather(self, subject: str, manifest: _Manifest) -> bytes:
         if manifest.bytes > SNAPSHOT_BYTES_MAX:
             raise SnapshotDamaged(f"{manifest.bytes} bytes")
@@ -111,9 +122,16 @@ class JetStreamSnapshots:
 
     async def _last(self, subject: str) -> bytes | None:
         # The raw request has a time-out; nats-py's object store has none on reads.
-        reply = await self._client.request(
-            f"$JS.API.STREAM.MSG.GET.{STREAM}", msgspec.json.encode({"last_by_subj": subject}), timeout=REQUEST_S
-        )
+        question = msgspec.json.encode({"last_by_subj": subject})
+        give_up_at = asyncio.get_running_loop().time() + READ_S
+        while True:
+            try:
+                reply = await self._client.request(f"$JS.API.STREAM.MSG.GET.{STREAM}", question, timeout=TRY_S)
+                break
+            except (NatsError, OSError):
+                if asyncio.get_running_loop().time() > give_up_at:
+                    raise
+                await asyncio.sleep(RETRY_PAUSE_S)
         message = msgspec.json.decode(reply.data, type=dict[str, Any]).get("message")
         return None if message is None else base64.b64decode(message.get("data", ""))
 

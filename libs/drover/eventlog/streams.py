@@ -26,6 +26,17 @@ class StreamMisconfigured(DroverError):
         super().__init__(f"stream {stream}: {found}. Correct its configuration, or point DROVER_NATS_URL elsewhere")
 
 
+class StreamRefused(DroverError):
+    """The server cannot keep as many copies of a stream as were asked for."""
+
+    def __init__(self, replicas: int) -> None:
+        self.replicas = replicas
+        super().__init__(
+            f"DROVER_NATS_REPLICAS={replicas}, but the NATS server is no cluster of {replicas}. Set it to 1, or point "
+            "DROVER_NATS_URL at a cluster"
+        )
+
+
 def _required(context: str) -> dict[str, Any]:
     return {
         "subjects": [f"evt.{context}.*"],

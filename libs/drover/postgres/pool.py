@@ -37,10 +37,10 @@ Connection: TypeAlias = asyncpg.Connection
 Pool: TypeAlias = asyncpg.Pool
 
 
-def _options(application: str, settings: dict[str, str] | None) -> dict[str, Any]:
+def _options(application: str, settings: dict[str, str] | None, command_s: float | None) -> dict[str, Any]:
     return {
         "timeout": CONNECT_TIMEOUT_S,
-        "command_timeout": COMMAND_TIMEOUT_S,
+        "command_timeout": command_s,
         "server_settings": {
             "application_name": application,
             "timezone": "UTC",
@@ -57,9 +57,18 @@ def _milliseconds(seconds: float) -> str:
 
 
 @asynccontextmanager
-async def connect(dsn: str, application: str, settings: dict[str, str] | None = None) -> AsyncIterator[Connection]:
-    """One connection of one's own. After an error it is cut, not closed politely: the server may be gone."""
-    connection = await asyncpg.connect(dsn, **_options(application, settings))
+async def connect(
+    dsn: str,
+    application: str,
+    settings: dict[str, str] | None = None,
+    *,
+    command_s: float | None = COMMAND_TIMEOUT_S,
+) -> AsyncIterator[Connection]:
+    """One connection of one's own. After an error it is cut, not closed politely: the server may be gone.
+
+    `command_s`: None for whoever gives the server work for minutes, and says so in `settings` as well.
+    """
+    connection = await asyncpg.connect(dsn, **_options(application, settings, command_s))
     try:
         yield connection
         await connection.close(timeout=CLOSE_TIMEOUT_S)
@@ -89,7 +98,7 @@ async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -
         loop=None,
         connection_class=asyncpg.Connection,
         record_class=asyncpg.Record,
-        **_options(application, _POOLED),
+        **_options(application, _POOLED, COMMAND_TIMEOUT_S),
     )
     await pool
     try:

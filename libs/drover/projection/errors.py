@@ -75,3 +75,11 @@ class RebuildBusy(DroverError):
     def __init__(self, projection: str) -> None:
         self.projection = projection
         super().__init__(f"{projection} is being rebuilt by somebody else. Wait for them, or stop them")
+
+
+class OldReadModelRead(DroverError):
+    """What an earlier rebuild put aside is still being read, and there is one place for it."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+        super().__init__(f"{schema} is still being read: end the transaction that does, then start again")

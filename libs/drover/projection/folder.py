@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -14,7 +15,9 @@ from drover.projection.checkpoint import Checkpoint
 from drover.projection.errors import ProjectionStopped
 from drover.projection.feed import Batch, Feed
 from drover.projection.projection import Key, KeyedTable, Projection
+from drover.projection.spans import traces_of
 from drover.projection.store import Store
+from drover.service import tracing
 
 
 class Folded(msgspec.Struct, frozen=True):
@@ -25,6 +28,10 @@ class Folded(msgspec.Struct, frozen=True):
     changes: Changes
     behind: int
     """Commits that the log had beyond this batch when it was gathered."""
+    since: datetime | None = None
+    """When the first of its events came to be."""
+    traces: dict[str, int] = {}
+    """Traces that end here, with the position of their last commit. Empty unless somebody records spans."""
 
 
 class Folder:
@@ -43,7 +50,9 @@ class Folder:
         batch = await self._feed.batch()
         await self._store.load(self._tables, self._touched(batch))
         await self._fold(batch)
-        return Folded(batch.old, batch.new, self._tables.take(), batch.behind)
+        since = next((event.at for commit in batch.commits for event in commit.events), None)
+        traces = traces_of(batch) if tracing.recorder is not None else {}
+        return Folded(batch.old, batch.new, self._tables.take(), batch.behind, since, traces)
 
     def _touched(self, batch: Batch) -> dict[KeyedTable[Any], set[Key]]:
         reads = self._projection.reads

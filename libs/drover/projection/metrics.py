@@ -23,6 +23,12 @@ BATCH_SECONDS: Final = Histogram(
     ["context"],
     buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
+DELAY_SECONDS: Final = Histogram(
+    "drover_projection_delay_seconds",
+    "From the first event of a batch to the moment when its rows can be read",
+    ["context"],
+    buckets=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3600),
+)
 FAILURES: Final = Counter(
     "drover_projection_failures", "Batches or terms that failed: retried, or stopped (see stopped)", ["context"]
 )

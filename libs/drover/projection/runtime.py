@@ -8,7 +8,9 @@ which also settles a COMMIT whose answer was lost.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import asyncpg
@@ -27,6 +29,7 @@ from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
+from drover.projection.spans import record_projected
 from drover.projection.store import Store
 from drover.service.tasks import end
 
@@ -116,6 +119,7 @@ class Runner:
         self._events = metrics.EVENTS.labels(projection.context)
         self._seconds = metrics.BATCH_SECONDS.labels(projection.context)
         self._failures = metrics.FAILURES.labels(projection.context)
+        self._delay = metrics.DELAY_SECONDS.labels(projection.context)
 
     async def __aenter__(self) -> Runner:
         metrics.STOPPED.labels(*self._labels).set(0)
@@ -225,6 +229,7 @@ class Runner:
         return await folder.next()
 
     async def _write(self, folded: Folded, store: Store) -> None:
+        started = time.perf_counter()
         with self._seconds.time():
             try:
                 await store.write(folded.changes, folded.old, folded.new)
@@ -235,6 +240,10 @@ class Runner:
         self._retry_s = RETRY_FIRST_S
         self._events.inc(folded.new.n - folded.old.n)
         self._behind.set(folded.behind)
+        if folded.since is not None:
+            self._delay.observe(max(0.0, (datetime.now(UTC) - folded.since).total_seconds()))
+        if folded.traces:
+            record_projected(folded.traces, *self._labels, started)
 
     async def _quiet_through(self) -> int:
         """How far nothing of this partition is missing. One where nothing happens must not hold back those who wait

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +16,7 @@ from drover.projection.difference import Comparison, Table, TableReport, key_of
 from drover.projection.errors import ReadModelMissing
 from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R, raw_lines
 from drover.projection.read_model import quoted
+from drover.projection.spill import ROWS_MAX, Spill
 from drover.projection.stretch import stretch
 
 ROWS_AT_ONCE: Final = 2_000
@@ -54,11 +56,11 @@ class _Rows:
 
     async def meet(self, wanted: tuple[Any, ...]) -> None:
         """The next row that the log has. What stands before it is extra; what stands behind it, it misses."""
-        key = key_of(self._table, wanted)
+        key, there = key_of(self._table, wanted), None
         while (found := await self._peek()) is not None and (there := key_of(self._table, found)) < key:  # type: ignore[operator]
             self._comparison.compare(there, None, found)
             self._next = None
-        if found is not None and key_of(self._table, found) == key:
+        if found is not None and there == key:
             self._comparison.compare(key, wanted, found)
             self._next = None
         else:
@@ -77,10 +79,10 @@ class _Rows:
 
 
 class _Fold:
-    """Keyed rows in memory, appended ones handed on: they are met as they come, and forgotten."""
+    """Keyed rows, as many in memory as it may; appended ones handed on: they are met as they come, and forgotten."""
 
-    def __init__(self, projection: Projection) -> None:
-        self.keyed: dict[str, dict[Key, Any]] = {table.name: {} for table in projection.keyed}
+    def __init__(self, projection: Projection, rows_max: int) -> None:
+        self.keyed: dict[str, Spill[Any]] = {table.name: Spill(table, rows_max) for table in projection.keyed}
         self.appended: list[tuple[str, tuple[Any, ...]]] = []
         self._projection = projection
         self._codec = Codec(projection.events, projection.upcasters)
@@ -89,13 +91,17 @@ class _Fold:
         return self.keyed[table.name].get(key)
 
     def put(self, table: KeyedTable[R], row: R) -> None:
-        self.keyed[table.name][table.key_of(row)] = row
+        self.keyed[table.name].put(table.key_of(row), row)
 
     def delete(self, table: KeyedTable[R], key: Key) -> None:
-        self.keyed[table.name].pop(key, None)
+        self.keyed[table.name].pop(key)
 
     def append(self, table: AppendTable, row: tuple[Any, ...]) -> None:
         self.appended.append((table.name, row))
+
+    def close(self) -> None:
+        for spill in self.keyed.values():
+            spill.close()
 
     def take(self, seq: int, payload: bytes) -> int:
         events = self._codec.decode(payload)
@@ -105,20 +111,28 @@ class _Fold:
 
 
 async def verify(
-    projection: Projection, logs: Sequence[EventLog], dsn: str, progress: Progress = lambda done, of: None
+    projection: Projection,
+    logs: Sequence[EventLog],
+    dsn: str,
+    progress: Progress = lambda done, of: None,
+    rows_max: int = ROWS_MAX,
 ) -> Report:
-    """`logs`: one for each partition of the context. Raises ReadModelMissing."""
+    """`logs`: one for each partition of the context. Raises ReadModelMissing.
+
+    `rows_max`: so many of a table are held in memory; the others are in a temporary file meanwhile.
+    """
     settings = {"statement_timeout": STATEMENT_TIMEOUT_MS, "idle_in_transaction_session_timeout": "0"}
     async with (
-        connect(dsn, f"drover-verify {projection.name}", settings) as connection,
+        connect(dsn, f"drover-verify {projection.name}", settings, command_s=None) as connection,
         # One snapshot for positions and rows: the projector goes on meanwhile, and is not seen to.
         connection.transaction(isolation="repeatable_read", readonly=True),
     ):
-        return await _verify(projection, logs, connection, progress)
+        with closing(_Fold(projection, rows_max)) as fold:
+            return await _verify(projection, logs, connection, progress, fold)
 
 
 async def _verify(
-    projection: Projection, logs: Sequence[EventLog], connection: Connection, progress: Progress
+    projection: Projection, logs: Sequence[EventLog], connection: Connection, progress: Progress, fold: _Fold
 ) -> Report:
     stands = {
         row["partition"]: (row["seq"], row["n"]) for row in await connection.fetch(_CHECKPOINTS, projection.schema)
@@ -126,7 +140,6 @@ async def _verify(
     if not stands:
         raise ReadModelMissing(projection.schema)
     of = sum(n for _, n in stands.values())
-    fold = _Fold(projection)
     appended = {
         table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended
     }
@@ -152,15 +165,15 @@ async def _verify(
 
 
 async def _compare_keyed(
-    connection: Connection, schema: str, table: KeyedTable[Any], wanted: dict[Key, Any]
+    connection: Connection, schema: str, table: KeyedTable[Any], wanted: Spill[Any]
 ) -> TableReport:
     comparison = Comparison(table)
     async for found in rows_of(connection, schema, table):
         key = key_of(table, found)
-        row = wanted.pop(key, None)
+        row = wanted.pop(key)
         comparison.compare(key, None if row is None else msgspec.structs.astuple(row), found)
-    for key, row in wanted.items():
-        comparison.compare(key, msgspec.structs.astuple(row), None)
+    for row in wanted.rest():
+        comparison.compare(table.key_of(row), msgspec.structs.astuple(row), None)
     return comparison.report
 
 

@@ -24,7 +24,16 @@ SEALING_KEYS_MAX: Final = 8
 
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
-_SECRET_NAMES: Final = ("_secret", "_secrets", "_keys", "_password", "_private_key", "_apprise_urls")
+_SECRET_NAMES: Final = (
+    "_secret",
+    "_secrets",
+    "_keys",
+    "_password",
+    "_private_key",
+    "_apprise_urls",
+    "alert_slack_url",
+    "alert_webhook_url",
+)
 
 
 class ConfigurationError(DroverError):
@@ -254,6 +263,18 @@ AppriseUrls = Annotated[
     tuple[AppriseUrl, ...],
     Meta(max_length=16, description="apprise addresses, separated by commas", examples=["ntfy://ntfy.sh/my-topic"]),
 ]
+SlackUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s@]+\Z",
+        max_length=2048,
+        description="the https address of an incoming webhook",
+        examples=["https://hooks.slack.com/services/T000/B000/XXXX"],
+    ),
+]
+MinSeverity = Annotated[
+    Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
+]
 LogFormat = Annotated[Literal["json", "console"], Meta(description="json or console", examples=["json"])]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
@@ -266,6 +287,7 @@ BodyBytes = Annotated[
 Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
 Connections = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["8"])]
 Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]
+Ratio = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1", examples=["0.1"])]
 Burst = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number from 1 to 1000000", examples=["20"])]
 Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[
@@ -441,8 +463,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """Whom push services may turn to."""
     reminder_apprise_urls: AppriseUrls = ()
     """Where apprise sends reminders to. For the provider apprise."""
+    alert_slack_url: SlackUrl | None = None
+    """The incoming webhook of Slack, or of what speaks like it, where alerts are told. Who has it can post there."""
+    alert_webhook_url: HttpUrl | None = None
+    """Where alerts are posted to as JSON."""
+    alert_webhook_secrets: Secrets = ()
+    """What they are signed with. With two, both sign, while the receiver changes from one to the other."""
+    alert_min_severity: MinSeverity = "warning"
+    """Which alerts are told. The dashboard has all of them."""
+    alert_send_timeout_s: Seconds = 10.0
+    """How long one telling may take."""
+    alert_max_age_s: LongSeconds = 86_400.0
+    """What could not be told for so long is not news any more."""
+    alert_allow_private: Flag = False
+    """Let alerts be posted to private, loopback and link-local addresses."""
     sentry_dsn: HttpUrlWithKey | None = None
     """Where errors are reported to. Not set: nowhere. Needs the extra `drover[sentry]`."""
+    otlp_endpoint: HttpUrl | None = None
+    """Where spans are sent to, by OTLP over HTTP. Not set: what OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere. Needs
+    the extra `drover[otel]`."""
+    trace_ratio: Ratio = 1.0
+    """How many of the traces that begin here are recorded, if any are. Callers that bring a trace decide themselves."""
     shutdown_grace_s: Seconds = 10.0
     """How long each component may take to drain before it is abandoned."""
     instance: Instance = msgspec.field(default_factory=_instance)

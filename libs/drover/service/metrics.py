@@ -1,37 +1,112 @@
-"""The metrics of HTTP, process-wide. Other metrics live beside what they measure; the registry is prometheus' own."""
+"""Metrics of HTTP and of the process itself. Other metrics live beside what they measure; the registry is prometheus'.
+
+`docs/metrics.md` lists all of them; it is written from the code by `make contracts`.
+"""
 
 from __future__ import annotations
 
+import shutil
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
 from itertools import accumulate
+from pathlib import Path
 from typing import Final
 
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, Gauge, disable_created_metrics
 from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from drover.service.health import Health
+
+# A series beside every counter that says when it began: twice as many, and no rule or dashboard asks.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
 BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-_BOUNDS: Final = [*(str(bound) for bound in BUCKETS_S), "+Inf"]
+TOO_MANY_REQUESTS: Final = 429
+
+READY: Final = Gauge("drover_ready", "1 while this process takes requests, 0 while its /readyz says why it does not")
+SERVICE: Final = Gauge("drover_service_info", "1 for each service that runs in this process", ["service", "version"])
+DISK_FREE: Final = Gauge("drover_disk_free_bytes", "Room left on the disk that a folder of drover up is on", ["folder"])
+DISK_SIZE: Final = Gauge("drover_disk_size_bytes", "Size of the disk that a folder of drover up is on", ["folder"])
+
+
+def show_process(health: Health, services: Iterable[str]) -> None:
+    """Which services run here, and whether they are ready. Asked when somebody scrapes."""
+    READY.set_function(lambda: float(not health.not_ready()))
+    for service in services:
+        SERVICE.labels(service, version("drover")).set(1)
+
+
+def show_disk(name: str, folder: Path) -> None:
+    DISK_FREE.labels(name).set_function(lambda: shutil.disk_usage(folder).free)
+    DISK_SIZE.labels(name).set_function(lambda: shutil.disk_usage(folder).total)
+
+
+class Timing:
+    """How long something took, for one set of labels. Bare numbers, touched by the event loop only: prometheus' own
+    histograms take a lock each, which a heartbeat would feel."""
+
+    __slots__ = ("bounds", "in_bucket", "seconds")
+
+    def __init__(self, bounds: Sequence[float] = BUCKETS_S) -> None:
+        self.bounds = bounds
+        self.in_bucket = [0] * (len(bounds) + 1)
+        self.seconds = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.in_bucket[bisect_left(self.bounds, seconds)] += 1
+        self.seconds += seconds
+
+    def add_to(self, family: HistogramMetricFamily, labels: Sequence[str]) -> None:
+        names = [*(str(float(bound)) for bound in self.bounds), "+Inf"]
+        family.add_metric(labels, list(zip(names, accumulate(self.in_bucket), strict=True)), self.seconds)
+
+
+class Timings(Collector):
+    """A histogram of seconds by labels, made of `Timing`s."""
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str]) -> None:
+        self._of: dict[tuple[str, ...], Timing] = {}
+        self._name = name
+        self._documentation = documentation
+        self._labels = labels
+        REGISTRY.register(self)
+
+    def of(self, *labels: str) -> Timing:
+        """Look it up once and keep it."""
+        return self._of.setdefault(labels, Timing())
+
+    def describe(self) -> Iterator[Metric]:
+        yield self._family()
+
+    def collect(self) -> Iterator[Metric]:
+        family = self._family()
+        for labels, timing in self._of.items():
+            timing.add_to(family, labels)
+        yield family
+
+    def _family(self) -> HistogramMetricFamily:
+        return HistogramMetricFamily(self._name, self._documentation, labels=self._labels)
 
 
 class RouteMeter:
-    """Counts the requests of one route. Bare numbers, touched by the event loop only: prometheus' own counters take a
-    lock each, which a heartbeat would feel."""
+    """Counts the requests of one route."""
 
-    __slots__ = ("by_class", "in_bucket", "method", "route", "seconds")
+    __slots__ = ("by_class", "limited", "method", "route", "timing")
 
     def __init__(self, route: str, method: str) -> None:
         self.route = route
         self.method = method
         self.by_class = [0] * 6
-        self.in_bucket = [0] * len(_BOUNDS)
-        self.seconds = 0.0
+        self.limited = 0
+        self.timing = Timing()
 
     def observe(self, status: int, seconds: float) -> None:
         self.by_class[status // 100] += 1
-        self.in_bucket[bisect_left(BUCKETS_S, seconds)] += 1
-        self.seconds += seconds
+        if status == TOO_MANY_REQUESTS:
+            self.limited += 1
+        self.timing.observe(seconds)
 
 
 class _HttpMetrics(Collector):
@@ -44,22 +119,30 @@ class _HttpMetrics(Collector):
         yield from self._families()
 
     def collect(self) -> Iterator[Metric]:
-        requests, durations = self._families()
+        requests, limited, durations = self._families()
         for meter in self.meters.values():
             for status, count in enumerate(meter.by_class):
                 if count:
                     requests.add_metric([meter.route, meter.method, f"{status}xx"], count)
-            buckets = list(zip(_BOUNDS, accumulate(meter.in_bucket), strict=True))
-            durations.add_metric([meter.route, meter.method], buckets, meter.seconds)
+            if meter.limited:
+                limited.add_metric([meter.route, meter.method], meter.limited)
+            if any(meter.by_class):  # of hundreds of routes most are seldom asked for, and each has 16 series
+                meter.timing.add_to(durations, [meter.route, meter.method])
         yield requests
+        yield limited
         yield durations
 
-    def _families(self) -> tuple[CounterMetricFamily, HistogramMetricFamily]:
+    def _families(self) -> tuple[CounterMetricFamily, CounterMetricFamily, HistogramMetricFamily]:
         return (
             CounterMetricFamily(
                 "drover_http_requests",
                 "HTTP requests answered, by route template, method and class of status (2xx, 4xx, …).",
                 labels=["route", "method", "status"],
+            ),
+            CounterMetricFamily(
+                "drover_http_limited_requests",
+                "HTTP requests refused with 429 because their caller asked too often, by route template and method.",
+                labels=["route", "method"],
             ),
             HistogramMetricFamily(
                 "drover_http_request_duration_seconds",

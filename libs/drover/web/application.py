@@ -11,9 +11,10 @@ from aiohttp import WSCloseCode, web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from drover.domain.errors import Code
+from drover.service import tracing
 from drover.service.health import Health
 from drover.service.metrics import route_meter
-from drover.service.tracing import begin, current_id
+from drover.service.tracing import begin, current_id, end_request
 from drover.web.errors import ApiError, NotYet, encode_json, from_http, internal, too_large
 from drover.web.sockets import CLOSE_HANDSHAKE_S, Session, Sockets
 
@@ -64,7 +65,7 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
 
     async def edge(request: web.Request) -> web.StreamResponse:
         started = perf_counter()
-        begin(request.headers.get("traceparent"))
+        place = begin(request.headers.get("traceparent"))
         try:
             try:
                 response = await handler(request)
@@ -76,6 +77,10 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
         except Exception as error:
             response = _answer(request, error)
         meter.observe(response.status, perf_counter() - started)
+        if tracing.recorder is not None:
+            status = response.status
+            attributes = {"http.request.method": method, "http.route": path, "http.response.status_code": status}
+            end_request(place, f"{method} {path}", started, attributes, failed=status >= 500)
         return response
 
     return edge

@@ -104,11 +104,15 @@ class Authenticator:
         if principal.expires_at <= self._clock():
             self._verified.pop(sent, None)
             raise expired()
-        if principal.session_id is not None and principal.session_id in self._ended:
+        if not self.holds(principal):
             # Not "invalid": whoever refreshes is told that the session is over, and signs out in order.
             self._verified.pop(sent, None)
             raise expired()
         return principal
+
+    def holds(self, principal: Principal) -> bool:
+        """False: their session is over, whatever the token says. For what goes on after it was verified."""
+        return principal.session_id is None or principal.session_id not in self._ended
 
     def _identify(self, key: str | None, authorization: str | None) -> Principal:
         if authorization is None:

@@ -94,6 +94,8 @@ _RENDER_VIEWS: Final = (
 )
 _GFX_DATA: Final = "render_queue.gfx_data"
 """To see what is in it. Who may read the queue and not this finds null in its place."""
+_RENDER_FILES: Final = "render_files"
+"""Finished files: who sees them sees what gfx_data says."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
 """The first has users' own words in it: it is for those who look after them."""
@@ -127,12 +129,13 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
-    _Rule(Role.SERVICE_ROLE, (*_RENDER, *_RENDER_VIEWS, _GFX_DATA), (Verb.READ,)),
+    _Rule(Role.SERVICE_ROLE, (*_RENDER, *_RENDER_VIEWS, _GFX_DATA, _RENDER_FILES), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, _RENDER, (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, ("aep_compositions", "aep_field_mapping"), (Verb.DELETE,)),
     _Rule(Role.SERVICE_ROLE, ("rpc/clear_render_cache",), (Verb.CALL,)),
     _Rule(Role.SERVICE_ROLE, _ANALYSES, (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, ("saju_tests", "users"), (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, ("cleanup_runs",), (Verb.CREATE,)),
     _Rule(Role.SERVICE_ROLE, _ALARMS, (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, ("alarm",), (Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
@@ -143,12 +146,14 @@ TABLE: Final = (
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
     *(_Rule(role, _WORKED_ON, (Verb.CREATE, Verb.UPDATE)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, _ERRANDS, (Verb.CALL,)) for role in (Role.OPERATOR, Role.ADMIN)),
-    *(_Rule(role, (_GFX_DATA,), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, (_GFX_DATA, _RENDER_FILES), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, ("aep_compositions", "aep_field_mapping"), (Verb.DELETE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, ("alarm",), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, ("cleanup_runs",), (Verb.CREATE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, ("reminder_sending",), (Verb.UPDATE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     _Rule(Role.ADMIN, ("accounts",), (Verb.READ, Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.ADMIN, ("sessions",), (Verb.READ, Verb.DELETE)),
+    _Rule(Role.ADMIN, ("keys",), (Verb.READ,)),
     _Rule(Role.ADMIN, ("users",), (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.AUTHENTICATED, ("me",), (Verb.READ,)),
     *(_Rule(role, ("my_tests",), (Verb.READ, Verb.CREATE)) for role in (*PEOPLE, Role.AUTHENTICATED)),

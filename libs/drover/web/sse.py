@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import Final, NamedTuple
 
@@ -82,12 +82,15 @@ class StreamSession:
         transport: asyncio.Transport | None,
         *,
         lasts_s: float = math.inf,
+        holds: Callable[[], bool] = lambda: True,
         heartbeat_s: float = HEARTBEAT_S,
         send_s: float = SEND_S,
     ) -> None:
+        """`holds`: whether the caller may still listen. Asked at least once in `LOOK_S`."""
         self._chunks = chunks
         self._transport = transport
         self._lasts_s = lasts_s
+        self._holds = holds
         self._heartbeat_s = heartbeat_s
         self._send_s = send_s
         self._leaving = asyncio.Event()
@@ -129,7 +132,7 @@ class StreamSession:
                     raise ConnectionResetError
                 if self._leaving.is_set():
                     return RESTARTS
-                if clock() >= ends_at:
+                if clock() >= ends_at or not self._holds():
                     return EXPIRED
                 if upcoming.done():
                     chunk = upcoming.result()

@@ -68,6 +68,8 @@ class Intake:
     def __init__(self, limit: int = INTAKE_MAX) -> None:
         self.waiting: deque[Pending] = deque()
         self.arrived = asyncio.Event()
+        self.overflowed: Callable[[], object] = lambda: None
+        """Called for each command that finds no room."""
         self._limit = limit
         self._open = False
 
@@ -83,6 +85,7 @@ class Intake:
         if not self._open:
             pending.settle(NOT_LEADER)
         elif len(waiting) >= self._limit:
+            self.overflowed()
             pending.settle(OVERLOADED)
         else:
             waiting.append(pending)

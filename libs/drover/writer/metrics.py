@@ -6,6 +6,8 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from drover.domain.errors import Code
+
 _LATENCY_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 COMMANDS = Counter("drover_writer_commands_total", "Commands settled, by outcome", ["context", "outcome"])
@@ -15,6 +17,16 @@ COMMIT_SECONDS = Histogram(
 )
 WAITING = Gauge(
     "drover_writer_waiting_commands", "Commands in the intake at the start of a turn", ["context", "partition"]
+)
+REFUSALS = Counter(
+    "drover_writer_refusals_total",
+    "Commands refused without a record, by code; OVERLOADED: no room",
+    ["context", "code"],
+)
+TERMS = Counter(
+    "drover_writer_terms_total",
+    "Terms of this process that ended, by why: stopped, lease_lost, fenced (another one wrote), clock, fault",
+    ["context", "ended"],
 )
 LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
 EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
@@ -28,3 +40,14 @@ QUARANTINED = Counter(
 )
 SNAPSHOT_BYTES = Gauge("drover_writer_snapshot_bytes", "Size of the latest snapshot", ["context", "partition"])
 SNAPSHOTS = Counter("drover_writer_snapshots_total", "Snapshots tried, by result", ["context", "result"])
+
+
+def begin_at_nought(context: str) -> None:
+    """What is seldom counted begins at 0, so that the first time is a step that rules can see."""
+    for ended in ("lease_lost", "fenced", "clock", "fault"):
+        TERMS.labels(context, ended)
+    for code in (Code.OVERLOADED, Code.INTERNAL):
+        REFUSALS.labels(context, code)
+    for seldom in (PARKED, QUARANTINED):
+        seldom.labels(context)
+    SNAPSHOTS.labels(context, "failed")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+import structlog
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import APIError
 from uuid_utils import uuid4
 
 from drover.domain.decider import Decider
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import Partition
+from drover.eventlog.log import LogUnreachable, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
-from drover.eventlog.streams import ensure_stream
+from drover.eventlog.streams import StreamRefused, ensure_stream
 from drover.writer.clock import SystemClock
 from drover.writer.door import commands_over
 from drover.writer.lease import Lease
@@ -25,7 +29,16 @@ from drover.writer.writer import Writer
 
 S = TypeVar("S")
 
+PREPARE_S: Final = 30.0
+"""Servers of a cluster that are just starting need some seconds until they agree on who leads, and on how many they
+are."""
+RETRY_PAUSE_S: Final = 0.5
+NOT_CLUSTERED: Final = 10074
+"""Several copies were asked for, of one server."""
+
 _UNDIVIDED: Final[Mapping[str, int]] = MappingProxyType({})
+
+log = structlog.get_logger("drover.writer")
 
 
 async def prepare(
@@ -35,6 +48,23 @@ async def prepare(
 
     `partitions`: in how many a context is divided whose stream is made now. Returns how they are divided.
     """
+    loop = asyncio.get_running_loop()
+    give_up_at = loop.time() + PREPARE_S
+    while True:
+        try:
+            return await _prepare(client, contexts, replicas, partitions)
+        except NatsError as error:
+            if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
+                raise StreamRefused(replicas) from error
+            if loop.time() > give_up_at:
+                raise LogUnreachable(f"the servers would not say, or make, the streams: {error}") from error
+            log.info("streams_not_ready", why=repr(error))
+        await asyncio.sleep(RETRY_PAUSE_S)
+
+
+async def _prepare(
+    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int]
+) -> dict[str, tuple[Partition, ...]]:
     divided = {
         context: await ensure_stream(client, context, replicas=replicas, partitions=partitions.get(context, 1))
         for context in contexts

@@ -18,6 +18,7 @@ from drover.domain.errors import Code, DroverError
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, EventLog
+from drover.service import tracing
 from drover.writer import metrics
 from drover.writer.clock import Clock
 from drover.writer.deadlines import PARKED_FOR, Deadlines
@@ -27,6 +28,7 @@ from drover.writer.intake import Intake, Pending
 from drover.writer.lease import Lease
 from drover.writer.repeats import Repeats
 from drover.writer.snapshots import Snapshotter
+from drover.writer.spans import record_committed, record_decided
 from drover.writer.turn import (
     FIRST_COMMANDS_MAX,
     TURN_COMMANDS_MAX,
@@ -171,6 +173,7 @@ class Term(Generic[S]):
         metrics.WAITING.labels(self.decider.context, self._log.partition.name).set(len(waiting))
         if ticking:
             waiting.appendleft(tick := _TickPending())
+        turn, first, started = self._gathering, len(self._gathering.taken), time.perf_counter()
         try:
             commands_max = TURN_COMMANDS_MAX
             if self._flight is None:
@@ -185,6 +188,8 @@ class Term(Generic[S]):
         if ticking:
             assert tick in self._gathering.taken
             self._note_tick(tick, now)
+        if tracing.recorder is not None:
+            record_decided(turn.taken[first:], self.decider.context, started)
 
     def _advance(self) -> Turn | None:
         """Send the turn once nothing else is in flight. Gives back a turn that can be answered now, if there is one."""
@@ -218,7 +223,8 @@ class Term(Generic[S]):
         self._flight = self._sent = None
         turn.mark.seq = self.fold.seq = seq
         context = self.decider.context
-        metrics.COMMIT_SECONDS.labels(context).observe(time.perf_counter() - turn.sent_at)
+        turn.landed_at = time.perf_counter()
+        metrics.COMMIT_SECONDS.labels(context).observe(turn.landed_at - turn.sent_at)
         metrics.EVENTS.labels(context).inc(turn.events)
         metrics.POSITION.labels(context, self._log.partition.name).set(seq)
         metrics.REMEMBERED.labels(context, self._log.partition.name).set(len(self.fold.remembered))
@@ -270,12 +276,16 @@ class Term(Generic[S]):
             for pending, events in turn.recorded:
                 pending.settle(outcome_of(events, seq))
             metrics.COMMANDS.labels(context, "committed").inc(len(turn.recorded))
+            if tracing.recorder is not None:
+                record_committed(turn, self._log.partition)
         if not (turn.answered or turn.repeated):
             return
         # Refusals and reads rest on no commit of ours, only on the lease; repeats rest on the log.
         valid = self._lease.is_valid()
         for pending, outcome in turn.answered:
             pending.settle(outcome if valid else NOT_LEADER)
+            if type(outcome) is Rejected:
+                metrics.REFUSALS.labels(context, outcome.code).inc()
         metrics.COMMANDS.labels(context, "answered" if valid else "not_leader").inc(len(turn.answered))
         if turn.repeated:
             self._repeats.answer(turn.repeated)

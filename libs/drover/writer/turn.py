@@ -69,6 +69,7 @@ class Turn:
         """The commit in its wire form, a line for each event, as it grows."""
         self.events = 0
         self.sent_at = 0.0
+        self.landed_at = 0.0
 
     @property
     def is_full(self) -> bool:

@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 
 from drover.bus.messages import Outcome, Submission
 from drover.domain.decider import Command, Decider
-from drover.domain.errors import DroverError
+from drover.domain.errors import Code, DroverError
 from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable
 from drover.service.tasks import end
 from drover.writer import metrics
@@ -33,6 +33,9 @@ OPENING_TRIES_MAX: Final = 20
 """A zombie can slip commits in while a term opens; each costs it its own term, so this never comes close."""
 DRAIN_S: Final = 8.0
 """Within the grace that a process gives each of its parts."""
+
+_ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
+"""How a term ended, for its metric."""
 
 log = structlog.get_logger("drover.writer")
 
@@ -70,6 +73,7 @@ class Writer(Generic[S]):
         self._clock = clock or SystemClock()
         self._serve = serve
         self.intake = intake or Intake()
+        self.intake.overflowed = metrics.REFUSALS.labels(decider.context, Code.OVERLOADED).inc
         self._fold: Fold[S] | None = None
         self._term: Term[S] | None = None
         self._stopping = asyncio.Event()
@@ -88,6 +92,8 @@ class Writer(Generic[S]):
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Writer[S]]:
         """Run in the background. Leaving drains: what was accepted is committed and answered, the lease handed over."""
+        metrics.begin_at_nought(self.partition.context)
+        metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
         try:
             yield self
@@ -204,17 +210,27 @@ class Writer(Generic[S]):
         log.info("term_started", context=context, partition=name, epoch=term.epoch, position=term.fold.seq)
         metrics.LEADER.labels(context, name).set(1)
         metrics.EPOCH.labels(context, name).set(term.epoch)
+        metrics.POSITION.labels(context, name).set(term.fold.seq)
         self._term = term
         self._fold = None  # from here on it runs ahead of the log
         if self._stopping.is_set():
             term.drain()
-        async with self._lease.renewing() as lost, self._serve(self, term.epoch):
-            watching = asyncio.create_task(_end_when(lost, term))
-            self.leading.set()
-            try:
-                await term.run()
-            finally:
-                await end(watching)
+        ended = "stopped"
+        try:
+            async with self._lease.renewing() as lost, self._serve(self, term.epoch):
+                watching = asyncio.create_task(_end_when(lost, term))
+                self.leading.set()
+                try:
+                    await term.run()
+                finally:
+                    await end(watching)
+            if not self._stopping.is_set():
+                ended = "lease_lost"
+        except Exception as error:
+            ended = _ENDED.get(type(error), "fault")
+            raise
+        finally:
+            metrics.TERMS.labels(context, ended).inc()
         if term.ended_clean:
             self._fold = term.fold
 

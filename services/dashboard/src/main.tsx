@@ -12,7 +12,7 @@ import { listenToKeyboard } from "@/lib/keys/use-keys";
 import { preferences } from "@/lib/preferences/preferences";
 import { followTheme } from "@/lib/preferences/theme";
 import { SessionClient } from "@/lib/session/client";
-import { SESSION_EXPIRED } from "@/lib/session/messages";
+import { SESSION_EXPIRED, SIGN_IN_PATH } from "@/lib/session/messages";
 import { browserTabs } from "@/lib/session/tabs";
 import { Toasts } from "@/ui/toasts";
 import "./styles.css";
@@ -31,6 +31,7 @@ async function start(): Promise<void> {
     fetch: (path, init) => fetch(path, init),
     tabs: browserTabs(),
     leave: (path) => {
+      if (path === SIGN_IN_PATH) toasts.show({ kind: "done", title: words.session.signedOut });
       const { href, pathname } = router.state.location;
       router.history.push(path, pathname === "/sign-in" ? {} : { returnTo: href });
     },

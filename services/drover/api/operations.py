@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from drover.api.films.films import OPERATIONS as FILMS
 from drover.api.live.stream import Hello
 from drover.api.past.questions import FleetMoment, RenderMoment
 from drover.api.status import Status
@@ -18,6 +19,7 @@ class PlatformStatus(Status):
 _AS_OF: Final = Parameter("as_of", datetime, "The moment, with its offset. Not in the future.", required=True)
 
 OPERATIONS: Final = (
+    *FILMS,
     Operation(
         method="GET",
         path="/api/status",

@@ -17,6 +17,7 @@ from drover.cleanup.cleaning import Cleaning
 from drover.cleanup.cron import CleanupCron
 from drover.cleanup.manual import ManualCleanup
 from drover.cleanup.options import cleanup_options
+from drover.cleanup.people import CleanupByPeople
 from drover.cleanup.schedule import Schedule
 from drover.cleanup.secret import CronSecrets
 from drover.cleanup.tests import Tests
@@ -72,7 +73,9 @@ def add_routes(
         "nats": health.nats(client),
     }
     secrets, callers = CronSecrets(settings.cron_secrets), Callers(settings.trusted_proxies)
-    Cleaning(secrets, ManualCleanup(asking, cleanup_options(settings)), callers).add_routes(app)
+    manual = ManualCleanup(asking, cleanup_options(settings))
+    Cleaning(secrets, manual, callers).add_routes(app)
+    CleanupByPeople(auth, permissions, manual).add_routes(app)
     health.SystemHealth(probes, version("drover")).add_routes(app)
     Tests(auth, permissions, asking, freshness, pool).add_routes(app)
     Users(auth, permissions, asking).add_routes(app)

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from drover.cleanup import tests, users
+from drover.cleanup import people, tests, users
 from drover.domain.analysis.state import TestStatus
 from drover.web.openapi.operation import (
     IDEMPOTENCY_KEY,
@@ -138,6 +138,16 @@ OPERATIONS: Final = (
         answers={200: Answer(Cleaned, "Cleaned up")},
         errors=(500,),
         caller="cron secret",
+    ),
+    Operation(
+        method="POST",
+        path=people.PATH,
+        id="runCleanup",
+        tag="saju",
+        summary="Clean up stalled tests now, as a person",
+        description="Waits for its end. It may be asked for again at any time: what was cleaned up stays so.",
+        answers={201: Answer(people.CleanupDone, "Cleaned up")},
+        errors=(500,),
     ),
     Operation(
         method="GET",

@@ -11,6 +11,7 @@ import structlog
 from nats.aio.client import Client
 
 from drover.api.app import Api
+from drover.api.films.films import Films
 from drover.api.identity.app import Identity, is_configured
 from drover.api.identity.first_admin import FirstAdmin
 from drover.api.identity.metrics import count_end
@@ -19,18 +20,22 @@ from drover.api.past.moments import Moments
 from drover.api.past.questions import fleet_decider
 from drover.api.past.questions import render_decider as queue_decider
 from drover.api.reads.app import Reads
+from drover.api.reads.database import ReadModels
 from drover.api.reads.system import NatsState
 from drover.api.status import StatusReader
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected, wait_closed
 from drover.bus.live import announce, following_progress
+from drover.bus.metrics import NATS_CONNECTED
 from drover.bus.telemetry import TelemetryBatch, TelemetryOut, listening
 from drover.bus.words import say
 from drover.cleanup import app as cleanup_app
+from drover.cli.durability import check_durability, watching_durability
 from drover.cli.openapi import openapi_document
 from drover.domain.contexts import CONTEXTS
 from drover.domain.identity import IDENTITY
-from drover.eventlog.durability import DurabilityUnknown, refuse_unsynced
+from drover.eventlog.figures import LogFigures
+from drover.eventlog.holding import held_contexts
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
@@ -40,21 +45,26 @@ from drover.gateway.roster import Roster
 from drover.history.checkpoints import FoldCheckpoints
 from drover.history.keeper import Keeper
 from drover.history.travel import Place, TimeTraveller
+from drover.notifier.app import Notifier
+from drover.postgres import watch
 from drover.postgres.pool import Pool, open_pool
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceTable, PresenceWriter
 from drover.projector.app import Projector
+from drover.projector.figures import ReadModelFigures
 from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
 from drover.reminder.app import ReminderEdge, ReminderService
-from drover.render.app import RenderWorkers, render_writer
+from drover.render.app import RenderWorkers, open_nas, render_writer
 from drover.render.health import WorkerHealth
 from drover.scheduler.app import Scheduler
 from drover.service.config import Settings
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
 from drover.service.lifecycle import Component, Phase, run
+from drover.service.metrics import show_process
+from drover.service.spans import exporting_spans
 from drover.web.application import ANY, add_route, create_application, nothing_here
 from drover.web.auth import Authenticator, Verifier
 from drover.web.ended_sessions import EndedSessions
@@ -64,9 +74,11 @@ from drover.web.people import BuiltIn, Foreign
 from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import nats_writer, prepare
 
-SERVICES: Final = ("scheduler", "gateway", "render", "cleanup", "reminder", "projector", "api")
+SERVICES: Final = ("scheduler", "gateway", "render", "cleanup", "reminder", "notifier", "projector", "api")
 PARTS: Final = ("render-worker",)
 """Of a service that has them anyway: not in `all`."""
+READING: Final = frozenset({"gateway", "cleanup", "reminder", "projector", "api"})
+"""Those that need Postgres. The others do without, and need not even reach it."""
 
 log = structlog.get_logger("drover.serve")
 
@@ -87,6 +99,8 @@ class Process:
         self.settings = settings
         self.lease_token = lease_token
         self.partitions = {context: (Partition(context),) for context in CONTEXTS} | dict(partitions or {})
+        self.held: frozenset[str] = frozenset()
+        """Contexts whose reactors stay off."""
         self.first_admin = first_admin
         self.is_edge = False
         self.client = client
@@ -158,6 +172,8 @@ class Process:
 
     def add_render_worker(self) -> None:
         """Workers without the writer: on a machine of their own."""
+        if self._is_held("render"):
+            return
         workers = RenderWorkers(self.client, self.settings)
         WorkerHealth(workers.workers).add_routes(self.app)
         self.components.append(Component("render workers", Phase.REACTOR, workers.running()))
@@ -189,10 +205,24 @@ class Process:
         edge.add_routes(self.app)
         self.components += [
             Component("reminder writers", Phase.WRITER, service.writing(), failure=service.wait_failed),
-            Component("reminder sending", Phase.REACTOR, service.sending()),
             Component("pages deleted", Phase.REACTOR, edge.listening(self.client)),
             Component("reminder positions", Phase.REACTOR, following_progress(self.client, positions.observe)),
         ]
+        if not self._is_held("reminder"):
+            self.components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
+
+    def _is_held(self, context: str) -> bool:
+        """After a restore nothing is done outside before a person has looked."""
+        if context in self.held:
+            log.warning("reactors_are_off", context=context, advice="drover reactors on, then restart this service")
+        return context in self.held
+
+    def add_notifier(self) -> None:
+        notifier = Notifier(self.client, self.settings, held=self.held, lease_token=self.lease_token)
+        if not notifier.receivers:
+            log.info("alerts_are_told_nowhere", settings=["DROVER_ALERT_SLACK_URL", "DROVER_ALERT_WEBHOOK_URL"])
+            return
+        self.components.append(Component("notifier", Phase.REACTOR, notifier.running(), failure=notifier.wait_failed))
 
     def _positions(self) -> Positions:
         names = {context: [one.name for one in divided] for context, divided in self.partitions.items()}
@@ -211,6 +241,8 @@ class Process:
         self.components += [
             Component("projector", Phase.PROJECTOR, projector),
             Component("render figures", Phase.PROJECTOR, RenderFigures(self.pool, self._licences())),
+            Component("figures", Phase.PROJECTOR, ReadModelFigures(self.pool)),
+            Component("log figures", Phase.PROJECTOR, LogFigures(self.client, CONTEXTS)),
         ]
         for table in (FLEET_PRESENCE, RENDER_WORKERS):
             self._add_presence(table)
@@ -239,6 +271,7 @@ class Process:
         Api(self.auth, StatusReader(self.client, self.pool, CONTEXTS), live).add_routes(self.app)
         self.components.append(Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed))
         self._add_reads()
+        self._add_films()
         self._add_past()
 
     def _add_reads(self) -> None:
@@ -250,6 +283,12 @@ class Process:
         self.components.append(
             Component("read positions", Phase.REACTOR, following_progress(self.client, positions.observe))
         )
+
+    def _add_films(self) -> None:
+        """Finished files, where this process has a NAS to read them from."""
+        settings = self.settings
+        store = open_nas(settings) if settings.render_nas else None
+        Films(self.auth, ReadModels(self.pool), store, settings.jwt_secrets).add_routes(self.app)
 
     def _add_past(self) -> None:
         checkpoints = FoldCheckpoints(self.pool)
@@ -283,6 +322,14 @@ class Process:
         if self.first_admin is not None:
             self.components.append(Component("first admin", Phase.REACTOR, identity.first_admin(self.first_admin)))
 
+    def add_watches(self, services: Sequence[str]) -> None:
+        """What every process tells of itself and of the servers that it stands on."""
+        show_process(self.health, services)
+        NATS_CONNECTED.set_function(lambda: float(self.client.is_connected))
+        self.components.append(Component("durability watch", Phase.SERVER, watching_durability(self.settings)))
+        if READING & {*services}:
+            self.components.append(Component("postgres watch", Phase.SERVER, watch.watching(self.pool)))
+
     def add_http(self) -> None:
         """Last of all, so that the port opens when everything behind it works."""
         settings = self.settings
@@ -301,8 +348,11 @@ async def serve(
 ) -> int:
     """Run these services, and what else the process is made of, until a signal or a fault; the exit code."""
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(
+            exporting_spans(settings.otlp_endpoint, settings.trace_ratio, settings.instance, services)
+        )
         client = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
-        await _check_durability(settings)
+        await check_durability(settings)
         partitions = await prepare(
             client,
             CONTEXTS,
@@ -314,22 +364,14 @@ async def serve(
         )
         process = Process(settings, client, pool, lease_token, first_admin, partitions)
         process.is_edge = "gateway" in services
+        process.held = await held_contexts(client, CONTEXTS)
         for service in (*SERVICES, *PARTS):
             if service in services:
                 getattr(process, f"add_{service.replace('-', '_')}")()
         if "api" not in services:
             add_route(process.app, ANY, "/", nothing_here)
+        process.add_watches(services)
         process.add_http()
         log.info("starting", services=list(services), instance=settings.instance)
         components = [*process.components, *extra]
         return await run(components, process.health, grace_s=settings.shutdown_grace_s, on_ready=on_ready)
-
-
-async def _check_durability(settings: Settings) -> None:
-    if settings.allow_unsynced:
-        log.warning("unsynced_servers_allowed", setting="DROVER_ALLOW_UNSYNCED")
-        return
-    if settings.nats_system_url is None:
-        raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set, so nobody can ask whether the servers sync")
-    async with connected(settings.nats_system_url, f"{settings.instance}-durability") as system:
-        log.info("servers_sync_every_write", servers=await refuse_unsynced(system))

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.checks import checklist, machine, platform
+from drover.cli.checks import checklist, copies, machine, platform, telling
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json, printable
@@ -42,6 +42,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("NATS", platform.nats_answers),
     ("durability", platform.servers_sync),
     ("streams", platform.streams),
+    ("copies", copies.streams_are_copied),
     ("clock", platform.clock),
     ("PostgreSQL", platform.postgres_answers),
     ("migrations", platform.migrations),
@@ -53,6 +54,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("issuer", checklist.issuer_has_keys),
     ("sign-in", checklist.people_can_sign_in),
     ("HTTPS", checklist.https_beyond_here),
+    ("alerts", telling.alerts_are_told),
     ("log level", checklist.log_level),
     ("health endpoint", checklist.health_answers),
 )

@@ -5,6 +5,15 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, Self
 
+from drover.archive.errors import (
+    ArchiveBusy,
+    ArchiveMissing,
+    ForeignArchive,
+    LogNotEmpty,
+    OtherPartitions,
+    ReadModelAhead,
+    RestoreStopped,
+)
 from drover.bus.connection import NatsUnreachable
 from drover.cli.errors import (
     CredentialsUnreadable,
@@ -19,9 +28,11 @@ from drover.domain.errors import DroverError
 from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable, PortTaken, ProgramMissing
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer
 from drover.eventlog.log import LogUnreachable
-from drover.eventlog.streams import StreamMisconfigured
-from drover.projection.errors import ReadModelMissing, RebuildBusy
+from drover.eventlog.streams import StreamMisconfigured, StreamRefused
+from drover.notifier.receivers.choice import ReceiverIncomplete
+from drover.projection.errors import OldReadModelRead, ReadModelMissing, RebuildBusy
 from drover.service.config import ConfigurationError
+from drover.service.spans import OpenTelemetryMissing
 from drover.web.serve import PortInUse
 
 
@@ -50,6 +61,7 @@ class Exit(IntEnum):
 _CODES: Final[dict[type[DroverError], Exit]] = {
     ReadModelMissing: Exit.NOT_FOUND,
     RebuildBusy: Exit.BUSY,
+    OldReadModelRead: Exit.BUSY,
     EventNotFound: Exit.NOT_FOUND,
     NoSuchLog: Exit.NOT_FOUND,
     NoSuchAccount: Exit.NOT_FOUND,
@@ -59,12 +71,22 @@ _CODES: Final[dict[type[DroverError], Exit]] = {
     LogUnreachable: Exit.UNREACHABLE,
     PostgresUnreachable: Exit.UNREACHABLE,
     ConfigurationError: Exit.CONFIGURATION,
+    ReceiverIncomplete: Exit.CONFIGURATION,
+    OpenTelemetryMissing: Exit.CONFIGURATION,
     CredentialsUnreadable: Exit.CONFIGURATION,
     DataDirectoryUnusable: Exit.CONFIGURATION,
     ProgramMissing: Exit.CONFIGURATION,
     UnsyncedServer: Exit.CONFIGURATION,
     DurabilityUnknown: Exit.CONFIGURATION,
     StreamMisconfigured: Exit.CONFIGURATION,
+    StreamRefused: Exit.CONFIGURATION,
+    ArchiveMissing: Exit.NOT_FOUND,
+    ArchiveBusy: Exit.BUSY,
+    ForeignArchive: Exit.CONFIGURATION,
+    LogNotEmpty: Exit.CONFIGURATION,
+    OtherPartitions: Exit.CONFIGURATION,
+    ReadModelAhead: Exit.CONFIGURATION,
+    RestoreStopped: Exit.UNREACHABLE,
     DataDirectoryBusy: Exit.BUSY,
     PortTaken: Exit.BUSY,
     PortInUse: Exit.BUSY,

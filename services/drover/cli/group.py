@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import version
 
 import click
@@ -9,16 +10,24 @@ from rich.console import Console
 from rich.markup import escape
 
 from drover.cli.account import account
+from drover.cli.alerts import alerts
+from drover.cli.archive import archive
 from drover.cli.doctor import doctor
 from drover.cli.events import events
+from drover.cli.events_export import export
+from drover.cli.events_grep import grep
+from drover.cli.events_import import import_
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.cli.key import key
 from drover.cli.migrate import migrate
 from drover.cli.projection import projection, verify_command
+from drover.cli.reactors import reactors
 from drover.cli.serve import serve
+from drover.cli.state import state
 from drover.cli.status import status
 from drover.cli.up import up
 from drover.domain.errors import DroverError
+from drover.service.secret_files import read_secret_files
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=explained())
@@ -32,11 +41,16 @@ def drover() -> None:
 
 for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
     drover.add_command(command)
+for command in (archive, state, reactors, alerts):
+    drover.add_command(command)
+for command in (grep, export, import_):
+    events.add_command(command)
 
 
 def run() -> int:
     """Run the command line; the exit code. A person sees a sentence, never a traceback, for what can go wrong."""
     try:
+        read_secret_files(os.environ)
         result = drover.main(standalone_mode=False)
     except DroverError as error:
         Console(stderr=True).print(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from nats.aio.client import Client
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from drover.cli.bar import bar
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json, printable
 from drover.cli.running import asynchronous
@@ -23,6 +22,7 @@ from drover.eventlog.streams import partitions_of
 from drover.projection.difference import TableReport, total
 from drover.projection.projection import Projection
 from drover.projection.rebuild import Outcome, Rebuild
+from drover.projection.rebuild_book import on_record
 from drover.projection.verify import Report, verify
 from drover.projector.app import PROJECTIONS
 
@@ -47,7 +47,7 @@ async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path |
     async with nats_of(target) as client:
         for projection in _chosen(names):
             logs = await _logs(client, projection)
-            with _bar(f"verify {projection.name}", quiet=as_json) as progress:
+            with bar(f"verify {projection.name}", quiet=as_json) as progress:
                 reports.append(await verify(projection, logs, target.postgres_url, progress))
     if as_json:
         for report in reports:
@@ -80,24 +80,43 @@ async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir
         if as_json:
             print_json(outcome)
         else:
-            _print(outcome.projection, outcome.positions, outcome.tables)
+            went = f"went on at event {outcome.resumed_at:,}" if outcome.resumed_at else "began at the first event"
             said = "now serves" if outcome.swapped else "was dropped (--dry-run)"
-            console().print(Text(f"{outcome.projection}: the new read model {said}", style="bold"))
+            console().print(Text(f"{outcome.projection}: {went}; the new read model {said}", style="bold"))
     return Exit.OK
 
 
 async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, quiet: bool) -> Outcome:
     async with nats_of(target) as client:
         logs = await _logs(client, projection)
-        async with Rebuild(projection, logs, target.postgres_url) as work:
-            with _bar(f"rebuild {projection.name}", quiet=quiet) as progress:
-                await work.fold(progress)
-            positions, tables = await work.diff()
+        async with (
+            Rebuild(projection, logs, target.postgres_url) as work,
+            on_record(target.postgres_url, projection.name, dry_run=dry_run) as book,
+        ):
+            with bar(f"rebuild {projection.name}", quiet=quiet) as progress:
+
+                def tell(done: int, of: int) -> None:
+                    progress(done, of)
+                    book.folded(done, of)
+
+                began = time.monotonic()
+                await work.fold(tell, progress.say)
+                fold_s = time.monotonic() - began
+                progress.say("comparing")
+                await book.comparing()
+                positions, tables = await work.diff()
+                await book.compared(tables)
+            if not quiet:
+                _print(projection.name, positions, tables)  # before anything is put in place
             if dry_run:
                 await work.drop()
             else:
+                await book.swapping()
                 positions = await work.swap()
-            return Outcome(projection.name, positions, tables, not dry_run)
+            await book.ended(positions, is_swapped=not dry_run)
+            return Outcome(
+                projection.name, positions, tables, not dry_run, work.events, work.resumed_at, round(fold_s, 3)
+            )
 
 
 def _chosen(names: Sequence[str]) -> list[Projection]:
@@ -106,26 +125,6 @@ def _chosen(names: Sequence[str]) -> list[Projection]:
 
 async def _logs(client: Client, projection: Projection) -> list[EventLog]:
     return [JetStreamLog(client, partition) for partition in await partitions_of(client, projection.context)]
-
-
-@contextmanager
-def _bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Events done and in all, rate and time left, on standard error: standard output is for the result."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as progress:
-        task = progress.add_task(what, total=None, rate="")
-
-        def tell(done: int, of: int) -> None:
-            speed = progress.tasks[0].speed
-            progress.update(task, completed=done, total=of, rate=f"{speed:,.0f} events/s" if speed else "")
-
-        yield tell
 
 
 def _print(name: str, positions: object, tables: Sequence[TableReport]) -> None:

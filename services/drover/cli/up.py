@@ -87,7 +87,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:
-        show_disk(directory.path)
+        show_disk("data", directory.path)
         _refuse_a_taken_port(port)
         tune_garbage_collection()
         sys.exit(uvloop.run(_up(directory.path, port, demo, environ)))

@@ -1,4 +1,4 @@
-"""Which events somebody wants to see: by type, entity and actor, and from which moment on."""
+"""Which events somebody wants to see: by type, entity, actor and text, and from which moment to which."""
 
 from __future__ import annotations
 
@@ -25,15 +25,25 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     by: str | None = None
     from_n: int = 0
     since: datetime | None = None
+    until: datetime | None = None
+    """Up to this moment, itself included."""
+    pattern: re.Pattern[str] | None = None
+    """Found somewhere in the line as it is stored."""
+
+    @property
+    def everything(self) -> bool:
+        return self == Wanted()
 
     def __call__(self, record: Record) -> bool:
         envelope = record.envelope
         return (
             envelope.n >= self.from_n
             and (self.since is None or envelope.at >= self.since)
+            and (self.until is None or envelope.at <= self.until)
             and (not self.types or any(fnmatchcase(envelope.type, pattern) for pattern in self.types))
             and (self.by is None or envelope.by == self.by)
             and (self.entity is None or _mentions(record.own, self.entity))
+            and (self.pattern is None or self.pattern.search(record.raw.decode()) is not None)
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -13,8 +14,9 @@ from drover.domain.fleet.state import Assignment, Phase
 from drover.gateway.agent_metrics import DELIVERIES, OFFERS_PUSHED
 from drover.gateway.agent_protocol import Offer, Over, Withdrawn
 from drover.gateway.roster import Roster
+from drover.service import tracing
 from drover.service.tasks import end
-from drover.service.tracing import begin
+from drover.service.tracing import begin, end_request
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
 
@@ -120,13 +122,15 @@ class Hand:
             del self._desk.holder[assignment_id]
 
     async def _deliver(self, assignment_id: str, given: Given) -> None:
-        begin(None)
+        place, started = begin(None), perf_counter()
         row: dict[str, Any] | None = None
         with DELIVERIES.track_inprogress():
             try:
                 row = await self._recorded(assignment_id, given)
             except Exception:
                 log.exception("delivery_failed", assignment_id=assignment_id, run=given.run)
+        if tracing.recorder is not None:
+            end_request(place, "agent delivery", started, {}, failed=row is None)
         if self._given.get(assignment_id) is not given:
             return  # it ended meanwhile, or another socket speaks for the device now
         if row is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Final
 
 import structlog
@@ -12,8 +13,9 @@ from msgspec import UNSET
 
 from drover.domain.errors import Code
 from drover.gateway.agent_protocol import Done, Refused, Report
+from drover.service import tracing
 from drover.service.tasks import end
-from drover.service.tracing import begin, current_id
+from drover.service.tracing import begin, current_id, end_request
 from drover.web.errors import ApiError, internal
 
 UNDER_WAY_MAX: Final = 64
@@ -81,7 +83,14 @@ class ReportLane:
         return not self._stopped
 
     async def _settle(self, report: Report, before: asyncio.Future[Answer] | None) -> Answer:
-        begin(None)
+        place, started = begin(None), perf_counter()
+        answer = await self._submitted(report, before)
+        if tracing.recorder is not None:
+            failed = isinstance(answer, Refused) and answer.status >= 500
+            end_request(place, "agent report", started, {}, failed=failed)
+        return answer
+
+    async def _submitted(self, report: Report, before: asyncio.Future[Answer] | None) -> Answer:
         if before is not None:
             await asyncio.wait([before])
             earlier = before.result()

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 import pytest
+from prometheus_client import REGISTRY
 from uuid_utils import uuid4
 
 from drover.bus.client import CommandBus
@@ -219,3 +220,17 @@ async def test_a_short_deadline_is_kept_in_the_company_of_longer_ones(client, co
     assert (await asyncio.wait_for(short, 2)).code == Code.UNAVAILABLE
     async with leading(client, context, Leader()):
         assert (await patient).result == "x"
+
+
+async def test_commands_are_timed_and_those_that_nobody_answers_are_counted(client, context):
+    def counted(name):
+        return REGISTRY.get_sample_value(name, {"context": context})
+
+    bus = CommandBus(client)
+    async with leading(client, context, Leader()):
+        await asyncio.gather(*(bus.send(context, Echo(str(i)), by="t") for i in range(3)))
+    assert counted("drover_bus_command_seconds_count") == 3
+    assert counted("drover_bus_unanswered_commands_total") == 0
+    assert (await bus.send(context, Echo("?"), by="t", timeout_s=0.05)).code == Code.UNAVAILABLE
+    assert counted("drover_bus_unanswered_commands_total") == 1
+    assert counted("drover_bus_command_seconds_count") == 3

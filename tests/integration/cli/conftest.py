@@ -10,9 +10,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pytest
+from click import ClickException
+from click.testing import CliRunner
 from uuid_utils import uuid4
 
 from drover.bus.connection import connected
+from drover.cli.exits import Exit, exit_code_of
+from drover.cli.group import drover as group
+from drover.domain.errors import DroverError
 from drover.domain.event import Event
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import DeviceCameOnline, DeviceRegistered, PcRegistered
@@ -75,6 +80,28 @@ def drover(start) -> Callable[..., object]:
         process = await start(*arguments, **environ)
         out, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
         return Ended(process.returncode, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.fixture
+def here() -> Callable[..., object]:
+    """Run `drover` to its end within this process, in a thread: for what needs no signals, and is asked often."""
+
+    def invoke(arguments: tuple[str, ...], environ: dict[str, str]) -> Ended:
+        clean = {name: None for name in os.environ if name.startswith("DROVER_")}
+        found = CliRunner().invoke(group, arguments, env=clean | environ, standalone_mode=False)
+        error = found.exception
+        if isinstance(error, DroverError):
+            return Ended(exit_code_of(error), found.stdout, found.stderr + str(error))
+        if isinstance(error, ClickException):
+            return Ended(Exit.USAGE, found.stdout, found.stderr + error.format_message())
+        if error is not None:
+            raise error
+        return Ended(found.return_value or 0, found.stdout, found.stderr)
+
+    async def run(*arguments: str, **environ: str) -> Ended:
+        return await asyncio.wait_for(asyncio.to_thread(invoke, arguments, environ), COMMAND_S)
 
     return run
 

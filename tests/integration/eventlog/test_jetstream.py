@@ -15,6 +15,7 @@ from drover.eventlog.log import AppendConflict, Commit, Partition
 from drover.eventlog.snapshots import STREAM, JetStreamSnapshots
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
 from drover.testing.faults import faulty_line
+from drover.testing.waiting import eventually
 
 
 def commit(payload=b"{}\n"):
@@ -233,3 +234,19 @@ async def test_a_snapshot_with_a_lost_chunk_is_ignored(client, partition):
     subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.1"
     await client.jetstream().purge_stream(STREAM, subject=subject)
     assert await store.load(partition, "v1") is None
+
+
+async def test_a_snapshot_is_waited_for_while_nobody_answers(nats, client, partition):
+    """To take silence for absence would mean to fold the whole log, and an election is silent for some seconds."""
+    store = JetStreamSnapshots(client)
+    await store.ensure()
+    await store.save(partition, "v1", [b"state"])
+    async with faulty_line("127.0.0.1", nats.port) as line:
+        url = nats.url.replace(str(nats.port), str(line.port))
+        async with connected(url, "cut") as through:
+            line.refuse()
+            await eventually(lambda: not through.is_connected)
+            loading = asyncio.create_task(JetStreamSnapshots(through).load(partition, "v1"))
+            await asyncio.sleep(0)
+            line.refuse(False)
+            assert await asyncio.wait_for(loading, 30) == b"state"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from drover.postgres.pool import connect
@@ -22,12 +23,6 @@ ADD = (
     'INSERT INTO rm_fleet.pc_rows SELECT (jsonb_populate_record(p, \'{"id": "pc-ghost"}\')).* '
     "FROM rm_fleet.pc_rows p LIMIT 1"
 )
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """No read of these tests is older than the swap."""
-    monkeypatch.setattr(rebuilding, "READS_END_S", 0.0)
 
 
 @pytest.fixture
@@ -77,6 +72,16 @@ async def test_rows_changed_removed_or_added_by_hand_are_found_and_named(project
     assert (changed.table, changed.columns) == ("device_rows", {"group_id": ("P1-G1", "P9-G9")})
     kinds = {(table, kind) for table, kind, _, _ in found(report.tables)}
     assert kinds == {("device_rows", "differs"), ("events", "missing"), ("pc_rows", "extra")}
+
+
+@pytest.mark.req("EV-06")
+async def test_rows_that_do_not_fit_into_memory_are_verified_as_well(projected, dsn):
+    assert total((await verify(FLEET_PROJECTION, [projected.log], dsn, rows_max=2)).tables) == 0
+    await by_hand(dsn, CHANGE, "DELETE FROM rm_fleet.device_rows WHERE serial_number = 'SERIAL000001'")
+    report = await verify(FLEET_PROJECTION, [projected.log], dsn, rows_max=2)
+    kinds = {(table, kind) for table, kind, _, _ in found(report.tables)}
+    assert kinds == {("device_rows", "differs"), ("device_rows", "missing")}
+    assert total(report.tables) == 2
 
 
 async def test_what_was_never_projected_cannot_be_verified(farm, dsn):
@@ -156,6 +161,124 @@ async def test_a_rebuild_that_was_interrupted_goes_on_where_it_was(projected, ds
         await again.drop()
     async with connect(dsn, "a look") as connection:
         assert await connection.fetchval("SELECT to_regnamespace('rm_fleet__shadow')") is None
+
+
+async def schemas(dsn):
+    async with connect(dsn, "a look") as connection:
+        rows = await connection.fetch("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'rm\\_fleet%'")
+        return {row["nspname"] for row in rows}
+
+
+async def indices(dsn, schema):
+    async with connect(dsn, "a look") as connection:
+        rows = await connection.fetch("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = $1", schema)
+        return {row["indexname"]: row["indexdef"] for row in rows}
+
+
+async def test_the_new_read_model_has_every_index_of_the_old_one(projected, dsn):
+    before = await indices(dsn, "rm_fleet")
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+        await rebuild.swap()
+    assert await indices(dsn, "rm_fleet") == before
+    assert len(before) > 20
+
+
+async def interrupted(projected, dsn, monkeypatch):
+    """A rebuild that dies when it has written some of it, without a word to anybody: as `kill -9` does it."""
+    monkeypatch.setattr(rebuilding, "BATCH_EVENTS_MAX", 20)
+    dying = Rebuild(FLEET_PROJECTION, [projected.log], dsn)
+
+    def die(done, of):
+        if done > 60:
+            dying._connection.terminate()
+
+    async with dying:
+        with pytest.raises(asyncpg.InterfaceError):
+            await dying.fold(die)
+
+
+@pytest.mark.req("EV-06")
+async def test_a_rebuild_that_died_midway_goes_on_and_says_where(projected, dsn, monkeypatch):
+    await interrupted(projected, dsn, monkeypatch)
+    seen = []
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as again:
+        await again.fold(lambda done, of: seen.append(done))
+        assert 60 < again.resumed_at < projected.head.n
+        assert seen[0] > again.resumed_at, "what it had is not folded again"
+        assert seen[-1] == projected.head.n
+        _, tables = await again.diff()
+        assert total(tables) == 0
+        await again.swap()
+    assert total((await verify(FLEET_PROJECTION, [projected.log], dsn)).tables) == 0
+    assert await schemas(dsn) == {"rm_fleet"}
+    assert len(await indices(dsn, "rm_fleet")) > 20, "those that were left for the end are made by whoever ends it"
+
+
+async def test_a_shadow_of_another_form_is_begun_anew(projected, dsn, monkeypatch):
+    await interrupted(projected, dsn, monkeypatch)
+    await by_hand(dsn, "UPDATE drover.read_models SET hash = 'other', version = 99 WHERE schema LIKE '%shadow'")
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as again:
+        await again.fold()
+        assert again.resumed_at == 0
+        assert total((await again.diff())[1]) == 0
+        await again.drop()
+
+
+async def test_a_shadow_that_is_ahead_of_the_log_is_begun_anew(projected, dsn, monkeypatch):
+    await interrupted(projected, dsn, monkeypatch)
+    await by_hand(dsn, "UPDATE drover.checkpoints SET seq = 999999 WHERE schema LIKE '%shadow'")
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as again:
+        await again.fold()
+        assert again.resumed_at == 0
+        assert total((await again.diff())[1]) == 0
+        await again.drop()
+
+
+async def test_old_tables_are_dropped_when_the_last_who_reads_them_has_ended_and_not_before(projected, dsn):
+    rebuild = Rebuild(FLEET_PROJECTION, [projected.log], dsn)
+    async with rebuild, connect(dsn, "a slow reader") as reader:
+        await rebuild.fold()
+        async with reader.transaction():
+            cursor = await reader.cursor("SELECT * FROM rm_fleet.events")
+            await cursor.fetch(1)
+            swapping = asyncio.create_task(rebuild.swap())
+
+            async def put_aside():
+                return "rm_fleet__old" in await schemas(dsn)
+
+            await eventually(put_aside)
+            rest = await cursor.fetch(100_000)
+            assert len(rest) == projected.head.n - 1, "whoever reads reads on"
+            assert await put_aside()
+        await swapping
+    assert await schemas(dsn) == {"rm_fleet"}
+
+
+async def test_what_a_killed_one_put_aside_is_in_nobodys_way(projected, dsn):
+    await by_hand(dsn)
+    async with connect(dsn, "a killed one") as connection:
+        await connection.execute("CREATE SCHEMA rm_fleet__old; CREATE TABLE rm_fleet__old.events (n int)")
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+        await rebuild.swap()
+    assert await schemas(dsn) == {"rm_fleet"}
+
+
+@pytest.mark.req("EV-06")
+async def test_a_rebuild_reads_the_log_and_tells_nobody(projected, dsn, monkeypatch):
+    """No effect is repeated: it has nothing to command with, and the log is as it was."""
+
+    async def refuse(*_):
+        raise AssertionError("a rebuild must not write to the log")
+
+    before = (await projected.log.last()).seq
+    monkeypatch.setattr(projected.log, "append", refuse)
+    async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
+        await rebuild.fold()
+        await rebuild.diff()
+        await rebuild.swap()
+    assert (await projected.log.last()).seq == before
 
 
 async def test_two_rebuilds_of_one_read_model_do_not_meet(projected, dsn):

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from drover.outbound.http import Outbound
+from drover.outbound.signing import TOLERANCE_S, sign, verify
 from drover.reminder.notification import Delivered, Failed, Uncertain
-from drover.reminder.outbound.http import Outbound
-from drover.reminder.providers.signing import TOLERANCE_S, sign, verify
 from drover.reminder.providers.webhook import Webhook
-from tests.unit.reminder.test_outbound import server
+from tests.unit.outbound.test_http import server
 from tests.unit.reminder.world import notification
 
 SECRET = "a secret that the receiver knows, too"

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from drover.domain.reminder.state import Subscription
+from drover.outbound.http import Outbound
 from drover.reminder.app import vapid_public_key
 from drover.reminder.notification import Delivered, Failed, Uncertain
-from drover.reminder.outbound.http import Outbound
 from drover.reminder.providers.push_keys import PushKeys, PushSubscription, id_of, sealed
 from drover.reminder.providers.webpush import PLAIN_BYTES_MAX, WebPush, message
 from drover.service.sealing import Sealer
-from tests.unit.reminder.test_outbound import server
+from tests.unit.outbound.test_http import server
 from tests.unit.reminder.world import notification
 
 USER = "user_1"

@@ -163,6 +163,19 @@ async def test_a_stream_lasts_no_longer_than_its_key():
     assert line.written == b"a" + bye("The key has expired", "id-a")
 
 
+@pytest.mark.req("SY-13")
+async def test_a_stream_ends_with_the_session_of_who_listens(monkeypatch):
+    monkeypatch.setattr(sse, "LOOK_S", 0.01)
+    line, source, ended = Line(), Source(), set()
+    session = StreamSession(source.chunks(), line, holds=lambda: "theirs" not in ended)
+    async with running(session, line) as task:
+        source.tell("a")
+        await eventually(lambda: line.written == b"a")
+        ended.add("theirs")
+        await asyncio.wait_for(task, HEARTBEAT_S / 3)
+    assert line.written == b"a" + bye("The key has expired", "id-a")
+
+
 async def test_a_source_that_fails_or_ends_ends_the_stream_with_a_word():
     for last, reason in (
         (ConnectionResetError("secret"), "The stream failed"),

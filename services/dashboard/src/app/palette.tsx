@@ -133,6 +133,28 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
+type Offer = readonly [
+  may: boolean,
+  id: string,
+  icon: IconName,
+  label: string,
+  run: () => Promise<void>,
+  detail?: string,
+];
+
+/** What the person may do, of all that can be done. */
+function offered(offers: readonly Offer[]): Entry[] {
+  return offers
+    .filter(([may]) => may)
+    .map(([, id, icon, label, run, detail]) => ({
+      id,
+      icon,
+      label,
+      run: () => void run(),
+      ...(detail === undefined ? {} : { detail }),
+    }));
+}
+
 function useEntries(text: string, showHelp: () => void, showPast: () => void): Group[] {
   const t = useText();
   const navigate = useNavigate();
@@ -140,6 +162,9 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
   const { fleet } = useLive();
   const mayCreate = useMay("create-job");
   const mayRender = useMay("create-render");
+  const mayMap = useMay("change-mapping");
+  const mayClean = useMay("run-cleanup");
+  const mayManage = useMay("manage-accounts");
   return useMemo(() => {
     const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
     const screens = PLACES.map(
@@ -152,27 +177,25 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
       }),
     );
     const actions: Entry[] = [
-      ...(mayCreate
-        ? [
-            {
-              id: "new",
-              icon: "plus" as const,
-              label: t.newJob.title,
-              detail: "n",
-              run: () => void navigate({ to: "/queue", search: { new: true } }),
-            },
-          ]
-        : []),
-      ...(mayRender
-        ? [
-            {
-              id: "new-render",
-              icon: "plus" as const,
-              label: t.newRender.title,
-              run: () => void navigate({ to: "/renders", search: { new: true } }),
-            },
-          ]
-        : []),
+      ...offered([
+        [mayCreate, "new", "plus", t.newJob.title, () => navigate({ to: "/queue", search: { new: true } }), "n"],
+        [mayRender, "new-render", "plus", t.newRender.title, () => navigate({ to: "/renders", search: { new: true } })],
+        [
+          mayMap,
+          "mapping",
+          "renders",
+          `${t.places.renders}: ${t.renders.mapping}`,
+          () => navigate({ to: "/renders", search: { view: "mapping" } }),
+        ],
+        [
+          mayClean,
+          "clean",
+          "analyses",
+          `${t.places.analyses}: ${t.analyses.runNow}`,
+          () => navigate({ to: "/analyses", search: { clean: true } }),
+        ],
+        [mayManage, "account", "person", t.system.newAccount, () => navigate({ to: "/system", search: { new: true } })],
+      ]),
       { id: "past", icon: "past", label: t.past.open, detail: "g t", run: showPast },
       ...THEMES.map((theme) => ({
         id: `theme-${theme}`,
@@ -216,5 +239,5 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
       { title: t.palette.actions, entries: actions.filter((entry) => matches(entry.label)) },
     ];
     return groups.filter((group) => group.entries.length > 0);
-  }, [text, t, navigate, client, fleet, mayCreate, mayRender, showHelp, showPast]);
+  }, [text, t, navigate, client, fleet, mayCreate, mayRender, mayMap, mayClean, mayManage, showHelp, showPast]);
 }

@@ -32,15 +32,15 @@ export function ShortcutHelp({ close }: { close: () => void }): ReactNode {
     },
   ] as const;
   return (
-    <Dialog close={close} title={t.shortcuts.title} width="w-2xl">
+    <Dialog close={close} title={t.shortcuts.title} width="w-3xl">
       <div className="grid grid-cols-3 gap-8">
         {groups.map((group) => (
           <section key={group.title}>
             <h3 className="caption mb-2">{group.title}</h3>
             <dl className="flex flex-col gap-2">
               {group.keys.map(([keys, what]) => (
-                <div key={what} className="flex items-center gap-2 text-sm">
-                  <dt className="flex w-16 shrink-0 gap-1">
+                <div key={what} className="flex items-baseline gap-2 text-sm">
+                  <dt className="flex w-14 shrink-0 gap-1">
                     {keys?.split(" ").map((one) => (
                       <Kbd key={one}>{one}</Kbd>
                     ))}

@@ -25,6 +25,9 @@ export interface ChartProps {
   readonly own?: (series: number, value: number, at: number) => number;
 }
 
+/** Half as wide as a time on the axis. */
+const EDGE = 12;
+
 export function Chart(props: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
@@ -85,7 +88,11 @@ function options(latest: { readonly current: ChartProps }, element: HTMLElement)
         grid: { show: false },
         size: 26,
         space: 90,
-        values: (_, seconds) => seconds.map((s) => latest.current.formatTime(s)),
+        // Half a time at the edge is worse than none.
+        values: (plot, seconds) =>
+          seconds.map((s) =>
+            plot.valToPos(s, "x") > plot.over.clientWidth - EDGE ? "" : latest.current.formatTime(s),
+          ),
       },
       { ...axis, size: 46, space: 28, values: (_, values) => values.map((v) => latest.current.format(v)) },
     ],

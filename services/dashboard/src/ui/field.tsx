@@ -117,7 +117,7 @@ export function Segmented<T extends string>({
       {choices.map((choice) => (
         <label
           key={choice.value}
-          className="flex items-center rounded-[5px] px-2.5 text-sm text-ink-2 select-none has-checked:bg-surface has-checked:font-medium has-checked:text-ink has-checked:shadow-sm has-focus-visible:outline-2 has-focus-visible:outline-(--focus)"
+          className="flex items-center rounded-[5px] px-2.5 text-sm text-ink-2 select-none has-checked:bg-surface has-checked:font-medium has-checked:text-ink has-checked:shadow-sm dark:has-checked:bg-line-strong has-focus-visible:outline-2 has-focus-visible:outline-(--focus)"
         >
           <input
             type="radio"

@@ -16,6 +16,7 @@ from drover.api.identity.desk import Bus, Desk
 from drover.api.identity.first_admin import FirstAdmin, made
 from drover.api.identity.gotrue import GoTrue
 from drover.api.identity.issuing import Issuing
+from drover.api.identity.key_ring import Keys
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import Door
 from drover.postgres.pool import Pool
@@ -62,6 +63,7 @@ class Identity:
             GoTrue(door, issuing, self.desk, keys),
             Browser(door, issuing, self.desk, self.passwords, clock=clock),
             Accounts(door, issuing, self.desk, self.addresses, self.passwords, pool, freshness),
+            Keys(auth, settings),
         )
 
     def add_routes(self, app: web.Application) -> None:

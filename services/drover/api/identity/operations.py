@@ -10,6 +10,7 @@ import msgspec
 from drover.api.identity.accounts import PAGE_MAX, Change, NewAccount
 from drover.api.identity.bodies import SignInBody
 from drover.api.identity.browser import PasswordBody
+from drover.api.identity.key_ring import KeyRing
 from drover.domain.identity.policy import AccountRole
 from drover.web.openapi.operation import POSITION, Answer, Caller, Method, Operation, Parameter, Schema, in_path
 
@@ -160,7 +161,7 @@ def _auth(
         method=method,
         path=path,
         id=id,
-        tag="accounts" if path.startswith("/api/accounts") else "auth",
+        tag="accounts" if path.startswith(("/api/accounts", "/api/keys")) else "auth",
         summary=summary,
         body=body,
         parameters=parameters,
@@ -280,6 +281,13 @@ OPERATIONS: Final = (
         _NO_BODY,
         parameters=(_ID, _SESSION_ID),
         errors=(404,),
+    ),
+    _auth(
+        "GET",
+        "/api/keys",
+        "getKeyRing",
+        "Which keys sign, and which are still believed, by name; for admins",
+        Answer(KeyRing, "Of the process that answers"),
     ),
     _auth(
         "POST",

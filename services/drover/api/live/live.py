@@ -78,6 +78,7 @@ class Live:
                 chunks(followers, wish.selection, self._bell),
                 request.transport,
                 lasts_s=principal.expires_at - self._clock(),
+                holds=lambda: self._auth.holds(principal),
                 heartbeat_s=self._heartbeat_s,
                 send_s=self._send_s,
             )

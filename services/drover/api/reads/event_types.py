@@ -24,3 +24,20 @@ TYPES: Final = {
     if context in CONTEXTS
 }
 ALL: Final = tuple(sorted(frozenset().union(*TYPES.values())))
+EVERYDAY: Final = frozenset(
+    {
+        "AttemptCreated",
+        "AttemptSent",
+        "AttemptStarted",
+        "AttemptProgressed",
+        "AttemptSucceeded",
+        "RenderProgressed",
+        "LeaseRenewed",
+        "AlarmScheduled",
+        "AlarmDispatched",
+        "AlarmSent",
+        "RefreshRotated",
+    }
+)
+"""Most of every log. Who has events at all has some of these, so among somebody's own they are soon found; an index
+has so many of them that it is no help."""

@@ -57,6 +57,58 @@ class ReadModel(msgspec.Struct):
     """When it was last folded from the beginning."""
 
 
+class TableDifference(msgspec.Struct):
+    """A row that differed."""
+
+    table: str
+    key: str
+    kind: str
+    """`missing`: the log has it and the table had not. `extra`: the other way round. `differs`."""
+    columns: dict[str, tuple[str, str]] = {}
+    """Of one that differs: what the log says, and what stood there."""
+
+
+class RebuiltTable(msgspec.Struct):
+    table: str
+    rows: int
+    """That were compared."""
+    different: int
+    examples: list[TableDifference]
+    """The first 20."""
+
+
+class RebuildState(msgspec.Struct):
+    """A read model that is, or was, made anew from the log: `drover projection rebuild`."""
+
+    id: int
+    projection: str
+    by: str
+    """The machine that does it."""
+    dry_run: bool
+    stage: str
+    """`folding`, `comparing`, `swapping`; then `swapped`, `dropped` or `failed`; `interrupted`: it has died."""
+    folded: int
+    """Events."""
+    events: int | None
+    """That are to be folded in all; null while that is not known."""
+    positions: dict[str, int] | None
+    tables: list[RebuiltTable] | None
+    """How it differed from the one that served; null until it was compared."""
+    error: str | None
+    started_at: datetime
+    updated_at: datetime
+    ended_at: datetime | None
+
+
+def make_rebuild(record: Any) -> RebuildState:
+    state = RebuildState(*record)
+    if record["positions"] is not None:
+        state.positions = msgspec.json.decode(record["positions"], type=dict[str, int])
+    if record["tables"] is not None:
+        state.tables = msgspec.json.decode(record["tables"], type=list[RebuiltTable])
+    return state
+
+
 class Dependency(msgspec.Struct):
     name: str
     """`nats` or `postgres`."""
@@ -83,6 +135,8 @@ class System(msgspec.Struct):
     """The process that answers."""
     partitions: list[PartitionState]
     read_models: list[ReadModel]
+    rebuilds: list[RebuildState]
+    """The last 20, newest first."""
     dependencies: list[Dependency]
     connections: list[Connection]
 
@@ -146,7 +200,10 @@ class NatsState:
 
     @property
     def version(self) -> str | None:
-        return str(self._client.connected_server_version) if self._client.is_connected else None
+        if not self._client.is_connected:
+            return None
+        told = self._client.connected_server_version
+        return f"{told.major}.{told.minor}.{told.patch}"
 
 
 class Partitions(NamedTuple):
@@ -174,6 +231,7 @@ class SystemReader:
     async def read(self) -> System:
         partitions, nats, postgres = await self.partitions()
         models, _ = await self._asked("read_models")
+        rebuilds, _ = await self._asked("rebuilds")
         connections, _ = await self._asked("connections")
         return System(
             at=datetime.now(UTC),
@@ -181,6 +239,7 @@ class SystemReader:
             instance=self._instance,
             partitions=partitions,
             read_models=[ReadModel(*row) for row in models],
+            rebuilds=[make_rebuild(row) for row in rebuilds],
             dependencies=[await self._nats(nats), await self._postgres(postgres)],
             connections=[Connection(*row) for row in connections],
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from drover.outbound.http import Answer
 from drover.reminder.notification import Failed
-from drover.reminder.outbound.http import Answer
 
 PASSING: Final = frozenset({408, 409, 425, 429})
 """May be otherwise next time; 409 is what some say to a key that they are just working on. So is any 5xx."""

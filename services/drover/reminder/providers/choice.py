@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drover.domain.errors import DroverError
+from drover.outbound.http import Outbound
 from drover.reminder.notification import Provider
-from drover.reminder.outbound.http import Outbound
 from drover.reminder.providers.apprise import Apprise
 from drover.reminder.providers.log import LogProvider
 from drover.reminder.providers.webhook import Webhook

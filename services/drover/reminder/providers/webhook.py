@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from drover.outbound.http import Answer, NoAnswer, NotCalled, Outbound
+from drover.outbound.signing import HEADER, sign
 from drover.reminder.notification import Delivered, Failed, Notification, Uncertain
-from drover.reminder.outbound.http import Answer, NoAnswer, NotCalled, Outbound
 from drover.reminder.providers.answers import failure, is_success
-from drover.reminder.providers.signing import HEADER, sign
 
 KEY_HEADER: Final = "Idempotency-Key"
 TRIES_MAX: Final = 2

@@ -14,8 +14,8 @@ import msgspec
 from yarl import URL
 
 from drover.domain.reminder.state import Subscription
+from drover.outbound.http import NoAnswer, NotCalled, Outbound
 from drover.reminder.notification import Delivered, Failed, Notification, Uncertain
-from drover.reminder.outbound.http import NoAnswer, NotCalled, Outbound
 from drover.reminder.providers.answers import failure, is_success
 from drover.reminder.providers.fan_out import GONE, Result, add_up
 from drover.reminder.providers.missing import need

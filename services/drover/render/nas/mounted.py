@@ -11,9 +11,8 @@ from heapq import nlargest
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
-from drover.render.nas.blocking import STALL_S, Blocking, Pulse
+from drover.render.nas.blocking import STALL_S, Pulse
 from drover.render.nas.guarding import Guard
-from drover.render.nas.metrics import copy_timed
 from drover.render.nas.naming import is_date_folder, parse_temporary, parts_inside
 from drover.render.nas.rename import rename_without_replacing
 from drover.render.nas.source import SourceFile
@@ -27,8 +26,9 @@ from drover.render.nas.store import (
     Fence,
     NasAway,
     NasFull,
-    unfenced,
+    Piece,
 )
+from drover.render.nas.threaded import ThreadedStore
 
 T = TypeVar("T")
 
@@ -41,51 +41,27 @@ _FILE_MODE: Final = 0o666  # less what the process's umask takes away
 _FOLDER_MODE: Final = 0o777
 
 
-class MountedStore:
+class MountedStore(ThreadedStore):
     """A `NasStore` below a folder. All names are looked up from the root's descriptor, which the guard has checked."""
 
     def __init__(self, root: Path, guard: Guard, *, stall_s: float = STALL_S) -> None:
+        super().__init__(stall_s=stall_s)
         self._root: Final = root
         self._guard: Final = guard
-        self._blocking: Final = Blocking("nas", stall_s=stall_s)
-        self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """For what must not wait for the copies of others: a fence closes in seconds."""
 
-    async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
-        with copy_timed():
-            await self._run("put", temporary, lambda pulse: self._put(source, temporary, expected, pulse))
-
-    async def publish(self, temporary: PurePosixPath, final: PurePosixPath, *, fence: Fence = unfenced) -> bool:
-        if temporary.parent != final.parent:
-            raise ValueError(f"{temporary} and {final} are not in the same folder")
-        return await self._run(
-            "publish", final, lambda pulse: self._publish(temporary, final, pulse, fence), self._quick
-        )
-
-    async def digest(self, path: PurePosixPath) -> Digest | None:
-        return await self._run("digest", path, lambda pulse: self._digest(path, pulse))
-
-    async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
-        await self._run("remove", path, lambda pulse: self._remove(path, pulse, fence), self._quick)
-
-    async def temporaries(self) -> list[PurePosixPath]:
-        return await self._run("list", PurePosixPath("."), self._temporaries)
-
-    async def free_bytes(self) -> int:
-        return await self._run("free space", PurePosixPath("."), lambda _: self._free_bytes())
+    @property
+    def root(self) -> str:
+        return str(self._root)
 
     def location(self, path: PurePosixPath) -> str:
         return str(self._root.joinpath(*parts_inside(path)))
 
-    async def _run(
-        self, operation: str, path: PurePosixPath, call: Callable[[Pulse], T], lane: Blocking | None = None
-    ) -> T:
-        try:
-            return await (lane or self._blocking).run(call)
-        except OSError as error:  # a TimeoutError of `Blocking` is one, too
-            if error.errno in _FULL:
-                raise NasFull(operation, str(path), error.errno) from error
-            raise NasAway(operation, str(path), error.strerror or str(error), error.errno) from error
+    def _told(self, error: Exception, operation: str, where: str) -> Exception:
+        if not isinstance(error, OSError):  # a TimeoutError of `Blocking` is one, too
+            return error
+        if error.errno in _FULL:
+            return NasFull(operation, where, error.errno)
+        return NasAway(operation, where, error.strerror or str(error), error.errno)
 
     def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None:
         with SourceFile(source) as file, self._folder_of(temporary, make=True) as folder:
@@ -127,11 +103,25 @@ class MountedStore:
         return True
 
     def _digest(self, path: PurePosixPath, pulse: Pulse) -> Digest | None:
+        return self._opened(path, lambda file: _read_digest(file, pulse))
+
+    def _read(self, path: PurePosixPath, start: int, bytes_max: int, pulse: Pulse) -> Piece | None:
+        def read(file: int) -> Piece:
+            data = bytearray()
+            while len(data) < bytes_max and (more := os.pread(file, bytes_max - len(data), start + len(data))):
+                pulse.beat()
+                data += more
+            return Piece(os.fstat(file).st_size, bytes(data))
+
+        return self._opened(path, read)
+
+    def _opened(self, path: PurePosixPath, use: Callable[[int], T]) -> T | None:
+        """None if there is no such file."""
         try:
             with self._folder_of(path) as folder:
                 file = os.open(path.name, _READ, dir_fd=folder)
                 try:
-                    return _read_digest(file, pulse)
+                    return use(file)
                 finally:
                     os.close(file)
         except FileNotFoundError:
@@ -159,7 +149,7 @@ class MountedStore:
                     break
         return found[:TEMPORARIES_MAX]
 
-    def _free_bytes(self) -> int:
+    def _free_bytes(self, pulse: Pulse) -> int:
         with self._root_folder() as root:
             facts = os.fstatvfs(root)
             return facts.f_bavail * facts.f_frsize

@@ -49,6 +49,17 @@ def parse_temporary(name: str | PurePosixPath) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
+def parse_location(location: str) -> PurePosixPath | None:
+    """The name of a finished file in what a worker says of where it is, however that worker sees the NAS; else None."""
+    *_, folder, name = ("", "", *re.split(r"[/\\]", location))
+    if not is_date_folder(folder) or name.startswith(".") or not name.endswith(_SUFFIX):
+        return None
+    try:
+        return PurePosixPath(*parts_inside(PurePosixPath(folder, name)))
+    except ValueError:
+        return None
+
+
 def is_date_folder(name: str) -> bool:
     """Is it a folder that `final_name` could have made? A sweep looks into no other."""
     return _DATE.fullmatch(name) is not None

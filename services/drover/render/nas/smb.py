@@ -20,8 +20,7 @@ from smbprotocol.exceptions import (
 from smbprotocol.open import CreateDisposition, DirectoryAccessMask, FilePipePrinterAccessMask
 
 from drover.domain.errors import DroverError
-from drover.render.nas.blocking import STALL_S, Blocking, Pulse
-from drover.render.nas.metrics import copy_timed
+from drover.render.nas.blocking import STALL_S, Pulse
 from drover.render.nas.naming import is_date_folder, parse_temporary, parts_inside
 from drover.render.nas.smb_file import SmbFile
 from drover.render.nas.smb_share import Account, Share, ShareAddress, connected
@@ -36,8 +35,10 @@ from drover.render.nas.store import (
     Fence,
     NasAway,
     NasFull,
+    Piece,
     unfenced,
 )
+from drover.render.nas.threaded import ThreadedStore
 
 T = TypeVar("T")
 
@@ -63,61 +64,34 @@ _ADD: Final = _LIST | DirectoryAccessMask.FILE_ADD_FILE
 _ROOT: Final = PurePosixPath()
 
 
-class SmbStore:
+class SmbStore(ThreadedStore):
     """A `NasStore` on a share. Each operation has a connection of its own: 30 ms, against seconds of copying."""
 
     def __init__(
         self, address: ShareAddress, account: Account, *, encrypt: bool = True, stall_s: float = STALL_S
     ) -> None:
+        super().__init__(stall_s=stall_s)
         self._address: Final = address
         self._account: Final = account
         self._encrypt: Final = encrypt
         self._answer_s: Final = stall_s + ANSWER_MARGIN_S
-        self._blocking: Final = Blocking("nas", stall_s=stall_s)
-        self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """For what must not wait for the copies of others: a fence closes in seconds."""
 
-    async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
-        with copy_timed():
-            await self._run("put", temporary, lambda pulse: self._put(source, temporary, expected, pulse))
-
-    async def publish(self, temporary: PurePosixPath, final: PurePosixPath, *, fence: Fence = unfenced) -> bool:
-        if temporary.parent != final.parent:
-            raise ValueError(f"{temporary} and {final} are not in the same folder")
-        return await self._run(
-            "publish", final, lambda pulse: self._publish(temporary, final, pulse, fence), self._quick
-        )
-
-    async def digest(self, path: PurePosixPath) -> Digest | None:
-        return await self._run("digest", path, lambda pulse: self._digest(path, pulse))
-
-    async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
-        await self._run("remove", path, lambda pulse: self._remove(path, pulse, fence), self._quick)
-
-    async def temporaries(self) -> list[PurePosixPath]:
-        return await self._run("list", None, self._temporaries)
-
-    async def free_bytes(self) -> int:
-        return await self._run("free space", None, self._free_bytes)
+    @property
+    def root(self) -> str:
+        return self._address.unc(_ROOT)
 
     def location(self, path: PurePosixPath) -> str:
         return self._address.unc(PurePosixPath(*parts_inside(path)))
 
-    async def _run(
-        self, operation: str, path: PurePosixPath | None, call: Callable[[Pulse], T], lane: Blocking | None = None
-    ) -> T:
-        where = self._address.unc(_ROOT) if path is None else self.location(path)
-        try:
-            return await (lane or self._blocking).run(call)
-        except DroverError:
-            raise
-        except SMBResponseException as error:
+    def _told(self, error: Exception, operation: str, where: str) -> Exception:
+        if isinstance(error, DroverError):
+            return error
+        if isinstance(error, SMBResponseException):
             if error.status in _FULL:
-                raise NasFull(operation, where, error.status) from error
-            reason = f"{type(error).__name__} (0x{error.status:08x})"
-            raise NasAway(operation, where, reason, error.status) from error
-        except Exception as error:  # smbprotocol raises ValueError, KeyError and what not when a line is lost
-            raise NasAway(operation, where, self._account.hidden_in(str(error)) or type(error).__name__) from error
+                return NasFull(operation, where, error.status)
+            return NasAway(operation, where, f"{type(error).__name__} (0x{error.status:08x})", error.status)
+        # smbprotocol raises ValueError, KeyError and what not when a line is lost
+        return NasAway(operation, where, self._account.hidden_in(str(error)) or type(error).__name__)
 
     def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None:
         with SourceFile(source) as file:
@@ -163,10 +137,24 @@ class SmbStore:
         return True
 
     def _digest(self, path: PurePosixPath, pulse: Pulse) -> Digest | None:
+        return self._opened(path, pulse, lambda file: _read_digest(file, pulse))
+
+    def _read(self, path: PurePosixPath, start: int, bytes_max: int, pulse: Pulse) -> Piece | None:
+        def read(file: SmbFile) -> Piece:
+            data = bytearray()
+            while len(data) < bytes_max and (more := file.read(start + len(data), bytes_max - len(data))):
+                pulse.beat()
+                data += more
+            return Piece(file.size_bytes, bytes(data))
+
+        return self._opened(path, pulse, read)
+
+    def _opened(self, path: PurePosixPath, pulse: Pulse, use: Callable[[SmbFile], T]) -> T | None:
+        """None if there is no such file."""
         with self._share(pulse) as share:
             try:
                 with share.opened(path, _READ, CreateDisposition.FILE_OPEN) as file:
-                    return _read_digest(file, pulse)
+                    return use(file)
             except _ABSENT:
                 return None
 

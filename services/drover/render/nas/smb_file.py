@@ -34,6 +34,12 @@ class SmbFile:
         self._handle = handle
         self._connection = handle.connection
 
+    @property
+    def size_bytes(self) -> int:
+        """As it was when it was opened."""
+        size: int = self._handle.end_of_file
+        return size
+
     def write(self, data: memoryview, offset: int, bytes_max: int) -> int:
         """How much of it was written: as much as one request may carry."""
         size = min(len(data), self._room(self._connection.max_write_size), bytes_max)

@@ -37,6 +37,13 @@ class Digest(NamedTuple):
     """In hexadecimal, small letters."""
 
 
+class Piece(NamedTuple):
+    """A part of a file, and how long the whole is."""
+
+    size_bytes: int
+    data: bytes
+
+
 class Digesting:
     """A digest in the making, chunk by chunk."""
 
@@ -119,6 +126,9 @@ class NasStore(Protocol):
     async def digest(self, path: PurePosixPath) -> Digest | None:
         """Of the whole file, read from the NAS; None if there is none."""
 
+    async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> Piece | None:
+        """What stands from there on; nothing after the end; None if there is no such file."""
+
     async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
         """No error if there is no such file."""
 
@@ -130,3 +140,6 @@ class NasStore(Protocol):
 
     def location(self, path: PurePosixPath) -> str:
         """Where people find the file: its whole path, in the NAS's own way of writing."""
+
+    def inside(self, location: str) -> PurePosixPath | None:
+        """The path of the finished file that a location tells of, also as another worker sees the NAS; else None."""

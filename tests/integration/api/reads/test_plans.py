@@ -10,11 +10,16 @@ import asyncpg
 import msgspec
 import pytest
 
+from drover.api.reads.app import OPERATIONS
 from tests.filled.lists import LISTS, READS
 from tests.integration.api.reads.conftest import FILLED_WITHIN_S
 
 LARGE_ROWS = 1_000
 """A table that has more is not read from end to end."""
+ROWS_MAX = 2_500
+"""That a read may look at: a page costs what it shows, not what there is. The phones of a hundred PCs are 2,000."""
+ANYWHERE = ("cursor", "limit")
+"""What every list takes, and goes on or ends by."""
 PAGES_MAX = 4_000
 """Of 8 KiB, that a read may look at, in index or table: one that walks an index from end to end has none."""
 
@@ -47,6 +52,16 @@ async def scanned(connection: asyncpg.Connection, plan: dict[str, Any]) -> set[s
     } & large
 
 
+def rows_read(plan: dict[str, Any]) -> int:
+    """From tables, to be shown or to be left out."""
+    return sum(
+        sum(node.get(name, 0) for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"))
+        * node["Actual Loops"]
+        for node in nodes(plan)
+        if "Relation Name" in node
+    )
+
+
 @pytest.fixture
 async def connection(filled_dsn):
     connection = await asyncpg.connect(filled_dsn)
@@ -66,6 +81,7 @@ async def test_every_read_finds_its_rows_by_an_index(filled, connection, path):
         plan = await explained(connection, "ANALYZE, BUFFERS", sql, values)
         assert not await scanned(connection, plan), sql
         assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= PAGES_MAX, sql
+        assert rows_read(plan) <= ROWS_MAX, sql
 
 
 @pytest.mark.parametrize("path", [*LISTS, *READS])
@@ -79,6 +95,25 @@ async def test_a_read_that_is_asked_again_and_again_keeps_its_index(filled, conn
             places = max(map(int, re.findall(r"\$(\d+)", row["statement"])), default=0)
             plan = await explained(connection, "GENERIC_PLAN", row["statement"], (None,) * places)
             assert not await scanned(connection, plan), row["statement"]
+
+
+def named(path: str) -> str:
+    """The operation that a path asks for: what stands in it for an id is anybody's."""
+    return next(it.path for it in OPERATIONS if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", it.path), path))
+
+
+def test_every_read_and_every_filter_is_among_those_that_are_looked_at():
+    """Not the overview: it counts all devices, once a second for all who look."""
+    asked: set[tuple[str, str]] = set()
+    for path, _, query in (it.partition("?") for it in (*LISTS, *READS)):
+        asked |= {(named(path), name) for name in ("", *(pair.partition("=")[0] for pair in query.split("&")))}
+    there = {
+        (it.path, name)
+        for it in OPERATIONS
+        for name in ("", *(parameter.name for parameter in it.parameters if parameter.place == "query"))
+        if name not in ANYWHERE and it.path != "/api/overview"
+    }
+    assert not there - asked
 
 
 @pytest.mark.control

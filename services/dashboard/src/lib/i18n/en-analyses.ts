@@ -59,6 +59,12 @@ export const analyses = {
       `${s(cleaned, "test")} given back${skipped === 0 ? "" : `, ${skipped.toLocaleString("en")} skipped`}`,
   },
   runs: "Cleanups",
+  runNow: "Clean up now",
+  runNowTitle: "Clean up stalled tests now?",
+  runNowLead:
+    "Every test that took longer than its tier may is failed, and what it cost is given back. It happens by itself at the next full hour, too.",
+  cleanedNow: (cleaned: number, users: number) =>
+    cleaned === 0 ? "No test was stalled." : `${s(cleaned, "test")} of ${s(users, "user")} given back.`,
   run: "Cleanup",
   noRuns: "No cleanup has run yet.",
   noRunsHint: "They run by themselves, every hour unless set otherwise.",

@@ -48,7 +48,7 @@ export const renders = {
   noMatch: "No ended render matches.",
   notFound: "There is no such render.",
   notThen: "It was not there at that moment, or had ended more than a day before.",
-  searchHint: "Name, number, cue or fault",
+  searchHint: "Name, number, cue, fault",
   figures: {
     waiting: "Waiting",
     waitingRemark: "for a worker",
@@ -78,6 +78,23 @@ export const renders = {
   unmappedCount: (n: number) => `${s(n, "field")} without a layer`,
   toMapping: "Give them layers",
   file: "File",
+  film: {
+    of: (name: string) => `The finished film of ${name}`,
+    looking: "Looking for the file…",
+    download: "Download",
+    unplayable: "This browser cannot play it. Download it to look at it.",
+    faults: {
+      NO_FILE: "There is no finished file yet.",
+      FILE_GONE: "The file is not on the NAS any more. Somebody has moved or removed it.",
+      FILE_CHANGED: "Another file stands in its place on the NAS, so it is not shown.",
+      FILE_ELSEWHERE: "Where it is said to be is no place of a finished file.",
+      NAS_NOT_CONFIGURED:
+        "The dashboard's server cannot reach the NAS: set DROVER_RENDER_NAS for the api service, as for the workers.",
+      NAS_UNREACHABLE:
+        "The NAS does not answer the dashboard's server. Try again, or look whether it is mounted there.",
+      OVERLOADED: "Too many films are being looked at. Try again in a moment.",
+    } as Record<string, string>,
+  },
   bytes: size,
   story: "What happened, newest first",
   noStory: "Nothing has happened yet.",
@@ -189,6 +206,7 @@ export const mapping = {
   change: "Change",
   map: "Add",
   mapped: (name: string) => `${name} has a layer.`,
+  taken: (field: string) => `${field} has a layer already: change that line instead.`,
   unmap: "Delete",
   unmapped: (name: string) => `${name} has no layer any more.`,
   unmapTitle: (name: string) => `Delete the layer of ${name}?`,

@@ -59,6 +59,12 @@ export const analyses: typeof English = {
     lastRemark: (cleaned, skipped) => `${num(cleaned)}건 환불${skipped === 0 ? "" : `, ${num(skipped)}건 건너뜀`}`,
   },
   runs: "정리 기록",
+  runNow: "지금 정리",
+  runNowTitle: "멈춘 테스트를 지금 정리할까요?",
+  runNowLead:
+    "등급별 제한 시간을 넘긴 테스트를 모두 실패 처리하고 차감된 횟수를 돌려줍니다. 다음 정시에도 자동으로 실행됩니다.",
+  cleanedNow: (cleaned, users) =>
+    cleaned === 0 ? "멈춘 테스트가 없습니다." : `사용자 ${num(users)}명의 테스트 ${num(cleaned)}건을 돌려주었습니다.`,
   run: "정리",
   noRuns: "아직 정리가 실행되지 않았습니다.",
   noRunsHint: "설정하지 않으면 매시간 자동으로 실행됩니다.",

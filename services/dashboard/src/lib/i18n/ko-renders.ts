@@ -72,6 +72,22 @@ export const renders: typeof Renders = {
   unmappedCount: (n) => `레이어 없는 필드 ${num(n)}개`,
   toMapping: "레이어 지정하기",
   file: "파일",
+  film: {
+    of: (name) => `${name} 완성 영상`,
+    looking: "파일을 찾는 중…",
+    download: "내려받기",
+    unplayable: "이 브라우저에서는 재생할 수 없습니다. 내려받아 확인하세요.",
+    faults: {
+      NO_FILE: "아직 완성된 파일이 없습니다.",
+      FILE_GONE: "파일이 NAS에 없습니다. 누군가 옮기거나 삭제했습니다.",
+      FILE_CHANGED: "NAS의 같은 위치에 다른 파일이 있어 표시하지 않습니다.",
+      FILE_ELSEWHERE: "기록된 위치가 완성 파일의 위치가 아닙니다.",
+      NAS_NOT_CONFIGURED:
+        "대시보드 서버가 NAS에 접근할 수 없습니다. api 서비스에도 워커와 같은 DROVER_RENDER_NAS를 설정하세요.",
+      NAS_UNREACHABLE: "NAS가 대시보드 서버에 응답하지 않습니다. 다시 시도하거나 마운트 상태를 확인하세요.",
+      OVERLOADED: "동시에 보는 영상이 너무 많습니다. 잠시 후 다시 시도하세요.",
+    },
+  },
   bytes: (bytes) => {
     const units = ["B", "kB", "MB", "GB", "TB"];
     const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
@@ -189,6 +205,7 @@ export const mapping: typeof Mapping = {
   change: "변경",
   map: "추가",
   mapped: (name) => `${name}에 레이어를 지정했습니다.`,
+  taken: (field) => `${field} 필드에는 이미 레이어가 있습니다. 해당 행을 수정하세요.`,
   unmap: "삭제",
   unmapped: (name) => `${name}의 레이어를 삭제했습니다.`,
   unmapTitle: (name) => `${name}의 레이어를 삭제할까요?`,

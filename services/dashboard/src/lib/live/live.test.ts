@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { shownAs } from "./fleet";
 import { Frames } from "./frame";
 import { ENDED_JOBS_KEPT_MS, Live, LOOK_AGAIN_MS } from "./live";
+import { SLICE_MS } from "./slices";
 import { FakePlatform } from "./testing";
 
 let platform: FakePlatform;
@@ -84,6 +85,33 @@ test("DF-23: events that come while the rows are read are applied afterwards, no
   openGate();
   await soon();
   expect(shown()).toBe("busy");
+});
+
+test("DF-23: a long backlog is applied in slices, in order, and what comes meanwhile after it", async () => {
+  let openGate = () => {};
+  platform.gate = new Promise((resolve) => {
+    openGate = resolve;
+  });
+  live.start();
+  await soon();
+  platform.stream.hello("fleet=5.0");
+  const backlog = Array.from({ length: 20 }, (_, n) => `fleet=${6 + n}.0`);
+  for (const id of backlog) platform.stream.event(id, "DeviceWentOffline", { device_id: "D1", last_seen: null });
+  await soon();
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    now += SLICE_MS; // each event is a slice of its own
+    return now;
+  });
+  openGate();
+  await vi.advanceTimersByTimeAsync(5);
+  expect(live.tail.events.length).toBeLessThan(backlog.length);
+  expect(live.status.get().phase).toBe("loading");
+  platform.stream.event("fleet=26.0", "DeviceCameOnline", { device_id: "D1" });
+  await soon();
+  expect(live.tail.events.map((heard) => heard.place)).toEqual([...backlog, "fleet=26.0"]);
+  expect(live.status.get()).toEqual({ phase: "live" });
+  expect(shown()).toBe("online");
 });
 
 test("DF-23: a change is on the page with the next frame", async () => {

@@ -9,6 +9,7 @@ import { Frames } from "./frame";
 import { loadHistory } from "./history";
 import { loadFleet, readStale } from "./load";
 import { mover, type Places, parseId } from "./place";
+import { inSlices } from "./slices";
 import type { ServerEvent } from "./sse";
 import { LiveStream } from "./stream";
 import { type HeardEvent, Tail } from "./tail";
@@ -109,10 +110,13 @@ export class Live {
       setTimeout(() => loading.signal.aborted || void this.#load(id, minPosition), LOAD_AGAIN_MS);
       return;
     }
-    this.#isLoaded = true;
-    const waiting = this.#waiting;
+    // More may come while these are applied: they wait, too.
+    for (const waiting = this.#waiting; waiting.length > 0; ) {
+      await this.#apply(waiting.splice(0));
+      if (loading.signal.aborted) return;
+    }
     this.#waiting = null;
-    this.#apply(waiting);
+    this.#isLoaded = true;
     // What was counted twice in between is put right by the next look.
     for (const id of this.fleet.jobs.keys()) this.fleet.markStale("jobs", id);
     if (this.status.get().phase === "loading") this.status.set({ phase: "live" });
@@ -120,15 +124,16 @@ export class Live {
     await loadHistory(this.#server, this.tally, loading.signal).catch((error: unknown) => log("no history", error));
   }
 
-  #hear(events: readonly ServerEvent[]): void {
+  /** The stream goes on when they are applied. */
+  async #hear(events: readonly ServerEvent[]): Promise<void> {
     this.#heardAt = Date.now();
-    if (this.#waiting === null) this.#apply(events);
+    if (this.#waiting === null) await this.#apply(events);
     else this.#waiting.push(...events);
   }
 
-  #apply(events: readonly ServerEvent[]): void {
+  #apply(events: readonly ServerEvent[]): Promise<void> {
     const now = Date.now();
-    for (const told of events) {
+    return inSlices(events, (told) => {
       const heard = this.#read(told);
       this.tail.add(heard);
       if (heard.context === "fleet") {
@@ -136,7 +141,7 @@ export class Live {
         foldFleet(this.fleet, heard.event);
       }
       foldAlerts(this.fleet.alerts, heard.context, heard.event);
-    }
+    });
   }
 
   #read(told: ServerEvent): HeardEvent {

@@ -2,6 +2,7 @@
 import { oneOf, pages, type ReadOptions, rows, type Server } from "../rest/read";
 import type { AlertRow, AssignmentRow, DeviceRow, JobRow, PcRow } from "../rest/rows";
 import { assignmentOf, deviceOf, type FleetStore, holdsSlot, pcOf } from "./fleet";
+import { inSlices } from "./slices";
 
 const ALERTS_MAX = 1000;
 /** Jobs of which work may be under way: those that are open, and those that ended so shortly ago that some still runs. */
@@ -59,7 +60,7 @@ async function loadDevices(
   tell: (devices: number) => void,
 ): Promise<void> {
   for await (const page of pages<DeviceRow>(server, "devices", { select: DEVICE_COLUMNS }, options)) {
-    for (const row of page) fleet.putDevice(deviceOf(row));
+    await inSlices(page, (row) => fleet.putDevice(deviceOf(row)));
     tell(fleet.devices.size);
   }
 }
@@ -80,7 +81,7 @@ async function loadAssignments(server: Server, fleet: FleetStore, options: ReadO
     const job_id = oneOf(jobs.slice(from, from + JOBS_AT_ONCE));
     const query = { select: ASSIGNMENT_COLUMNS, job_id, status: "in.(pending,running)" };
     for await (const page of pages<AssignmentRow>(server, "job_assignments", query, options)) {
-      for (const row of page) takeUp(fleet, row);
+      await inSlices(page, (row) => takeUp(fleet, row));
     }
   }
 }

@@ -16,7 +16,7 @@ beforeEach(() => {
   heard.length = fresh.length = lost.length = 0;
   stream = new LiveStream(platform, {
     onFresh: (_, minPosition) => fresh.push(minPosition),
-    onEvents: (events) => heard.push(...events.map((event) => event.name)),
+    onEvents: (events) => void heard.push(...events.map((event) => event.name)),
     onOpen: () => {},
     onLost: (retryInMs) => lost.push(retryInMs),
   });

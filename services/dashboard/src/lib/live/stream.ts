@@ -13,7 +13,8 @@ export const RESUME_WITHIN_MS = 60_000;
 export interface Listener {
   /** It begins anew, after this id: what was known is to be read again. `minPosition` for these reads. */
   onFresh(id: string, minPosition: string): void;
-  onEvents(events: readonly ServerEvent[]): void;
+  /** The next ones are read when these are done with. */
+  onEvents(events: readonly ServerEvent[]): void | Promise<void>;
   onOpen(): void;
   /** `null`: nobody may listen with this session. */
   onLost(retryInMs: number | null): void;
@@ -103,11 +104,11 @@ export class LiveStream {
       const isNew = this.#lastId === undefined;
       const events = parser.take(value);
       this.#lastId = parser.lastId ?? this.#lastId;
-      this.#tell(events, isNew);
+      await this.#tell(events, isNew);
     }
   }
 
-  #tell(events: readonly ServerEvent[], isNew: boolean): void {
+  async #tell(events: readonly ServerEvent[], isNew: boolean): Promise<void> {
     const hello = events.find((event) => event.name === "hello");
     if (hello !== undefined) {
       this.#failures = 0;
@@ -116,7 +117,7 @@ export class LiveStream {
       this.#listener.onOpen();
     }
     const facts = events.filter((event) => event.name !== "hello" && event.name !== "bye");
-    if (facts.length > 0) this.#listener.onEvents(facts);
+    if (facts.length > 0) await this.#listener.onEvents(facts);
   }
 
   /** Whether to try again. */

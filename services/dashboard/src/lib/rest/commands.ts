@@ -39,6 +39,15 @@ export function cancelAssignments(server: Server, ids: readonly string[], key = 
   return patch(server, "job_assignments", ids, { status: "cancelled" }, key);
 }
 
+/** A failed one with attempts left, as the seeds name a phone for a job: it is taken up again. */
+export function retryAssignment(server: Server, job_id: string, device_id: string, key = randomKey()) {
+  return server.request("/rest/v1/job_assignments", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+    body: JSON.stringify({ job_id, device_id }),
+  });
+}
+
 export function resetDevices(server: Server, ids: readonly string[], key = randomKey()) {
   return patch(server, "devices", ids, { error: null }, key);
 }

@@ -163,20 +163,3 @@ export interface Reason {
   readonly sentence: string;
   readonly data: Readonly<Record<string, unknown>> & { readonly code: string };
 }
-
-export interface PartitionStatus {
-  readonly context: string;
-  readonly partition: string;
-  readonly leader: string | null;
-  readonly log_seq: number;
-  readonly projected_seq: number | null;
-  readonly behind: number | null;
-}
-
-export interface PlatformStatus {
-  readonly at: string;
-  readonly nats: string;
-  readonly postgres: string;
-  readonly partitions: readonly PartitionStatus[];
-  readonly devices: Readonly<Record<string, number>>;
-}

@@ -12,6 +12,8 @@ export const ACTIONS = [
   "change-render",
   "change-mapping",
   "see-gfx-data",
+  "see-films",
+  "run-cleanup",
   "see-alarms",
   "manage-accounts",
   "change-users",

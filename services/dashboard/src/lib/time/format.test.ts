@@ -19,7 +19,7 @@ test("ago is rough, and a moment ago is now", () => {
   const now = Date.now();
   expect(format(en).ago(now - 500, now)).toBe("just now");
   expect(format(en).ago(now - 190_000, now)).toBe("3 min ago");
-  expect(format(ko).ago(now - 190_000, now)).toBe("3 분 전");
+  expect(format(ko).ago(now - 190_000, now)).toBe("3분 전");
   expect(format(en).ago(now + 5_000, now)).toBe("just now"); // a clock that is off
 });
 

@@ -74,7 +74,7 @@ export function duration(t: Dictionary, ms: number, parts = 2): string {
     const n = Math.floor(left / seconds);
     left -= n * seconds;
     const isWorthSaying = n > 0 || (unit === "s" && said.length === 0);
-    if (isWorthSaying && said.length < parts) said.push(`${n} ${t.time.units[unit]}`);
+    if (isWorthSaying && said.length < parts) said.push(`${n}${t.time.units[unit]}`);
     else if (said.length > 0) break; // 2 h, not 2 h 3 s
   }
   return said.join(" ");

@@ -99,20 +99,20 @@ function Alert({ alert }: { alert: AlertRow }): ReactNode {
         className={`mt-0.5 size-5 ${isOpen ? "text-error-ink" : "text-ink-3"}`}
       />
       <div className="min-w-0 flex-1">
-        <header className="flex items-baseline justify-between gap-4">
-          <h2 className="font-medium">{alertTitle(t, alert.kind)}</h2>
-          <span className="shrink-0 text-sm text-ink-3" title={format.full(alert.raised_at)}>
-            {format.ago(alert.raised_at, now)}
-            {alert.resolved_at !== null && ` · ${t.alerts.over} ${format.moment(alert.resolved_at)}`}
-          </span>
-        </header>
+        <h2 className="font-medium">{alertTitle(t, alert.kind)}</h2>
         <p className="text-sm break-words text-ink-2">{alert.message}</p>
         {isOpen && advice !== null && <p className="mt-1.5 text-sm text-ink-3">{advice}</p>}
         {isOpen && alert.until !== null && (
           <p className="text-sm text-ink-3">{t.alerts.until(format.moment(alert.until))}</p>
         )}
       </div>
-      <Subject alert={alert} />
+      <div className="flex shrink-0 flex-col items-end justify-between gap-2">
+        <span className="text-sm text-ink-3" title={format.full(alert.raised_at)}>
+          {format.ago(alert.raised_at, now)}
+          {alert.resolved_at !== null && ` · ${t.alerts.over} ${format.moment(alert.resolved_at)}`}
+        </span>
+        <Subject alert={alert} />
+      </div>
     </article>
   );
 }
@@ -122,7 +122,7 @@ function Subject({ alert }: { alert: AlertRow }): ReactNode {
   const t = useText();
   const { fleet } = useLive();
   const { subject } = alert;
-  const className = `${buttonClass("plain")} self-center`;
+  const className = buttonClass("plain");
   if (fleet.devices.get(subject) !== undefined) {
     return (
       <Link to="/fleet" search={{ device: subject }} className={className}>

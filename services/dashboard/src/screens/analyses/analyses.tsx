@@ -17,6 +17,7 @@ import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
 import { ErrorState, Loading } from "@/ui/states";
+import { RunNow } from "./run-now";
 import { RunPanel } from "./run-panel";
 import { Runs } from "./runs";
 import { type AnalysesSearch, SHOWS } from "./search";
@@ -77,7 +78,16 @@ export function Analyses(): ReactNode {
       <div className="min-h-0 flex-1 overflow-y-auto p-6">
         <div className="flex flex-col gap-6">
           <Figures runs={runs.data} timeouts={timeouts} />
-          <Part title={t.analyses.runs}>
+          <Part
+            title={t.analyses.runs}
+            aside={
+              <RunNow
+                isAsking={search.clean === true}
+                ask={(isAsking) => change({ clean: isAsking || undefined })}
+                openRun={openRun}
+              />
+            }
+          >
             {runs.error !== null && runs.data === undefined ? (
               <ErrorState isSmall error={runs.error} retry={() => void runs.refetch()} />
             ) : runs.data === undefined ? (

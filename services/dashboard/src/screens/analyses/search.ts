@@ -1,5 +1,5 @@
 /** What the address of the analyses says. */
-import { choice, only, type RawSearch, text } from "@/app/search-params";
+import { choice, flag, only, type RawSearch, text } from "@/app/search-params";
 
 export const SHOWS = ["all", "stalled", "processing", "cleaned", "failed", "completed"] as const;
 export type Show = (typeof SHOWS)[number];
@@ -13,6 +13,8 @@ export function analysesSearch(raw: RawSearch) {
     test: text(raw, "test"),
     user: text(raw, "user"),
     run: text(raw, "run"),
+    /** Whether to clean up now is being asked. */
+    clean: flag(raw, "clean"),
   });
 }
 export type AnalysesSearch = ReturnType<typeof analysesSearch>;

@@ -29,11 +29,22 @@ export function aboutText(t: Dictionary, names: Names, event: EventData): string
 
 const ENVELOPE = new Set(["type", "n", "at", "by", "cause", "trace"]);
 const PLAIN_FIELDS_MAX = 4;
+const TEXT_MAX = 60;
 
-/** Of events that have no words of their own here: their first fields as they are. */
+/** Neither a moment, which says little, nor what was sealed, which says nothing. */
+function isShort(value: unknown): boolean {
+  if (typeof value === "string") return value !== "" && value.length <= TEXT_MAX && !/^\d{4}-\d\d-\d\dT/.test(value);
+  return typeof value === "number" || typeof value === "boolean";
+}
+
+/**
+ * Of events that have no words of their own here: a few fields as they are, what they are about first. In the same
+ * order whether an event was heard or read: tables keep none.
+ */
 function plainText(event: EventData): string {
   return Object.entries(event)
-    .filter(([key, value]) => !ENVELOPE.has(key) && ["string", "number", "boolean"].includes(typeof value))
+    .filter(([key, value]) => !ENVELOPE.has(key) && isShort(value))
+    .sort(([a], [b]) => Number(b.endsWith("_id")) - Number(a.endsWith("_id")) || (a < b ? -1 : 1))
     .slice(0, PLAIN_FIELDS_MAX)
     .map(
       ([key, value]) =>

@@ -1,18 +1,19 @@
-/** One event: what was recorded, what else the same command led to, and the attempts it belongs to. */
+/** One event: what was recorded, its cause and its effects, and the attempts it belongs to. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
 import { Code } from "@/farm/code";
-import { useNames } from "@/farm/names";
+import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
-import type { EventRow, TaskEventRow } from "@/lib/rest/rows";
+import type { TaskEventRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Empty, ErrorState, Loading } from "@/ui/states";
-import { aboutText } from "./about";
-import { fromRow, parsePlace, type ShownEvent } from "./rows";
+import { ChainTree } from "./chain-tree";
+import { parsePlace, type ShownEvent } from "./rows";
+import { fromApi } from "./tree";
 
 interface EventPanelProps {
   readonly place: string;
@@ -22,17 +23,17 @@ interface EventPanelProps {
   readonly close: () => void;
 }
 
-/** A commit at a time: the events of one command are always in one. */
-function useCommit(place: string) {
+/** One that the page has not heard or read yet: whoever follows an address asks for it. */
+function useEvent(place: string, isKnown: boolean) {
   const { client } = useApp();
   const at = parsePlace(place);
   return useQuery({
-    queryKey: ["commit", at?.context, at?.seq],
+    queryKey: ["event", place],
     queryFn: async () => {
-      const query = { context: `eq.${at?.context}`, seq: `eq.${at?.seq}`, order: "line", limit: 1000 };
-      return (await rows<EventRow>(client, "events", query)).map(fromRow);
+      if (at === null) return null;
+      return fromApi(await get(client, "/api/events/{context}/{seq}/{line}", { ...at }));
     },
-    enabled: at !== null,
+    enabled: !isKnown,
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
@@ -40,14 +41,14 @@ function useCommit(place: string) {
 export function EventPanel({ place, known, showEntity, open, close }: EventPanelProps): ReactNode {
   const t = useText();
   const format = useFormat();
-  const commit = useCommit(place);
-  const event = known ?? commit.data?.find((one) => one.place === place);
-  if (event === undefined) {
+  const read = useEvent(place, known !== undefined);
+  const event = known ?? read.data;
+  if (event === undefined || event === null) {
     return (
       <SidePanel title={t.events.selected} subtitle={place} close={close}>
-        {commit.error !== null ? (
-          <ErrorState isSmall error={commit.error} retry={() => void commit.refetch()} />
-        ) : commit.isLoading ? (
+        {read.error !== null ? (
+          <ErrorState isSmall error={read.error} retry={() => void read.refetch()} />
+        ) : read.isLoading ? (
           <Loading isSmall />
         ) : (
           <Empty isSmall title={t.errors.notFound} />
@@ -55,7 +56,6 @@ export function EventPanel({ place, known, showEntity, open, close }: EventPanel
       </SidePanel>
     );
   }
-  const siblings = commit.data?.filter((one) => one.cause === event.cause && one.place !== place) ?? [];
   const ids = Object.entries(event.data).filter(([key, value]) => /_id$/.test(key) && typeof value === "string");
   const assignment = event.data["assignment_id"];
   return (
@@ -91,43 +91,20 @@ export function EventPanel({ place, known, showEntity, open, close }: EventPanel
           ]}
         />
       </Section>
-      {siblings.length > 0 && (
-        <Section title={t.events.sameCause}>
-          <Siblings events={siblings} open={open} />
-        </Section>
-      )}
+      <Section title={t.events.tree}>
+        <ChainTree key={event.place} place={event.place} open={open} />
+      </Section>
       {typeof assignment === "string" && (
         <Section title={t.events.attemptStory}>
           <Story assignment={assignment} />
         </Section>
       )}
       <Section title={t.events.data} aside={<Copy text={JSON.stringify(event.data, null, 2)} />}>
-        <pre className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-xs leading-5">
+        <pre className="rounded-md break-words whitespace-pre-wrap bg-sunken p-3 font-mono text-xs leading-5">
           {JSON.stringify(event.data, null, 2)}
         </pre>
       </Section>
     </SidePanel>
-  );
-}
-
-function Siblings({ events, open }: { events: readonly ShownEvent[]; open: (place: string) => void }): ReactNode {
-  const t = useText();
-  const names = useNames();
-  return (
-    <ul className="ml-1 border-l border-line-strong pl-3">
-      {events.map((one) => (
-        <li key={one.place} className="py-0.5 text-sm">
-          <button
-            type="button"
-            className="flex w-full gap-2 rounded text-left hover:underline"
-            onClick={() => open(one.place)}
-          >
-            <span className="shrink-0 font-medium">{one.type}</span>
-            <span className="truncate text-ink-3">{aboutText(t, names, one.data)}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -16,7 +16,7 @@ import { SelectField } from "@/ui/field";
 import { Icon } from "@/ui/icon";
 import { Page } from "@/ui/page";
 import { SearchBox } from "@/ui/search-box";
-import { Empty } from "@/ui/states";
+import { Empty, Loading } from "@/ui/states";
 import { aboutText, isOfKind, mentions, toneOf } from "./about";
 import { EventPanel } from "./event-panel";
 import { useOlder } from "./older";
@@ -267,6 +267,7 @@ function Older(props: {
       {props.isBusy ? t.events.looking : t.events.older}
     </Button>
   );
+  if (props.isEmpty && props.isBusy) return <Loading text={t.events.looking} />;
   if (props.isEmpty) {
     return (
       <Empty

@@ -51,6 +51,7 @@ export function Fleet(): ReactNode {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is in the table
   const selection = useMemo(() => select(live.fleet, wish), [live.fleet, wish, version]);
   const isNarrow = wish.text !== "" || wish.shown.size > 0;
+  const isReading = status.phase !== "live" && status.phase !== "lost";
 
   const panel =
     search.device !== undefined ? (
@@ -96,8 +97,9 @@ export function Fleet(): ReactNode {
           openDevice={(device) => change({ device, pc: undefined })}
           openPc={(pc) => change({ pc, device: undefined })}
         />
-      ) : status.phase !== "live" && status.phase !== "lost" ? (
-        <Loading text={t.live.loading(status.phase === "loading" ? status.devices : 0)} />
+      ) : isReading || (!isNarrow && live.fleet.devices.size > 0) ? (
+        // Known, but not laid out yet: never "there is none" in between.
+        <Loading text={t.live.loading(status.phase === "loading" ? status.devices : live.fleet.devices.size)} />
       ) : isNarrow ? (
         <Empty
           icon="search"

@@ -38,7 +38,7 @@ export function Gantt({ runs }: { runs: readonly Run[] }): ReactNode {
         <Segmented
           label={t.device.day}
           value={String(hours)}
-          choices={RANGES.map((value) => ({ value: String(value), label: `${value} ${t.time.units.h}` }))}
+          choices={RANGES.map((value) => ({ value: String(value), label: `${value}${t.time.units.h}` }))}
           onChange={(value) => setHours(RANGES.find((range) => String(range) === value) ?? 24)}
         />
         <span className="text-xs text-ink-3">

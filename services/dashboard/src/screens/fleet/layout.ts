@@ -36,3 +36,12 @@ export function rackHeight(density: Density, devices: number): number {
 export function racksInRow(density: Density, width: number): number {
   return Math.max(1, Math.floor((width + RACK_GAP) / (rackWidth(density) + RACK_GAP)));
 }
+
+/** New racks in one frame: as much as is drawn without anybody waiting for it. */
+export const NEW_RACKS_MAX = 10;
+
+/** Of the racks that are wanted those that were drawn before, and a few more. */
+export function drawnNext(before: ReadonlySet<string>, wanted: readonly string[]): string[] {
+  let room = NEW_RACKS_MAX;
+  return wanted.filter((id) => before.has(id) || room-- > 0);
+}

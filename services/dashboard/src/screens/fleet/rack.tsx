@@ -94,7 +94,9 @@ const Phone = memo(function Phone({ device, assignment, isDim, isSelected, isFir
       aria-label={`${device.serial}, ${t.shown[shown]}${phase === "running" ? `, ${assignment?.progress} %` : ""}`}
       tabIndex={isFirst || isSelected ? 0 : -1}
     >
-      {shown === "busy" && <span className="phone-progress" style={{ height: `${assignment?.progress ?? 0}%` }} />}
+      {shown === "busy" && (
+        <span className="phone-progress" style={{ transform: `scaleY(${(assignment?.progress ?? 0) / 100})` }} />
+      )}
     </button>
   );
 });

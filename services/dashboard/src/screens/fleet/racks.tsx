@@ -1,9 +1,9 @@
 /** All racks, of which only those in sight are drawn. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type MouseEvent, type ReactNode, useEffect, useReducer, useRef, useState } from "react";
 import { useLive } from "@/app/context";
 import type { Density } from "@/lib/preferences/preferences";
-import { RACK_GAP, rackHeight, racksInRow } from "./layout";
+import { drawnNext, RACK_GAP, rackHeight, racksInRow } from "./layout";
 import { PhoneTip } from "./phone-tip";
 import { Rack } from "./rack";
 import type { Wish } from "./select";
@@ -39,6 +39,16 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights follow from these
   useEffect(() => virtual.measure(), [virtual, density, perRow, pcs.length]);
+  // Side by side under one parent, not in rows: a rack that comes to stand elsewhere is moved, not made anew.
+  const rackWidth = (width - 2 * EDGE - (perRow - 1) * RACK_GAP) / perRow;
+  const spots = new Map(
+    virtual
+      .getVirtualItems()
+      .flatMap(({ index, start }) =>
+        row(index).map((pc, column) => [pc, { top: start, left: EDGE + column * (rackWidth + RACK_GAP) }] as const),
+      ),
+  );
+  const drawn = useDrawn(width > 0 ? [...spots.keys()] : []);
 
   /** One listener for all phones. */
   function onClick(event: MouseEvent): void {
@@ -52,29 +62,15 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
     // biome-ignore lint/a11y/useKeyWithClickEvents: buttons turn keys into clicks
     <div ref={scroller} className="racks min-h-0 flex-1 overflow-y-auto" data-density={density} onClick={onClick}>
       <div className="relative" style={{ height: virtual.getTotalSize() }}>
-        {width > 0 &&
-          virtual.getVirtualItems().map((item) => (
-            <div
-              key={item.key}
-              className="absolute grid"
-              style={{
-                top: item.start,
-                left: EDGE,
-                right: EDGE,
-                gap: RACK_GAP,
-                gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))`,
-              }}
-            >
-              {row(item.index).map((pc) => (
-                <Rack
-                  key={pc}
-                  id={pc}
-                  wish={wish}
-                  selected={selected !== null && isIn(fleet.devicesOf(pc), selected) ? selected : null}
-                />
-              ))}
-            </div>
-          ))}
+        {drawn.map((pc) => (
+          <div key={pc} className="absolute" style={{ ...spots.get(pc), width: rackWidth }}>
+            <Rack
+              id={pc}
+              wish={wish}
+              selected={selected !== null && isIn(fleet.devicesOf(pc), selected) ? selected : null}
+            />
+          </div>
+        ))}
       </div>
       <PhoneTip within={scroller} />
     </div>
@@ -83,6 +79,20 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
 
 function isIn(ids: readonly string[], id: string): boolean {
   return ids.includes(id);
+}
+
+/** Those of them that are drawn now. Many new ones at once would hold up the page: the rest comes with the next frames. */
+function useDrawn(ids: readonly string[]): readonly string[] {
+  const before = useRef<ReadonlySet<string>>(new Set());
+  const [, drawMore] = useReducer((turns: number) => turns + 1, 0);
+  const drawn = drawnNext(before.current, ids);
+  useEffect(() => {
+    before.current = new Set(drawn);
+    if (drawn.length === ids.length) return;
+    const frame = requestAnimationFrame(drawMore);
+    return () => cancelAnimationFrame(frame);
+  });
+  return drawn;
 }
 
 function useWidth(element: { readonly current: HTMLElement | null }): number {

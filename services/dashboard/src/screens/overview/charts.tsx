@@ -1,12 +1,17 @@
 /** The last quarter of an hour in lines, from the events that this page heard. */
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
+import { useApp } from "@/app/context";
 import { useTally } from "@/farm/use-tally";
+import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { Chart, type ChartSeries } from "@/ui/chart";
 import { Card } from "@/ui/page";
+import { meanWaits } from "./recorded";
 
 const STEP_S = 15;
+const RECORDED_EVERY_MS = 30_000;
 const PER_MINUTE = 60 / STEP_S;
 
 function useSeries() {
@@ -68,14 +73,24 @@ export function Pickup({ height }: { height: number }): ReactNode {
   const t = useText();
   const format = useFormat();
   const { times, waitP50, waitP95 } = useSeries();
+  const { client } = useApp();
+  const { data: recorded } = useQuery({
+    queryKey: ["overview"],
+    queryFn: async () => (await get(client, "/api/overview", {})).last_hour,
+    refetchInterval: RECORDED_EVERY_MS,
+  });
   const series = useMemo<ChartSeries[]>(
     () => [
+      { label: t.overview.mean, colour: "--line-strong", kind: "line" },
       { label: t.overview.median, colour: "--busy", kind: "line" },
       { label: t.overview.p95, colour: "--held", kind: "line" },
     ],
     [t],
   );
-  const data = useMemo(() => [[...times], [...waitP50], [...waitP95]] as never, [times, waitP50, waitP95]);
+  const data = useMemo(
+    () => [[...times], meanWaits(times, recorded), [...waitP50], [...waitP95]] as never,
+    [times, recorded, waitP50, waitP95],
+  );
   return (
     <Card title={t.overview.pickup} aside={<Key series={series} />}>
       <Chart
@@ -105,7 +120,7 @@ export function Delay({ height }: { height: number }): ReactNode {
         data={data}
         height={height}
         least={200}
-        format={(ms) => `${format.number(Math.round(ms))} ms`}
+        format={(ms) => (ms < 1_000 ? `${format.number(Math.round(ms))} ms` : `${format.number(ms / 1000)} s`)}
         formatTime={(second) => format.moment(second * 1000)}
       />
     </Card>

@@ -35,7 +35,7 @@ export function Overview(): ReactNode {
             <div className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
               <Pickup height={LOW} />
               <Delay height={LOW} />
-              <Platform />
+              <Platform height={LOW} />
             </div>
           )}
         </div>

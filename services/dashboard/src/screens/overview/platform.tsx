@@ -1,47 +1,87 @@
-/** The platform under the farm: who leads, how far the logs are, and whether the tables keep up. */
-import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
-import { useApp } from "@/app/context";
+/** The platform under the farm: how old the tables are that everything is read from, and whether somebody must look. */
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useMemo } from "react";
+import type { System } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
-import type { PlatformStatus } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
+import { BEHIND_IS_FINE, placeOf } from "@/screens/system/lag";
+import { useLooks, useSystem } from "@/screens/system/use-system";
+import { Chart, type ChartSeries } from "@/ui/chart";
 import { Card } from "@/ui/page";
-import { ErrorState, Loading } from "@/ui/states";
 import { Dot } from "@/ui/status";
 
-const LOOK_EVERY_MS = 5_000;
-/** Fewer are on their way at any moment. */
-const BEHIND_IS_FINE = 50;
+const SHOWN_S = 900;
+const LINE_PX = 24;
 
-export function Platform(): ReactNode {
+export function Platform({ height }: { height: number }): ReactNode {
   const t = useText();
-  const { client } = useApp();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["status"],
-    queryFn: () => client.json<PlatformStatus>("/api/status"),
-    refetchInterval: LOOK_EVERY_MS,
-  });
+  const { data } = useSystem();
   return (
     <Card
-      title={t.overview.platform}
+      title={t.overview.lag}
       aside={
         data !== undefined && (
           <span className="flex gap-3">
-            <Health name={t.overview.nats} said={data.nats} />
-            <Health name={t.overview.postgres} said={data.postgres} />
+            <Health name={t.overview.nats} said={statusOf(data, "nats")} />
+            <Health name={t.overview.postgres} said={statusOf(data, "postgres")} />
           </span>
         )
       }
     >
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
-      ) : (
-        <Partitions status={data} />
-      )}
+      <Lag height={height - LINE_PX} />
+      <p className="truncate text-xs text-ink-3" style={{ height: LINE_PX, lineHeight: `${LINE_PX}px` }}>
+        {data !== undefined && (
+          <Link to="/system" className="underline-offset-2 hover:underline">
+            <Worst system={data} />
+          </Link>
+        )}
+      </p>
     </Card>
   );
+}
+
+function Lag({ height }: { height: number }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const looks = useLooks();
+  const series = useMemo<ChartSeries[]>(() => [{ label: t.overview.worst, colour: "--online", kind: "line" }], [t]);
+  const data = useMemo(() => {
+    const last = (looks.at(-1)?.at ?? Date.now()) / 1000;
+    const times = looks.map((look) => look.at / 1000);
+    // From where the others begin: what was before the first look is not known.
+    return [
+      [last - SHOWN_S, ...times],
+      [null, ...looks.map((look) => look.lagS)],
+    ] as never;
+  }, [looks]);
+  return (
+    <Chart
+      label={t.overview.lagLabel}
+      series={series}
+      data={data}
+      height={height}
+      least={1}
+      format={(seconds) => `${format.number(seconds)} s`}
+      formatTime={(second) => format.moment(second * 1000)}
+    />
+  );
+}
+
+/** In one line: a partition that nobody leads, one that is far behind, or that all is well. */
+function Worst({ system }: { system: System }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const unled = system.partitions.find((one) => one.leader === null);
+  if (unled !== undefined) return <span className="text-error-ink">{t.overview.unled(placeOf(unled))}</span>;
+  const late = system.partitions.find((one) => (one.behind ?? 0) > BEHIND_IS_FINE);
+  if (late !== undefined)
+    return <span className="text-held-ink">{t.overview.late(placeOf(late), format.number(late.behind ?? 0))}</span>;
+  const commits = system.partitions.reduce((sum, one) => sum + one.log_seq, 0);
+  return t.overview.allLed(format.number(commits));
+}
+
+function statusOf(system: System, name: string): string {
+  return system.dependencies.find((one) => one.name === name)?.status ?? "";
 }
 
 function Health({ name, said }: { name: string; said: string }): ReactNode {
@@ -53,41 +93,5 @@ function Health({ name, said }: { name: string; said: string }): ReactNode {
       {name}
       {!isWell && <span className="text-error-ink">{said}</span>}
     </span>
-  );
-}
-
-function Partitions({ status }: { status: PlatformStatus }): ReactNode {
-  const t = useText();
-  const format = useFormat();
-  const isMany = (context: string) => status.partitions.filter((one) => one.context === context).length > 1;
-  return (
-    <div className="max-h-[8.75rem] overflow-y-auto">
-      <table className="w-full text-sm">
-        <thead className="sticky top-0 bg-surface text-left text-xs text-ink-3">
-          <tr>
-            <th className="pb-1 font-medium">{t.overview.context}</th>
-            <th className="pb-1 font-medium">{t.overview.leader}</th>
-            <th className="pb-1 text-right font-medium">{t.overview.log}</th>
-            <th className="pb-1 pl-3 text-right font-medium">{t.overview.behind}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {status.partitions.map((one) => (
-            <tr key={`${one.context} ${one.partition}`}>
-              <td className="py-0.5">{isMany(one.context) ? `${one.context} ${one.partition}` : one.context}</td>
-              <td className="max-w-28 truncate py-0.5 text-ink-2" title={one.leader ?? undefined}>
-                {one.leader ?? <span className="text-error-ink">{t.overview.nobody}</span>}
-              </td>
-              <td className="py-0.5 text-right text-ink-2">{format.number(one.log_seq)}</td>
-              <td
-                className={`py-0.5 text-right ${(one.behind ?? 0) > BEHIND_IS_FINE ? "text-held-ink" : "text-ink-3"}`}
-              >
-                {one.behind === null ? "–" : format.number(one.behind)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

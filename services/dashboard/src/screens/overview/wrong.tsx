@@ -1,7 +1,7 @@
 /** What went wrong: open alerts first, then what attempts failed with. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useLive } from "@/app/context";
+import { useIsReading, useLive } from "@/app/context";
 import { alertTitle } from "@/farm/alert-text";
 import { codeName, codeText } from "@/farm/code";
 import { useTally } from "@/farm/use-tally";
@@ -11,7 +11,7 @@ import { WINDOW_S } from "@/lib/live/tally";
 import { useFormat } from "@/lib/time/format";
 import { Icon } from "@/ui/icon";
 import { Card } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, Loading } from "@/ui/states";
 
 const ALERTS_SHOWN = 3;
 const CAUSES_SHOWN = 5;
@@ -19,6 +19,7 @@ const CAUSES_SHOWN = 5;
 export function Wrong(): ReactNode {
   const t = useText();
   const { fleet } = useLive();
+  const isReading = useIsReading();
   const { tally, now } = useTally();
   const format = useFormat();
   useTable(fleet.alerts, 500);
@@ -44,7 +45,9 @@ export function Wrong(): ReactNode {
           <span className="shrink-0 text-xs">{format.moment(alert.raised_at)}</span>
         </Link>
       ))}
-      {ranked.length === 0 && alerts.length === 0 && <Empty isSmall icon="check" title={t.overview.nothingWrong} />}
+      {ranked.length === 0 &&
+        alerts.length === 0 &&
+        (isReading ? <Loading isSmall /> : <Empty isSmall icon="check" title={t.overview.nothingWrong} />)}
       {ranked.length > 0 && (
         <ul className="flex flex-col gap-2 pt-1">
           {ranked.map(([code, times]) => (

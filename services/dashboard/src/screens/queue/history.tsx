@@ -1,6 +1,6 @@
 /** Jobs that have ended, newest first, page by page. */
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useDeferredValue, useEffect, useMemo } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
 import { useApp, useLive } from "@/app/context";
 import { usePast } from "@/app/past";
 import { codeText } from "@/farm/code";
@@ -40,28 +40,41 @@ export function useHistory(search: QueueSearch) {
   });
 }
 
-/** Looks again when a job has ended. */
-function useLookAgain(): void {
+const endedOf = (jobs: Iterable<JobRow>) => [...jobs].filter((job) => job.ended_at !== null);
+
+/** Looks again when a job has ended. The event is heard before the row is written, so those are taken from here. */
+function useJustEnded(search: QueueSearch): readonly JobRow[] {
   const { fleet } = useLive();
+  const past = usePast();
   const queries = useQueryClient();
-  useEffect(() => {
-    const endedCount = () => [...fleet.jobs.values()].filter((job) => job.ended_at !== null).length;
-    let before = endedCount();
-    return fleet.jobs.watchAll(() => {
-      const now = endedCount();
-      if (now !== before) void queries.invalidateQueries({ queryKey: ["ended-jobs"] });
-      before = now;
-    });
-  }, [fleet, queries]);
+  const [count, setCount] = useState(() => endedOf(fleet.jobs.values()).length);
+  useEffect(() => fleet.jobs.watchAll(() => setCount(endedOf(fleet.jobs.values()).length)), [fleet]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one more has ended
+  useEffect(() => void queries.invalidateQueries({ queryKey: ["ended-jobs"] }), [queries, count]);
+  if (past !== null) return [];
+  const text = (search.q ?? "").trim().toLowerCase();
+  return endedOf(fleet.jobs.values()).filter(
+    (job) =>
+      (search.ended === undefined || job.status === search.ended) &&
+      (text === "" || `${job.title ?? ""}\n${job.target_url}`.toLowerCase().includes(text)),
+  );
+}
+
+function newestFirst(read: readonly JobRow[], justEnded: readonly JobRow[], isAll: boolean): readonly JobRow[] {
+  const known = new Set(read.map((job) => job.id));
+  const last = read.at(-1)?.created_at ?? "";
+  // What is older than all that was read comes with a later page.
+  const fresh = justEnded.filter((job) => !known.has(job.id) && (isAll || job.created_at > last));
+  return fresh.length === 0 ? read : [...read, ...fresh].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 }
 
 export function History({ search, open }: { search: QueueSearch; open: (job: string) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
-  useLookAgain();
+  const justEnded = useJustEnded(search);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useHistory(search);
-  const jobs = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const jobs = newestFirst(data?.pages.flat() ?? [], justEnded, !hasNextPage);
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
   if (jobs.length === 0) {

@@ -24,6 +24,7 @@ import { Empty, ErrorState, Loading } from "@/ui/states";
 import { JobBadge, PhaseBadge } from "@/ui/status";
 import { isOpen, JobActions } from "./actions";
 import { reasonText } from "./history";
+import { RetryAssignment, RunAgain } from "./run-again";
 import { type QueueSearch, STANDINGS } from "./search";
 
 type Standing = NonNullable<QueueSearch["at"]>;
@@ -32,6 +33,7 @@ interface JobPanelProps {
   readonly id: string;
   readonly at: Standing | undefined;
   readonly showAt: (at: Standing | undefined) => void;
+  readonly open: (job: string) => void;
   readonly close: () => void;
 }
 
@@ -51,7 +53,7 @@ function useJob(id: string) {
   return { job: live ?? row, error: read.error, refetch: read.refetch };
 }
 
-export function JobPanel({ id, at, showAt, close }: JobPanelProps): ReactNode {
+export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactNode {
   const t = useText();
   const format = useFormat();
   const { job, error, refetch } = useJob(id);
@@ -77,11 +79,9 @@ export function JobPanel({ id, at, showAt, close }: JobPanelProps): ReactNode {
       subtitle={`${targetText(t, job.target)} · ${t.queue.created} ${format.moment(job.created_at)}`}
       close={close}
     >
-      {isOpen(job) && (
-        <div className="flex justify-end border-b border-line px-4 py-2 empty:hidden">
-          <JobActions job={job} />
-        </div>
-      )}
+      <div className="flex justify-end border-b border-line px-4 py-2 empty:hidden">
+        {isOpen(job) ? <JobActions job={job} /> : <RunAgain job={job} created={open} />}
+      </div>
       <Section title={t.queue.result} aside={<JobPace job={job} />}>
         <JobBar job={job} className="mb-2.5 h-2.5" />
         <JobCounters job={job} />
@@ -125,6 +125,8 @@ export function JobPanel({ id, at, showAt, close }: JobPanelProps): ReactNode {
 }
 
 const PAGE = 100;
+/** Three in all (000 §5.2). */
+const ATTEMPTS_MAX = 3;
 const LOOK_EVERY_MS = 5_000;
 
 function Assignments({
@@ -180,7 +182,7 @@ function Assignments({
       ) : (
         <ul>
           {found.map((assignment) => (
-            <AssignmentLine key={assignment.id} assignment={assignment} />
+            <AssignmentLine key={assignment.id} assignment={assignment} isJobOpen={isOpen(job)} />
           ))}
         </ul>
       )}
@@ -193,7 +195,7 @@ function Assignments({
   );
 }
 
-function AssignmentLine({ assignment }: { assignment: AssignmentRow }): ReactNode {
+function AssignmentLine({ assignment, isJobOpen }: { assignment: AssignmentRow; isJobOpen: boolean }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
   const { fleet } = useLive();
@@ -222,6 +224,9 @@ function AssignmentLine({ assignment }: { assignment: AssignmentRow }): ReactNod
         {assignment.attempt > 1 && <span className="ml-2 text-ink-3">{t.device.attempt(assignment.attempt)}</span>}
       </span>
       <PhaseBadge phase={phase} />
+      {isJobOpen && phase === "failed" && assignment.retry_count < ATTEMPTS_MAX && (
+        <RetryAssignment assignment={assignment} />
+      )}
       {mayCancel && isPending && (
         <IconButton
           icon="close"

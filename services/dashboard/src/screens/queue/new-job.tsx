@@ -180,7 +180,7 @@ function NumberBox(props: {
       aria-label={props.label}
       value={props.value}
       onChange={props.onChange}
-      className="h-8 w-16 rounded-md border border-line-strong bg-surface px-2 text-right text-sm"
+      className="h-8 w-16 rounded-md border border-line-strong bg-surface px-2 text-right text-sm text-ink"
     />
   );
 }

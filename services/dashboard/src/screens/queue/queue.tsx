@@ -53,6 +53,7 @@ export function Queue(): ReactNode {
             id={search.job}
             at={search.at}
             showAt={(at) => change({ at })}
+            open={open}
             close={() => change({ job: undefined, at: undefined })}
           />
         )

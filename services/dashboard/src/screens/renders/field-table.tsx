@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
+import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { changeField, type Layer, mapField, unmapField } from "@/lib/rest/render-commands";
@@ -23,6 +24,7 @@ const INPUT = "h-8 w-full rounded-md border border-line-strong bg-surface px-2 t
 const CELL = "h-11 px-3 first:pl-4 last:pr-4";
 /** Where a text goes in a layer of After Effects. */
 const PROPERTY = "Source Text";
+const COLUMNS = 5;
 
 export function FieldTable({ composition, fields, missing }: FieldTableProps): ReactNode {
   const t = useText();
@@ -75,7 +77,14 @@ export function FieldTable({ composition, fields, missing }: FieldTableProps): R
               ),
             )}
             {mayChange && (
-              <NewLine key={name} composition={composition} first={name} missing={missing} done={() => setName("")} />
+              <NewLine
+                key={name}
+                composition={composition}
+                first={name}
+                missing={missing}
+                taken={fields.map((field) => field.field_name)}
+                done={() => setName("")}
+              />
             )}
           </tbody>
         </table>
@@ -144,26 +153,41 @@ function EditLine({ field, close }: { field: FieldRow; close: () => void }): Rea
     },
   });
   const form = useId();
+  const errorText = useErrorText();
   return (
-    <tr className="border-b border-line bg-accent-soft last:border-b-0">
-      <td className={`${CELL} truncate font-medium`}>
-        <form
-          id={form}
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (isComplete(layer)) save.mutate();
-          }}
-        />
-        {field.field_name}
-      </td>
-      <LayerCells form={form} layer={layer} set={setLayer} isFirst />
-      <td className={CELL}>
-        <span className="flex justify-end gap-1">
-          <Button type="submit" form={form} kind="primary" disabled={!isComplete(layer) || save.isPending}>
-            {t.mapping.save}
-          </Button>
-          <IconButton icon="close" label={t.common.cancel} onClick={close} />
-        </span>
+    <>
+      <tr className="border-b border-line bg-accent-soft last:border-b-0">
+        <td className={`${CELL} truncate font-medium`}>
+          <form
+            id={form}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (isComplete(layer)) save.mutate();
+            }}
+          />
+          {field.field_name}
+        </td>
+        <LayerCells form={form} layer={layer} set={setLayer} isFirst />
+        <td className={CELL}>
+          <span className="flex justify-end gap-1">
+            <Button type="submit" form={form} kind="primary" disabled={!isComplete(layer) || save.isPending}>
+              {t.mapping.save}
+            </Button>
+            <IconButton icon="close" label={t.common.cancel} onClick={close} />
+          </span>
+        </td>
+      </tr>
+      {save.error !== null && <Wrong>{errorText(save.error)}</Wrong>}
+    </>
+  );
+}
+
+/** What is wrong with the line above. */
+function Wrong({ children }: { children: ReactNode }): ReactNode {
+  return (
+    <tr>
+      <td colSpan={COLUMNS} role="alert" className="px-4 pb-2.5 text-sm text-error-ink">
+        {children}
       </td>
     </tr>
   );
@@ -173,11 +197,14 @@ function NewLine({
   composition,
   first,
   missing,
+  taken,
   done,
 }: {
   composition: string;
   first: string;
   missing: readonly string[];
+  /** Names that have a layer. */
+  taken: readonly string[];
   done: () => void;
 }): ReactNode {
   const t = useText();
@@ -186,7 +213,9 @@ function NewLine({
   const [layer, setLayer] = useState<Layer>(() => ({ ...guessed(first), property: PROPERTY }));
   const key = useRef(randomKey());
   const [form, list] = [useId(), useId()];
-  const isGood = name.trim() !== "" && isComplete(layer);
+  const errorText = useErrorText();
+  const isTaken = taken.includes(name.trim());
+  const isGood = name.trim() !== "" && !isTaken && isComplete(layer);
   const add = useMutation({
     mutationFn: () => {
       const field = { composition_id: composition, field_name: name.trim(), ...layerOf(layer) };
@@ -203,41 +232,46 @@ function NewLine({
       key.current = randomKey();
     },
   });
+  const wrong = isTaken ? t.mapping.taken(name.trim()) : add.error !== null ? errorText(add.error) : null;
   return (
-    <tr>
-      <td className={CELL}>
-        <form
-          id={form}
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (isGood) add.mutate();
-          }}
-        />
-        <input
-          form={form}
-          list={list}
-          aria-label={t.mapping.field}
-          placeholder={t.mapping.fieldHint}
-          maxLength={200}
-          value={name}
-          className={INPUT}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <datalist id={list}>
-          {missing.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-      </td>
-      <LayerCells form={form} layer={layer} set={setLayer} isFirst={first !== ""} />
-      <td className={CELL}>
-        <span className="flex justify-end">
-          <Button type="submit" form={form} icon="plus" disabled={!isGood || add.isPending}>
-            {t.mapping.map}
-          </Button>
-        </span>
-      </td>
-    </tr>
+    <>
+      <tr>
+        <td className={CELL}>
+          <form
+            id={form}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (isGood) add.mutate();
+            }}
+          />
+          <input
+            form={form}
+            list={list}
+            aria-label={t.mapping.field}
+            placeholder={t.mapping.fieldHint}
+            maxLength={200}
+            value={name}
+            aria-invalid={isTaken}
+            className={`${INPUT} aria-invalid:border-error`}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <datalist id={list}>
+            {missing.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        </td>
+        <LayerCells form={form} layer={layer} set={setLayer} isFirst={first !== ""} />
+        <td className={CELL}>
+          <span className="flex justify-end">
+            <Button type="submit" form={form} icon="plus" disabled={!isGood || add.isPending}>
+              {t.mapping.map}
+            </Button>
+          </span>
+        </td>
+      </tr>
+      {wrong !== null && <Wrong>{wrong}</Wrong>}
+    </>
   );
 }
 

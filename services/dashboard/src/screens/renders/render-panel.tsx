@@ -15,6 +15,7 @@ import { CopyButton } from "@/ui/copy";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Empty, ErrorState, Loading } from "@/ui/states";
 import { deedsFor, RenderActions } from "./actions";
+import { Film } from "./film";
 import { StageBar } from "./stage-bar";
 import { Stages } from "./stages";
 import { faultText, RenderBadge } from "./status-badge";
@@ -141,9 +142,11 @@ function Unmapped({ render }: { render: Render }): ReactNode {
 function Output({ render }: { render: Render }): ReactNode {
   const t = useText();
   const format = useFormat();
+  const past = usePast();
   const path = render.output_file_path ?? "";
   return (
     <Section title={t.renders.file}>
+      {past === null && render.status === "completed" && <Film id={render.id} name={render.composition_name} />}
       <p className="mb-1.5 flex items-start gap-1">
         <span className="min-w-0 flex-1 font-mono text-xs leading-5 break-all">{path}</span>
         <CopyButton text={path} />
@@ -294,7 +297,9 @@ function GfxData({ id }: { id: string }): ReactNode {
       ) : data?.gfx_data == null ? (
         <p className="text-sm text-held-ink">{data?.gfx_data_error ?? t.common.none}</p>
       ) : (
-        <pre className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-xs leading-5">{text}</pre>
+        <pre className="rounded-md break-words whitespace-pre-wrap bg-sunken p-3 font-mono text-xs leading-5">
+          {text}
+        </pre>
       )}
     </Section>
   );

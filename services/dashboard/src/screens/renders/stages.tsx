@@ -48,7 +48,7 @@ function StageLine({ stage, readAt }: { stage: StageRow; readAt: number }): Reac
   const secondsText = (value: number) => {
     if (value < 1) return `${Math.round(value * 1000)} ms`;
     return value < 10
-      ? `${format.number(Math.round(value * 10) / 10)} ${t.time.units.s}`
+      ? `${format.number(Math.round(value * 10) / 10)}${t.time.units.s}`
       : format.duration(value * 1000);
   };
   const at = (value: number) => `${(100 * value) / full}%`;

@@ -1,6 +1,7 @@
 /** What the platform stands on, and where its numbers are. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import type { Dependency } from "@/lib/api/schema";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
 import type { SystemHealth } from "@/lib/rest/identity-rows";
@@ -9,7 +10,7 @@ import { Icon } from "@/ui/icon";
 import { Card } from "@/ui/page";
 import { Facts } from "@/ui/side-panel";
 import { Dot, type Tone } from "@/ui/status";
-import { usePlatformStatus } from "./services";
+import { useSystem } from "./use-system";
 
 const LOOK_EVERY_MS = 10_000;
 
@@ -21,20 +22,33 @@ async function readHealth(fetchHealth: () => Promise<Response>): Promise<SystemH
 
 export function Dependencies(): ReactNode {
   const t = useText();
-  const status = usePlatformStatus();
+  const format = useFormat();
+  const system = useSystem();
   const health = useQuery({
     queryKey: ["system-health"],
     queryFn: () => readHealth(() => fetch("/api/system/health")),
     refetchInterval: LOOK_EVERY_MS,
   });
-  const facts: [string, ReactNode][] = [
-    ["NATS", <How key="nats" said={status.data?.nats} />],
-    ["Postgres", <How key="postgres" said={status.data?.postgres} />],
-  ];
+  const remarkOf = ({ version, latency_ms, size_bytes }: Dependency): string =>
+    [
+      version,
+      latency_ms === null || latency_ms === undefined ? null : `${format.number(latency_ms)} ms`,
+      size_bytes === null || size_bytes === undefined ? null : t.renders.bytes(size_bytes),
+    ]
+      .filter((part) => part != null)
+      .join(" · ");
+  const facts: [string, ReactNode][] = ["nats", "postgres"].map((name) => {
+    const found = system.data?.dependencies.find((one) => one.name === name);
+    const said = found?.status ?? (system.error === null ? undefined : "error");
+    const remark = found === undefined ? undefined : remarkOf(found);
+    return [NAMES[name] ?? name, <How key={name} said={said} remark={remark} />];
+  });
   // The two above say more of themselves.
   const others = Object.entries(health.data?.services ?? {}).filter(([name]) => name !== "nats" && name !== "database");
   for (const [name, said] of others) facts.push([nameOf(t, name), <How key={name} said={said} />]);
-  if (health.data !== undefined) facts.push([t.system.version, health.data.version]);
+  if (system.data !== undefined) {
+    facts.push([t.system.version, system.data.version], [t.system.answers, system.data.instance]);
+  }
   return (
     <Card title={t.system.dependencies}>
       <Facts facts={facts} />
@@ -47,16 +61,18 @@ function nameOf(t: Dictionary, service: string): string {
   return names[service] ?? service;
 }
 
+const NAMES: Readonly<Record<string, string>> = { nats: "NATS", postgres: "Postgres" };
 const WELL = ["connected", "reachable"];
 
-function How({ said }: { said: string | undefined }): ReactNode {
+function How({ said, remark }: { said: string | undefined; remark?: string | undefined }): ReactNode {
   const t = useText();
   if (said === undefined) return <span className="text-ink-3">{t.common.loading}</span>;
   const tone: Tone = WELL.includes(said) ? "online" : said === "not_configured" ? "offline" : "error";
   return (
-    <span className="flex items-center gap-2">
+    <span className="flex min-w-0 items-center gap-2">
       <Dot tone={tone} />
       <span className={tone === "error" ? "text-error-ink" : ""}>{t.system.words[said] ?? said}</span>
+      {remark !== undefined && remark !== "" && <span className="truncate text-xs text-ink-3">{remark}</span>}
     </span>
   );
 }
@@ -88,19 +104,6 @@ export function Links(): ReactNode {
           </li>
         ))}
       </ul>
-    </Card>
-  );
-}
-
-/** How many phones the tables have in each state. */
-export function Rows(): ReactNode {
-  const t = useText();
-  const format = useFormat();
-  const { data } = usePlatformStatus();
-  const states = ["busy", "online", "offline", "error"] as const;
-  return (
-    <Card title={t.system.phones}>
-      <Facts facts={states.map((state) => [t.shown[state], format.number(data?.devices[state] ?? 0)])} />
     </Card>
   );
 }

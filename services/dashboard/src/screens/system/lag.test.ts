@@ -1,11 +1,22 @@
 /** How far read models were behind, as a line. */
 import { expect, test } from "vitest";
-import type { PlatformStatus } from "@/lib/rest/rows";
+import type { PartitionState, System } from "@/lib/api/schema";
 import { LOOKS_MAX, type Look, placeOf, pointsOf, withLook } from "./lag";
 
-function status(second: number, behind: number | null): PlatformStatus {
-  const partition = { context: "fleet", partition: "main", leader: "a", log_seq: 9, projected_seq: 9, behind };
-  return { at: new Date(second * 1000).toISOString(), nats: "", postgres: "", partitions: [partition], devices: {} };
+function status(second: number, behind: number | null, lag_s: number | null = 0): Pick<System, "at" | "partitions"> {
+  const partition: PartitionState = {
+    context: "fleet",
+    partition: "main",
+    leader: "a",
+    leads_since: null,
+    log_seq: 9,
+    log_at: null,
+    projected_seq: 9,
+    projected_at: null,
+    behind,
+    lag_s,
+  };
+  return { at: new Date(second * 1000).toISOString(), partitions: [partition] };
 }
 
 test("each look is kept once, and only some of them", () => {
@@ -38,4 +49,11 @@ test("what nobody could tell is left out", () => {
 test("a context with one partition is called by its name alone", () => {
   expect(placeOf({ context: "fleet", partition: "main" })).toBe("fleet");
   expect(placeOf({ context: "reminder", partition: "p0" })).toBe("reminder p0");
+});
+
+test("of several partitions the worst counts, and one that nobody can tell of does not", () => {
+  const { at, partitions } = status(1, 3, 2.5);
+  const other = status(1, null, null).partitions;
+  expect(withLook([], { at, partitions: [...partitions, ...other] })[0]?.lagS).toBe(2.5);
+  expect(withLook([], { at, partitions: other })[0]?.lagS).toBeNull();
 });

@@ -1,25 +1,28 @@
 /** How far read models are behind their logs, over the last looks at them. */
-import type { PartitionStatus, PlatformStatus } from "@/lib/rest/rows";
+import type { PartitionState, System } from "@/lib/api/schema";
 
-/** Looks that are kept: some minutes. */
-export const LOOKS_MAX = 60;
+/** Looks that are kept: a quarter of an hour. */
+export const LOOKS_MAX = 180;
 /** Fewer commits are on their way at any moment. */
 export const BEHIND_IS_FINE = 50;
 
 export interface Look {
   readonly at: number;
   readonly behind: Readonly<Record<string, number | null>>;
+  /** Seconds that the worst of them is behind; null: nobody could tell. */
+  readonly lagS: number | null;
 }
 
-export function placeOf(partition: Pick<PartitionStatus, "context" | "partition">): string {
+export function placeOf(partition: Pick<PartitionState, "context" | "partition">): string {
   return partition.partition === "main" ? partition.context : `${partition.context} ${partition.partition}`;
 }
 
-export function withLook(looks: readonly Look[], status: PlatformStatus): readonly Look[] {
-  const at = Date.parse(status.at);
+export function withLook(looks: readonly Look[], system: Pick<System, "at" | "partitions">): readonly Look[] {
+  const at = Date.parse(system.at);
   if (looks.at(-1)?.at === at) return looks;
-  const behind = Object.fromEntries(status.partitions.map((one) => [placeOf(one), one.behind]));
-  return [...looks, { at, behind }].slice(-LOOKS_MAX);
+  const behind = Object.fromEntries(system.partitions.map((one) => [placeOf(one), one.behind]));
+  const lags = system.partitions.flatMap((one) => one.lag_s ?? []);
+  return [...looks, { at, behind, lagS: lags.length === 0 ? null : Math.max(...lags) }].slice(-LOOKS_MAX);
 }
 
 /** The points of a line in a box of 1 by 1, from the left; empty: there are not two looks yet. */

@@ -5,6 +5,8 @@ export function systemSearch(raw: RawSearch) {
   return only({
     /** The account that is open. */
     account: text(raw, "account"),
+    /** The rebuild that is open. */
+    rebuild: text(raw, "rebuild"),
     new: flag(raw, "new"),
   });
 }

@@ -1,35 +1,22 @@
-/** Who leads which partition, how far its log is, and whether the tables keep up. */
-import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
-import { useApp } from "@/app/context";
+/** Who leads which partition since when, how far its log is, and whether the tables keep up. */
+import type { ReactNode } from "react";
+import type { PartitionState } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
-import type { PartitionStatus, PlatformStatus } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
 import { Part } from "@/ui/part";
 import { ErrorState, Loading } from "@/ui/states";
 import { Dot } from "@/ui/status";
-import { BEHIND_IS_FINE, type Look, placeOf, pointsOf, withLook } from "./lag";
+import { BEHIND_IS_FINE, type Look, placeOf, pointsOf } from "./lag";
+import { useLooks, useSystem } from "./use-system";
 
-const LOOK_EVERY_MS = 5_000;
 const WIDTH = 96;
 const HEIGHT = 20;
 
-export function usePlatformStatus() {
-  const { client } = useApp();
-  return useQuery({
-    queryKey: ["status"],
-    queryFn: () => client.json<PlatformStatus>("/api/status"),
-    refetchInterval: LOOK_EVERY_MS,
-  });
-}
-
 export function Services(): ReactNode {
   const t = useText();
-  const { data, error, refetch } = usePlatformStatus();
-  const [looks, setLooks] = useState<readonly Look[]>([]);
-  useEffect(() => {
-    if (data !== undefined) setLooks((before) => withLook(before, data));
-  }, [data]);
+  const { data, error, refetch } = useSystem();
+  const looks = useLooks();
   return (
     <Part title={t.system.services}>
       {error !== null && data === undefined ? (
@@ -40,22 +27,22 @@ export function Services(): ReactNode {
         <table aria-label={t.system.services} className="w-full table-fixed border-collapse text-sm">
           <thead>
             <tr className="border-b border-line text-left text-xs text-ink-3">
-              <th scope="col" className="px-3 py-2 pl-4 font-medium">
+              <th scope="col" className="w-44 px-3 py-2 pl-4 font-medium">
                 {t.system.partition}
               </th>
               <th scope="col" className="px-3 font-medium">
                 {t.system.leader}
               </th>
-              <th scope="col" className="w-32 px-3 text-right font-medium">
+              <th scope="col" className="w-28 px-3 text-right font-medium">
                 {t.system.log}
               </th>
-              <th scope="col" className="w-32 px-3 text-right font-medium">
+              <th scope="col" className="w-28 px-3 text-right font-medium">
                 {t.system.projected}
               </th>
-              <th scope="col" className="w-28 px-3 text-right font-medium">
+              <th scope="col" className="w-36 px-3 text-right font-medium">
                 {t.system.behind}
               </th>
-              <th scope="col" className="w-36 px-3 pr-4 font-medium">
+              <th scope="col" className="w-36 px-3 pr-4 font-medium @max-3xl:hidden">
                 {t.system.lately}
               </th>
             </tr>
@@ -71,23 +58,20 @@ export function Services(): ReactNode {
   );
 }
 
-function Line({ partition, looks }: { partition: PartitionStatus; looks: readonly Look[] }): ReactNode {
+function Line({ partition, looks }: { partition: PartitionState; looks: readonly Look[] }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { leader, behind, projected_seq } = partition;
+  const { behind, projected_seq, lag_s } = partition;
   const isBehind = behind !== null && behind > BEHIND_IS_FINE;
   const place = placeOf(partition);
   return (
     <tr className="h-10 border-b border-line last:border-b-0">
-      <th scope="row" className="px-3 pl-4 text-left font-medium">
+      <th scope="row" className="truncate px-3 pl-4 text-left font-medium">
         {partition.context}
         {partition.partition !== "main" && <span className="ml-2 font-normal text-ink-3">{partition.partition}</span>}
       </th>
-      <td className="truncate px-3">
-        <span className="flex items-center gap-2">
-          <Dot tone={leader === null ? "error" : "online"} />
-          {leader ?? <span className="text-error-ink">{t.system.nobody}</span>}
-        </span>
+      <td className="px-3">
+        <Leader partition={partition} />
       </td>
       <td className="px-3 text-right">{format.number(partition.log_seq)}</td>
       <td className="px-3 text-right text-ink-2">
@@ -95,11 +79,36 @@ function Line({ partition, looks }: { partition: PartitionStatus; looks: readonl
       </td>
       <td className={`px-3 text-right ${isBehind ? "font-medium text-held-ink" : "text-ink-2"}`}>
         {behind === null ? t.common.unknown : format.number(behind)}
+        {lag_s !== null && lag_s >= 1 && <span className="ml-2 text-ink-3">{format.duration(lag_s * 1000)}</span>}
       </td>
-      <td className="px-3 pr-4">
+      <td className="px-3 pr-4 @max-3xl:hidden">
         <Spark points={pointsOf(looks, place)} label={t.system.lagOf(place)} isBehind={isBehind} />
       </td>
     </tr>
+  );
+}
+
+/** Who holds the lease, and for how long. */
+function Leader({ partition: { leader, leads_since } }: { partition: PartitionState }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(10_000);
+  return (
+    <span className="flex min-w-0 items-center gap-2">
+      <Dot tone={leader === null ? "error" : "online"} />
+      {leader === null ? (
+        <span className="text-error-ink">{t.system.nobody}</span>
+      ) : (
+        <span className="truncate" title={leader}>
+          {leader}
+        </span>
+      )}
+      {leader !== null && leads_since !== null && (
+        <span className="shrink-0 text-xs text-ink-3" title={format.full(leads_since)}>
+          {t.system.leads(format.duration(now - Date.parse(leads_since)))}
+        </span>
+      )}
+    </span>
   );
 }
 

@@ -1,4 +1,4 @@
-/** The platform itself: who leads what, what it stands on, and who is signed in. */
+/** The platform itself: who leads what, what it stands on, its read models, its keys, and who is signed in. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMay } from "@/app/context";
@@ -8,7 +8,11 @@ import { useEscape } from "@/lib/keys/use-keys";
 import { Page } from "@/ui/page";
 import { AccountPanel } from "./account-panel";
 import { Accounts, NewAccount } from "./accounts";
-import { Dependencies, Links, Rows } from "./dependencies";
+import { Dependencies, Links } from "./dependencies";
+import { Keys } from "./keys";
+import { Processes } from "./processes";
+import { ReadModels } from "./read-models";
+import { RebuildPanel } from "./rebuild-panel";
 import type { SystemSearch } from "./search";
 import { Services } from "./services";
 import { OwnSessions } from "./sessions";
@@ -21,32 +25,38 @@ export function System(): ReactNode {
   usePageTitle(t.system.title);
   const change = (part: { [K in keyof SystemSearch]?: SystemSearch[K] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...part }) as SystemSearch, replace: true });
-  useEscape(() => change({ account: undefined }));
-  const close = () => change({ account: undefined });
+  const shut = { account: undefined, rebuild: undefined };
+  const close = () => change(shut);
+  useEscape(close);
   return (
     <Page
       title={t.system.title}
       panel={
-        mayManage &&
-        search.account !== undefined && <AccountPanel key={search.account} id={search.account} close={close} />
+        mayManage && search.account !== undefined ? (
+          <AccountPanel key={search.account} id={search.account} close={close} />
+        ) : (
+          search.rebuild !== undefined && <RebuildPanel key={search.rebuild} id={search.rebuild} close={close} />
+        )
       }
     >
       <div className="min-h-0 flex-1 overflow-y-auto p-6">
-        <div className="mx-auto flex max-w-[100rem] flex-col gap-6">
+        <div className="@container mx-auto flex max-w-[100rem] flex-col gap-6">
           <Services />
-          <div className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
+          <div className="grid gap-4 @2xl:grid-cols-2 @5xl:grid-cols-3">
             <Dependencies />
-            <Rows />
+            <Processes />
             <Links />
           </div>
+          <ReadModels current={search.rebuild} open={(rebuild) => change({ ...shut, rebuild })} />
           <OwnSessions />
           {mayManage && (
             <Accounts
               current={search.account}
-              open={(account) => change({ account })}
+              open={(account) => change({ ...shut, account })}
               create={() => change({ new: true })}
             />
           )}
+          {mayManage && <Keys />}
         </div>
       </div>
       {search.new && mayManage && (

@@ -201,7 +201,8 @@ function Marks({ scale, go }: { scale: Scale; go: (at: number) => void }): React
         style={{ "--share": mark.share } as never}
         title={t.past.alert(text, format.clock(mark.at))}
         aria-label={t.past.alert(text, format.clock(mark.at))}
-        onClick={() => go(mark.at)}
+        // Moments have milliseconds, the log has microseconds: just after it, or the alert would not be there yet.
+        onClick={() => go(mark.at + 1)}
       />
     );
   });

@@ -14,6 +14,15 @@ SELECT r.id, r.composition_id, r.composition_name, r.cue_item_id, r.broadcast_da
 FROM {page}
 LEFT JOIN LATERAL (SELECT * FROM tel_render.workers WHERE worker_id = r.worker_id LIMIT 1) AS w ON TRUE
 
+-- name: render_film
+SELECT output_file_path, output_size_bytes, output_sha256
+FROM rm_render.render_rows
+WHERE id = $1 AND status = 'completed'
+UNION ALL
+SELECT NULL, NULL, NULL
+FROM rm_render.render_rows
+WHERE id = $1 AND status <> 'completed'
+
 -- name: render_audit
 SELECT id, status_from, status_to, worker_id, changed_at, changed_by, reason
 FROM rm_render.render_queue_audit

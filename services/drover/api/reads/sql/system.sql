@@ -6,6 +6,17 @@ SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE sche
 -- name: read_models
 SELECT schema, version, created_at FROM drover.read_models ORDER BY schema
 
+-- name: rebuilds
+SELECT id, projection, by, dry_run,
+       CASE
+         WHEN ended_at IS NULL AND updated_at < now() - interval '30 seconds' THEN 'interrupted'
+         ELSE stage
+       END AS stage,
+       folded, events, positions, tables, error, started_at, updated_at, ended_at
+FROM drover.rebuilds
+ORDER BY id DESC
+LIMIT 20
+
 -- name: database
 SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS size_bytes
 

@@ -18,6 +18,8 @@ export class FakeServer {
   readonly calls: Call[] = [];
   /** Faults of the next calls to a path, in turn. */
   readonly faults = new Map<string, Fault[]>();
+  /** What a path is answered by, for those who are signed in. */
+  readonly answers = new Map<string, () => Response>();
   lifetimeMs = 60 * MINUTE_MS;
   /** How much its clock is ahead. */
   clockAheadMs = 0;
@@ -93,7 +95,7 @@ export class FakeServer {
     if (token === null) return this.#refuse(401, "UNAUTHORIZED", "Missing token");
     if (token === "tampered") return this.#refuse(401, "INVALID_TOKEN", "Invalid authentication token");
     if (!this.#good.has(token)) return this.#refuse(401, "TOKEN_EXPIRED", "Please refresh your token");
-    return Response.json({ path, token });
+    return this.answers.get(path)?.() ?? Response.json({ path, token });
   }
 
   #session(): Response {

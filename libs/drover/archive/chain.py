@@ -1,0 +1,73 @@
+"""What must hold from one commit to the next: no gap, no overlap, no step back in time. Whoever copies a log checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from drover.archive.errors import ChainBroken
+from drover.domain.event import UNSTAMPED
+from drover.eventlog.codec import lines
+from drover.eventlog.log import StoredCommit
+
+
+class _Stamp(msgspec.Struct):
+    n: int
+    at: datetime
+
+
+_decode: Final = msgspec.json.Decoder(_Stamp).decode
+
+
+class Chain:
+    """Grows by one commit at a time, from any position on."""
+
+    def __init__(self, after: int = 0, known: Mapping[str, int] | None = None) -> None:
+        """`known`: the last ordinal of each partition up to there. None, where it is not known: then any may follow."""
+        self.seq = after
+        self.events = 0
+        self.commits = 0
+        self.first_at: datetime = UNSTAMPED
+        self.last_at: datetime = UNSTAMPED
+        self.ordinals: dict[str, tuple[int, int]] = {}
+        """By partition, the first and the last ordinal that came by."""
+        self._known = {} if after == 0 else known
+        self._at: dict[str, datetime] = {}
+
+    def take(self, partition: str, commit: StoredCommit) -> int:
+        """Note the next commit; how many events it has. Raises ChainBroken, and then has taken nothing."""
+        if commit.seq != self.seq + 1:
+            raise ChainBroken(commit.seq, f"it comes right after commit {self.seq}")
+        stamps = self._stamps(commit)
+        n, at = self._last_n(partition), self._at.get(partition, UNSTAMPED)
+        for stamp in stamps:
+            if n is not None and stamp.n != n + 1:
+                raise ChainBroken(commit.seq, f"event {stamp.n} of {partition} comes right after event {n}")
+            if stamp.at < at:
+                raise ChainBroken(commit.seq, f"event {stamp.n} of {partition} is older than the one before it")
+            n, at = stamp.n, stamp.at
+        if self.commits == 0:
+            self.first_at = stamps[0].at
+        self.seq, self.last_at = commit.seq, at
+        first = self.ordinals[partition][0] if partition in self.ordinals else stamps[0].n
+        self.ordinals[partition], self._at[partition] = (first, stamps[-1].n), at
+        self.commits += 1
+        self.events += len(stamps)
+        return len(stamps)
+
+    def _last_n(self, partition: str) -> int | None:
+        if partition in self.ordinals:
+            return self.ordinals[partition][1]
+        return None if self._known is None else self._known.get(partition, 0)
+
+    def _stamps(self, commit: StoredCommit) -> list[_Stamp]:
+        try:
+            stamps = [_decode(raw) for raw in lines(commit.payload)]
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ChainBroken(commit.seq, f"a line of it is not an event ({error})") from None
+        if not stamps:
+            raise ChainBroken(commit.seq, "it is empty")
+        return stamps

@@ -1,0 +1,170 @@
+"""From the log into an archive: goes on where the last one ended, segment by segment. The log itself stays as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from drover.archive.archive import Progress, quietly, replace_segments, written_by_us
+from drover.archive.errors import ForeignArchive
+from drover.archive.index import Index, Segment
+from drover.archive.reading import ends_of, placed_commits
+from drover.archive.segment import SegmentWriter, read_segment
+from drover.archive.text import Placed
+from drover.eventlog.codec import lines
+from drover.eventlog.log import EventLog
+
+COMMITS_PER_TURN: Final = 50
+
+
+class Archived(msgspec.Struct):
+    """What became of it."""
+
+    context: str
+    last: int
+    """The archive now ends with this commit."""
+    commits: int
+    events: int
+    """New in it."""
+    segments: int
+    """In all."""
+    log_last: int
+    """Where the log ended when this began."""
+
+
+class _Stamp(msgspec.Struct):
+    n: int
+    at: datetime
+
+
+class _Stop(msgspec.Struct, frozen=True):
+    seq: int | None
+    before: datetime | None
+
+    def reached(self, placed: Placed) -> bool:
+        """Whether this commit is the first that is not wanted."""
+        if self.seq is not None and placed.commit.seq > self.seq:
+            return True
+        return self.before is not None and stamp_of(placed.commit.payload).at >= self.before
+
+
+def stamp_of(payload: bytes) -> _Stamp:
+    """Of the last event of a commit."""
+    return msgspec.json.decode(lines(payload)[-1], type=_Stamp)
+
+
+async def create(
+    directory: Path,
+    logs: Sequence[EventLog],
+    *,
+    up_to: int | None = None,
+    before: datetime | None = None,
+    progress: Progress = quietly,
+) -> Archived:
+    """`logs`: one for each partition of the context. All commits, or those up to a position or older than a moment.
+
+    Interrupted in whatever way, the archive is whole up to the last segment that was finished.
+    """
+    context = logs[0].partition.context
+    with written_by_us(directory, context, [log.partition.name for log in logs]) as (folder, index):
+        ends = await ends_of(logs)
+        end = max(ends.values(), default=0)
+        await _same_history(index, logs, end)
+        had = (index.last, index.commits, index.events)
+        if end > had[0]:
+            of = await _events_to_come(logs, index)
+            work = _Work(folder, index, _Stop(up_to, before), progress, of)
+            async with aclosing(placed_commits(logs, ends, index.last)) as fresh:
+                await work.run(fresh)
+        return Archived(context, index.last, index.commits - had[1], index.events - had[2], len(index.segments), end)
+
+
+class _Work:
+    def __init__(self, folder: Path, index: Index, stop: _Stop, progress: Progress, of: int) -> None:
+        self._folder = folder
+        self._index = index
+        self._stop = stop
+        self._progress = progress
+        self._of = of
+        self._done = 0
+        self._writer: SegmentWriter | None = None
+        self._kept = len(index.segments)
+        """Segments that stay as they are; what is being written goes behind them."""
+
+    async def run(self, fresh: AsyncIterator[Placed]) -> None:
+        try:
+            turn = 0
+            async for placed in fresh:
+                if self._stop.reached(placed):
+                    break
+                self._take(placed)
+                turn += 1
+                if turn % COMMITS_PER_TURN == 0:
+                    self._progress(self._done, self._of)
+                    await asyncio.sleep(0)
+            self._finish()
+            self._progress(self._done, self._of)
+        finally:
+            if self._writer is not None:
+                self._writer.discard()
+
+    def _take(self, placed: Placed) -> None:
+        if self._writer is None:
+            self._writer = self._begin()
+        self._done += self._writer.take(placed)
+        if self._writer.is_full:
+            self._finish()
+
+    def _begin(self) -> SegmentWriter:
+        """The last segment, if it has room, is written anew with what has come since: few files, whatever the pace."""
+        index = self._index
+        again: Segment | None = None
+        if index.segments and not index.segments[-1].is_full:
+            again = index.segments[-1]
+        self._kept = len(index.segments) - (again is not None)
+        before = Index(index.context, index.partitions, index.segments[: self._kept])
+        writer = SegmentWriter(self._folder, index, before.last, before.ordinals())
+        if again is not None:
+            try:
+                for placed in read_segment(self._folder, index, again, before.ordinals()):
+                    writer.take(placed)
+            except BaseException:
+                writer.discard()
+                raise
+        return writer
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            replace_segments(self._folder, self._index, self._kept, self._writer.finish())
+            self._writer = None
+
+
+async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> None:
+    """The log must have the archive's last commit where the archive has it."""
+    if not index.segments:
+        return
+    names = [log.partition.name for log in logs]
+    if index.partitions != names:
+        raise ForeignArchive(index.context, index.last, f"it has the partitions {index.partitions}, the log {names}")
+    last = index.segments[-1]
+    if end < last.last:
+        raise ForeignArchive(index.context, last.last, f"the log ends before that, at {end}")
+    found = await logs[0].get(last.last)
+    if found is None or found.id != last.last_commit:
+        raise ForeignArchive(index.context, last.last, "the log has another commit there")
+
+
+async def _events_to_come(logs: Sequence[EventLog], index: Index) -> int:
+    """For the bar: ordinals say how many events there are."""
+    known = index.ordinals()
+    count = 0
+    for log in logs:
+        if (last := await log.last()) is not None:
+            count += stamp_of(last.payload).n - known.get(log.partition.name, 0)
+    return count

@@ -1,0 +1,124 @@
+"""What an archive holds of one context: its segments in order, each with its place and its checksum. A JSON file."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from drover.archive.errors import ArchiveMissing, ArchiveUnwritable, FileDamaged
+from drover.archive.text import is_a_log
+from drover.embedded.private_file import write_private
+
+FORM: Final = 1
+INDEX_NAME: Final = "index.json"
+SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
+"""A segment that has so much text is full, and is never written again."""
+INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
+_NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-\d{12,19}\.jsonl\.zst")
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """One file: all commits of the context from `first` to `last`."""
+
+    file: str
+    first: int
+    last: int
+    first_at: datetime
+    last_at: datetime
+    """When its first and its last event were decided."""
+    commits: int
+    events: int
+    ordinals: dict[str, tuple[int, int]]
+    """By partition, the first and the last ordinal in it."""
+    last_commit: str
+    """Id of the last commit: whoever goes on finds out whether the log is still the same."""
+    text_bytes: int
+    bytes: int
+    sha256: str
+    """Of the file, which has `bytes`; decompressed it has `text_bytes`."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.text_bytes >= SEGMENT_TEXT_BYTES
+
+
+class Index(msgspec.Struct):
+    context: str
+    partitions: list[str]
+    segments: list[Segment] = []
+    form: int = FORM
+
+    @property
+    def last(self) -> int:
+        """The last commit that is archived; 0: none is."""
+        return self.segments[-1].last if self.segments else 0
+
+    @property
+    def commits(self) -> int:
+        return sum(segment.commits for segment in self.segments)
+
+    @property
+    def events(self) -> int:
+        return sum(segment.events for segment in self.segments)
+
+    def ordinals(self) -> dict[str, int]:
+        """By partition, the last ordinal that is archived."""
+        return {name: last for segment in self.segments for name, (_, last) in segment.ordinals.items()}
+
+
+def segment_name(context: str, first: int, last: int) -> str:
+    return f"{context}.{first:012d}-{last:012d}.jsonl.zst"
+
+
+def is_segment_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def load_index(folder: Path) -> Index:
+    """Raises ArchiveMissing where there is none, FileDamaged where there is something else."""
+    path = folder / INDEX_NAME
+    try:
+        if path.stat().st_size > INDEX_BYTES_MAX:
+            raise FileDamaged(path, "it is too large to be an index", "Restore it from a copy of the archive.")
+        index = msgspec.json.decode(path.read_bytes(), type=Index)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ArchiveMissing(folder, "no index.json") from None
+    except OSError as error:
+        raise FileDamaged(path, error.strerror or str(error), "Run this as the user who made the archive.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FileDamaged(path, f"it is malformed ({error})", "Restore it from a copy of the archive.") from None
+    _check(path, index)
+    return index
+
+
+def _check(path: Path, index: Index) -> None:
+    """An index that leaves something out, or leads out of its folder, is not believed."""
+    advice = "Restore it from a copy of the archive."
+    if index.form != FORM:
+        raise FileDamaged(path, f"it has form {index.form}", f"This program reads form {FORM}: use a newer one.")
+    if not is_a_log(index.context, index.partitions):
+        raise FileDamaged(path, f"{index.context!r}, divided into {index.partitions}, is no log of ours", advice)
+    after, ordinals = 0, dict.fromkeys(index.partitions, 0)
+    for segment in index.segments:
+        if not is_segment_name(segment.file):
+            raise FileDamaged(path, f"{segment.file!r} is no name of a segment", advice)
+        if segment.first != after + 1 or segment.commits != segment.last - after:
+            raise FileDamaged(path, f"{segment.file} does not follow commit {after}", advice)
+        for name, (first, last) in segment.ordinals.items():
+            if name not in ordinals or first != ordinals[name] + 1 or last < first:
+                raise FileDamaged(path, f"events of {name} are missing before {segment.file}", advice)
+            ordinals[name] = last
+        after = segment.last
+
+
+def save_index(folder: Path, index: Index) -> None:
+    """Old or new, never half: also after a crash."""
+    path = folder / INDEX_NAME
+    try:
+        write_private(path, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")
+    except OSError as error:
+        raise ArchiveUnwritable(path, error.strerror or str(error)) from error

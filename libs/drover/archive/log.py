@@ -1,0 +1,93 @@
+"""An archive as a log that can be read and not written: so that whatever looks into a log can look into an archive."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, NoReturn
+
+from drover.archive.archive import Archive
+from drover.archive.errors import ArchiveMissing
+from drover.archive.index import Segment
+from drover.archive.text import Placed
+from drover.eventlog.log import ALL, Commit, LogUnreachable, Partition, StoredCommit
+
+READ_COMMITS_MAX: Final = 256
+
+
+class ArchiveLog:
+    """One partition of it, or all (`*`). The segment that was read last is kept: seeking comes back to it."""
+
+    def __init__(self, archive: Archive, partition: Partition) -> None:
+        names = archive.index.partitions
+        if partition.name not in (ALL, *names):
+            raise ArchiveMissing(archive.folder, f"no partition {partition.name}, only {', '.join(names)}")
+        self.partition = partition
+        self._archive = archive
+        self._ends = [segment.last for segment in archive.index.segments]
+        self._kept: tuple[str, list[Placed]] | None = None
+
+    def segment_at(self, seq: int) -> int:
+        """The number of the segment that holds this position or the next one; that of none, beyond the end."""
+        return bisect_left(self._ends, seq)
+
+    def commits_of(self, number: int) -> list[Placed]:
+        """Those of the partition. Raises FileDamaged."""
+        segment = self._archive.index.segments[number]
+        if self._kept is None or self._kept[0] != segment.file:
+            self._kept = (segment.file, list(self._archive.commits_of(segment)))
+        return [placed for placed in self._kept[1] if self._is_ours(placed)]
+
+    def _is_ours(self, placed: Placed) -> bool:
+        return self.partition.name in (ALL, placed.partition)
+
+    def _holds_ours(self, segment: Segment) -> bool:
+        return self.partition.name == ALL or self.partition.name in segment.ordinals
+
+    async def append(self, commit: Commit, expected: int) -> NoReturn:
+        raise LogUnreachable("An archive is not written this way")
+
+    async def last(self) -> StoredCommit | None:
+        for number in range(len(self._ends) - 1, -1, -1):
+            if self._holds_ours(self._archive.index.segments[number]):
+                return self.commits_of(number)[-1].commit
+        return None
+
+    async def get(self, seq: int) -> StoredCommit | None:
+        number = self.segment_at(seq)
+        if seq < 1 or number == len(self._ends):
+            return None
+        return next((placed.commit for placed in self.commits_of(number) if placed.commit.seq == seq), None)
+
+    async def context_end(self) -> int:
+        return self._archive.index.last
+
+    @asynccontextmanager
+    async def read(self, after: int) -> AsyncIterator[ArchiveReader]:
+        yield ArchiveReader(self, after, len(self._ends))
+
+
+class ArchiveReader:
+    """Segment by segment. At the end nothing more comes, so waiting for it is refused."""
+
+    def __init__(self, log: ArchiveLog, after: int, segments: int) -> None:
+        self._log = log
+        self._after = after
+        self._number = log.segment_at(after + 1)
+        self._segments = segments
+        self._read: list[Placed] = []
+
+    async def next(self) -> list[StoredCommit]:
+        while not self._read:
+            if self._number == self._segments:
+                raise LogUnreachable("The archive ends here")
+            commits = self._log.commits_of(self._number)
+            self._read = [placed for placed in commits if placed.commit.seq > self._after]
+            self._number += 1
+        batch, self._read = self._read[:READ_COMMITS_MAX], self._read[READ_COMMITS_MAX:]
+        return [placed.commit for placed in batch]
+
+    @property
+    def behind(self) -> int:
+        return len(self._read) + (self._segments - self._number)

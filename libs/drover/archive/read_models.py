@@ -1,0 +1,37 @@
+"""What Postgres knows of a context whose log is restored. All of it is derived; some of it may be ahead of the log."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+from drover.postgres.pool import Connection
+from drover.projection.read_model import quoted
+
+_STANDS: Final = "SELECT coalesce(max(seq), 0) FROM drover.checkpoints WHERE context = $1"
+_SCHEMAS: Final = "SELECT DISTINCT schema FROM drover.checkpoints WHERE context = $1"
+_FORGET: Final = (
+    "DELETE FROM drover.checkpoints WHERE context = $1",
+    "DELETE FROM drover.fold_checkpoints WHERE context = $1",
+)
+_FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
+
+
+async def read_model_stands(connection: Connection, context: str) -> int:
+    """The last commit whose rows are there; 0: none, or no tables yet."""
+    try:
+        stands: int = await connection.fetchval(_STANDS, context)
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        return 0
+    return stands
+
+
+async def forget_read_models(connection: Connection, context: str) -> None:
+    """A projector makes them anew from the first commit on."""
+    async with connection.transaction():
+        for row in await connection.fetch(_SCHEMAS, context):
+            await connection.execute(f"DROP SCHEMA IF EXISTS {quoted(row['schema'])} CASCADE")
+            await connection.execute(_FORGET_FORM, row["schema"])
+        for statement in _FORGET:
+            await connection.execute(statement, context)

@@ -1,0 +1,45 @@
+"""A context's log from one position to another, with the partition of each commit. Ends; does not follow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Final, cast
+
+from drover.archive.text import Placed
+from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
+from drover.projection.stretch import stretch
+
+READ_S: Final = 30.0
+"""Of a commit that is known to be there."""
+
+
+async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
+    """By partition. The context's end is asked for first: what comes while partitions are asked stays out, of all."""
+    end = await logs[0].context_end()
+    ends: dict[str, int] = {}
+    for log in logs:
+        last = await log.last()
+        ends[log.partition.name] = min(last.seq, end) if last else 0
+    return ends
+
+
+async def placed_commits(
+    logs: Sequence[EventLog], ends: Mapping[str, int], after: int = 0
+) -> AsyncGenerator[Placed, None]:
+    """`logs`: one for each partition; `ends`: what `ends_of` said. In the order of the stream.
+
+    Close it (`aclosing`) where it may not be read to its end: there are readers behind it.
+    """
+    commits = stretch(logs, ends, dict.fromkeys(ends, after))
+    async with aclosing(cast(AsyncGenerator[tuple[str, StoredCommit], None], commits)) as found:
+        while True:
+            try:
+                async with asyncio.timeout(READ_S):
+                    partition, commit = await anext(found)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                raise LogUnreachable(f"no commit within {READ_S:g} s") from error
+            yield Placed(partition, commit)

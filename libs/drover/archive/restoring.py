@@ -1,0 +1,122 @@
+"""Commits back into an empty log, each at its position. Interrupted, it goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from drover.archive.archive import Progress, quietly
+from drover.archive.chain import Chain
+from drover.archive.errors import LogNotEmpty, RestoreStopped
+from drover.archive.text import Placed
+from drover.eventlog.log import LogUnreachable, StoredCommit
+from drover.eventlog.refill import NotTaken, Refill
+
+TRIES_MAX: Final = 5
+"""In a row that bring nothing forward."""
+RETRY_PAUSE_S: Final = 0.5
+READ_S: Final = 30.0
+"""Of a commit that is known to be there."""
+
+Source = Callable[[int], Iterator[Placed]]
+"""The commits after a position, in order. Called again after a fault."""
+
+
+class Restored(msgspec.Struct):
+    """What became of it."""
+
+    context: str
+    last: int
+    events: int
+    found: int
+    """Commits that were there already, from an earlier try."""
+
+
+async def restore(refill: Refill, source: Source, *, last: int, events: int, progress: Progress = quietly) -> Restored:
+    """`last` and `events`: what `source` holds in all. The log is empty, or holds the beginning of the very same."""
+    context = refill.context
+    stands = await already_there(refill, source, last)
+    began = stands
+    chain = _up_to(source, stands)
+    found = chain.events
+    tries = 0
+    while stands < last:
+        try:
+            for placed in source(stands):
+                chain.take(placed.partition, placed.commit)
+                await refill.put(placed.partition, placed.commit)
+                progress(chain.events, events)
+            stands = last
+        except (NotTaken, LogUnreachable) as error:
+            before, stands = stands, await _settled(refill, source, last, context, stands)
+            tries = 0 if stands > before else tries + 1
+            if tries == TRIES_MAX:
+                raise RestoreStopped(context, stands, str(error)) from error
+            await asyncio.sleep(RETRY_PAUSE_S)
+            chain = _up_to(source, stands)
+    await _confirm(refill, source, last)
+    progress(events, events)
+    return Restored(context, last, events - found, began)
+
+
+async def _confirm(refill: Refill, source: Source, last: int) -> None:
+    """Read back what is there: it must be what was to be put, from the first commit to the last."""
+    if last == 0:
+        return
+    ours = source(0)
+    seq = 0
+    async with refill.read() as reader:
+        while seq < last:
+            try:
+                async with asyncio.timeout(READ_S):
+                    found = await reader.next()
+            except TimeoutError as error:
+                raise LogUnreachable(f"no commit within {READ_S:g} s") from error
+            for there in found[: last - seq]:
+                seq += 1
+                if not _same(next(ours).commit, there):
+                    raise LogNotEmpty(refill.context, last, f"somebody else has written commit {seq} of them")
+
+
+def _up_to(source: Source, seq: int) -> Chain:
+    """The chain as it is at a position that was reached."""
+    chain = Chain()
+    if seq:
+        for placed in source(0):
+            chain.take(placed.partition, placed.commit)
+            if placed.commit.seq == seq:
+                break
+    return chain
+
+
+async def _settled(refill: Refill, source: Source, last: int, context: str, before: int) -> int:
+    try:
+        return await already_there(refill, source, last)
+    except LogUnreachable:
+        return before
+
+
+async def already_there(refill: Refill, source: Source, last: int) -> int:
+    """Where the log stands, which must be where our own commits have brought it. Raises LogNotEmpty."""
+    there = await refill.last()
+    if there is None:
+        return 0
+    if there.seq > last:
+        raise LogNotEmpty(refill.context, there.seq, f"there are only {last} to be restored")
+    ours = next(source(there.seq - 1)).commit
+    if not _same(ours, there):
+        raise LogNotEmpty(refill.context, there.seq, "the last of them is not the one to be restored there")
+    return there.seq
+
+
+def _same(ours: StoredCommit, there: StoredCommit) -> bool:
+    return (ours.seq, ours.id, ours.epoch, ours.stored_at, ours.payload) == (
+        there.seq,
+        there.id,
+        there.epoch,
+        there.stored_at,
+        there.payload,
+    )

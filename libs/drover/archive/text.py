@@ -1,0 +1,222 @@
+"""Commits as lines of JSON: one event a line, untouched, with its place beside it. Files of them are elsewhere.
+
+A whole text begins with `{"log": …}` and ends with `{"end": …}`: whoever reads it knows that nothing was cut off.
+Between them stand lines with `event`, its `seq` and `line`, and of how many lines (`of`) its commit is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from drover.archive.errors import TextDamaged
+from drover.domain.partitions import PARTITIONS_MAX, partition_names
+from drover.eventlog.codec import lines
+from drover.eventlog.log import COMMIT_BYTES_MAX, StoredCommit
+
+FORM: Final = 1
+LINE_BYTES_MAX: Final = 2 * COMMIT_BYTES_MAX
+_CHECK_BYTES: Final = 8
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+class Head(msgspec.Struct, frozen=True):
+    """Of which log, and after which commit it begins."""
+
+    context: str
+    partitions: list[str]
+    after: int
+    form: int = FORM
+
+
+class End(msgspec.Struct, frozen=True):
+    """What there must have been before it."""
+
+    commits: int
+    events: int
+    last: int
+
+
+class EventLine(msgspec.Struct, frozen=True):
+    context: str
+    partition: str
+    seq: int
+    line: int
+    of: int
+    commit: str
+    epoch: int
+    stored_at: datetime
+    check: str
+    """Of the whole commit."""
+    event: msgspec.Raw
+
+
+class _Line(msgspec.Struct):
+    """Any of the three."""
+
+    log: Head | None = None
+    end: End | None = None
+    context: str = ""
+    partition: str = ""
+    seq: int = 0
+    line: int = -1
+    of: int = 0
+    commit: str = ""
+    epoch: int = 0
+    stored_at: datetime | None = None
+    check: str = ""
+    event: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A commit, and the partition that it is of."""
+
+    partition: str
+    commit: StoredCommit
+
+
+_decode: Final = msgspec.json.Decoder(_Line).decode
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def is_a_log(context: str, partitions: list[str]) -> bool:
+    """Whether these can be names: they become parts of subjects, and a file may say anything."""
+    count = len(partitions)
+    return (
+        _NAME.fullmatch(context) is not None
+        and 1 <= count <= PARTITIONS_MAX
+        and partitions == list(partition_names(count))
+    )
+
+
+def check_of(placed: Placed) -> str:
+    """Of all that is stored of a commit: its bytes, its place, its name and its times."""
+    commit = placed.commit
+    stored_at = commit.stored_at.astimezone(UTC).isoformat()
+    about = f"{placed.partition} {commit.seq} {commit.id} {commit.epoch} {stored_at}\n".encode()
+    return blake2b(about + commit.payload, digest_size=_CHECK_BYTES).hexdigest()
+
+
+def encode_head(head: Head) -> bytes:
+    return _encode({"log": head}) + b"\n"
+
+
+def encode_end(end: End) -> bytes:
+    return _encode({"end": end}) + b"\n"
+
+
+def event_lines(context: str, placed: Placed) -> list[bytes]:
+    """A line for each event of a commit, in order."""
+    commit = placed.commit
+    raws = lines(commit.payload)
+    check = check_of(placed)
+    return [
+        _encode(
+            EventLine(
+                context,
+                placed.partition,
+                commit.seq,
+                number,
+                len(raws),
+                commit.id,
+                commit.epoch,
+                commit.stored_at,
+                check,
+                msgspec.Raw(raw),
+            )
+        )
+        for number, raw in enumerate(raws)
+    ]
+
+
+def encode_commit(context: str, placed: Placed) -> bytes:
+    return b"".join(line + b"\n" for line in event_lines(context, placed))
+
+
+class Text:
+    """A whole text, read once from its first line to its last. Raises TextDamaged at the first thing that is wrong."""
+
+    def __init__(self, source: Iterable[bytes]) -> None:
+        self._source = enumerate(source, 1)
+        self._number = 0
+        self._gathered: list[_Line] = []
+        self.end: End | None = None
+        """Known when all commits were read."""
+        first = self._next()
+        if first is None:
+            raise TextDamaged(1, "the file is empty")
+        if first.log is None:
+            raise TextDamaged(1, "it does not begin with the line that says of which log it is")
+        if first.log.form != FORM:
+            raise TextDamaged(1, f"it has form {first.log.form}, and this program reads form {FORM}")
+        if not is_a_log(first.log.context, first.log.partitions):
+            raise TextDamaged(1, f"{first.log.context!r}, divided into {first.log.partitions}, is no log of ours")
+        self.head: Final = first.log
+
+    def commits(self) -> Iterator[Placed]:
+        """In the order of the file. Whether they follow from one another is for `Chain` to say."""
+        commits = events = 0
+        last = self.head.after
+        while (line := self._next()) is not None:
+            if line.end is not None:
+                self._finish(line.end, End(commits, events, last))
+                return
+            self._gather(line)
+            if len(self._gathered) == line.of:
+                placed = self._placed()
+                commits, events, last = commits + 1, events + line.of, line.seq
+                yield placed
+        raise self._wrong(f"the file ends here, after commit {last}, without its last line: it was cut off")
+
+    def _finish(self, end: End, found: End) -> None:
+        if self._gathered:
+            raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
+        if end != found:
+            raise self._wrong(f"it should end with {end}, and has {found}")
+        if self._next() is not None:
+            raise self._wrong("something stands after the last line")
+        self.end = end
+
+    def _next(self) -> _Line | None:
+        number_and_line = next(self._source, None)
+        if number_and_line is None:
+            return None
+        self._number, raw = number_and_line
+        if len(raw) > LINE_BYTES_MAX:
+            raise self._wrong(f"it is longer than {LINE_BYTES_MAX:,} bytes")
+        try:
+            return _decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._wrong(f"it cannot be read ({error})") from None
+
+    def _gather(self, line: _Line) -> None:
+        if line.log is not None or not bytes(line.event):
+            raise self._wrong("there is no event in it")
+        if line.context != self.head.context or line.partition not in self.head.partitions:
+            raise self._wrong(f"it is of {line.context}/{line.partition}, which is not in this log")
+        if line.line != len(self._gathered) or line.of <= line.line:
+            raise self._wrong(f"event {line.line} of commit {line.seq} is out of place")
+        if self._gathered and (line.seq, line.commit) != (self._gathered[0].seq, self._gathered[0].commit):
+            raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
+        self._gathered.append(line)
+
+    def _placed(self) -> Placed:
+        first, stored_at = self._gathered[0], self._gathered[0].stored_at
+        if stored_at is None or stored_at.tzinfo is None:
+            raise self._wrong("it does not say when it was stored")
+        joined = b"\n".join(bytes(line.event) for line in self._gathered)
+        self._gathered = []
+        for payload in (joined + b"\n", joined):  # writers end the last line, too; nobody has to
+            commit = StoredCommit(first.seq, first.commit, first.epoch, stored_at, payload)
+            placed = Placed(first.partition, commit)
+            if check_of(placed) == first.check:
+                return placed
+        raise self._wrong(f"the checksum of commit {first.seq} is not {first.check}: something in it was changed")
+
+    def _wrong(self, reason: str) -> TextDamaged:
+        return TextDamaged(self._number, reason)

@@ -1,0 +1,32 @@
+"""The span of a command on the bus, from its sending to its outcome. Only while somebody records spans."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from drover.bus.messages import Outcome, Rejected
+from drover.domain.decider import Command
+from drover.service.tracing import record, sampled_place
+
+
+def traced(header: str, command: Command, context: str, outcome: asyncio.Future[Outcome]) -> str:
+    """The traceparent that travels with the command instead: what the writer does is below this span."""
+    above = sampled_place(header)
+    if above is None:
+        return header
+    here, name, started = above.child(), type(command).__name__, time.perf_counter()
+
+    def told(future: asyncio.Future[Outcome]) -> None:
+        attributes: dict[str, Any] = {"drover.context": context, "drover.command": name}
+        if future.cancelled():
+            attributes["drover.outcome"] = "cancelled"
+        else:
+            said = future.result()
+            attributes["drover.outcome"] = said.code if isinstance(said, Rejected) else "accepted"
+            attributes["drover.position"] = said.position
+        record(f"command {name}", here, above.span_id, started, attributes, kind="client")
+
+    outcome.add_done_callback(told)
+    return str(here)

@@ -1,0 +1,1 @@
+"""Calls to addresses that others have named: checked, bounded, signed, and not turned elsewhere."""

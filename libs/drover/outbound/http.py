@@ -1,0 +1,178 @@
+"""POST to an address that somebody else has chosen: resolved once, checked, connected to that very address.
+
+No redirects, no proxies, no cookies; time and answer are bounded. What went wrong is told apart by whether the other
+side can have the request: that decides between "failed" and "nobody knows".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from types import SimpleNamespace
+from typing import Final
+
+import aiohttp
+import msgspec
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from drover.outbound.addresses import is_public, literal
+
+CONNECT_S: Final = 5.0
+ANSWER_BYTES_MAX: Final = 64 * 1024
+CONNECTIONS_MAX: Final = 100
+KEEPALIVE_S: Final = 2.0
+"""Shorter than servers keep an idle connection: one that they have just closed would leave us in doubt."""
+SCHEMES: Final = ("http", "https")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    """As much as is looked at."""
+
+
+class NotCalled(Exception):
+    """The request did not leave: whatever it asked for has not been done."""
+
+    def __init__(self, code: str, error: str, *, permanent: bool) -> None:
+        super().__init__(f"{code}: {error}")
+        self.code, self.error, self.permanent = code, error, permanent
+
+
+class NoAnswer(Exception):
+    """The request may have arrived, and nobody knows what became of it."""
+
+    def __init__(self, code: str, error: str) -> None:
+        super().__init__(f"{code}: {error}")
+        self.code, self.error = code, error
+
+
+class AddressRefused(OSError):
+    """The host is, or leads to, an address of a network that is not the internet's."""
+
+
+class CheckedResolver(AbstractResolver):
+    """Names to addresses, those that may be called only. aiohttp connects to what this gives and asks nobody else."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._allow_private = allow_private
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        results: list[ResolveResult] = []
+        for family_, _, protocol, _, address in found:
+            ip = str(address[0])
+            if self._allow_private or is_public(ip_address(ip.partition("%")[0])):
+                results.append(
+                    {
+                        "hostname": host,
+                        "host": ip,
+                        "port": port,
+                        "family": family_,
+                        "proto": protocol,
+                        "flags": socket.AI_NUMERICHOST,
+                    }
+                )
+        if not results:
+            raise AddressRefused(f"{host} leads to no address that may be called")
+        return results
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Outbound:
+    """One for each provider. `timeout_s` is for a call as a whole."""
+
+    def __init__(self, *, timeout_s: float, allow_private: bool = False) -> None:
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_S, timeout_s))
+        self._allow_private = allow_private
+        self._session: aiohttp.ClientSession | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        connector = aiohttp.TCPConnector(
+            resolver=CheckedResolver(allow_private=self._allow_private),
+            use_dns_cache=False,  # each new connection is checked
+            limit=CONNECTIONS_MAX,
+            keepalive_timeout=KEEPALIVE_S,
+        )
+        tracing = aiohttp.TraceConfig()
+        tracing.on_request_headers_sent.append(_note_leaving)
+        async with aiohttp.ClientSession(
+            connector=connector,
+            timeout=self._timeout,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # a small answer must stay small
+            trust_env=False,
+            trace_configs=[tracing],
+        ) as self._session:
+            yield
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """The answer, whatever it says; or NotCalled, or NoAnswer."""
+        target = self._checked(url)
+        left = asyncio.Event()
+        try:
+            return await self._exchange(target, body, headers, left)
+        except aiohttp.ClientConnectorError as error:
+            refused = isinstance(error.os_error, AddressRefused)
+            code = "address_refused" if refused else "connect_failed"
+            raise NotCalled(code, _words(error), permanent=refused) from error
+        except TimeoutError as error:
+            raise _doubt("timed_out", error, left) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _doubt("connection_lost", error, left) from error
+
+    def _checked(self, url: str) -> URL:
+        try:
+            target = URL(url)
+        except ValueError as error:
+            raise NotCalled("bad_address", _words(error), permanent=True) from error
+        if target.scheme not in SCHEMES or not target.host:
+            raise NotCalled("bad_address", "an http or https address is needed", permanent=True)
+        address = literal(target.host)
+        # aiohttp asks no resolver about what already is an address.
+        if address is not None and not self._allow_private and not is_public(address):
+            raise NotCalled("address_refused", f"{address} may not be called", permanent=True)
+        return target
+
+    async def _exchange(self, url: URL, body: bytes, headers: Mapping[str, str], left: asyncio.Event) -> Answer:
+        assert self._session is not None, "running() comes first"
+        async with self._session.post(
+            url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=left
+        ) as answer:
+            return Answer(answer.status, answer.headers.copy(), await _first_of(answer.content))
+
+
+async def _first_of(content: aiohttp.StreamReader) -> bytes:
+    """What there is of it, within the bound. The status has been said, and holds without it."""
+    body = bytearray()
+    with suppress(aiohttp.ClientError, TimeoutError, OSError):
+        while len(body) < ANSWER_BYTES_MAX and (chunk := await content.read(ANSWER_BYTES_MAX - len(body))):
+            body += chunk
+    return bytes(body)
+
+
+async def _note_leaving(
+    session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
+) -> None:
+    """The request is on its way: until then nothing can have come of it."""
+    context.trace_request_ctx.set()
+
+
+def _doubt(code: str, error: BaseException, left: asyncio.Event) -> NotCalled | NoAnswer:
+    if left.is_set():
+        return NoAnswer(code, _words(error))
+    return NotCalled(code, _words(error), permanent=False)
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:300]

@@ -1,0 +1,42 @@
+"""Two schemas of one read model against each other, row by row, inside PostgreSQL: only what differs comes out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drover.postgres.pool import Connection
+from drover.projection.difference import Comparison, Table, TableReport, key_of
+from drover.projection.read_model import quoted
+
+ROWS_AT_ONCE: Final = 1_000
+
+
+def _different(wanted: str, found: str, table: Table) -> str:
+    """Rows that are not the same in both, each side whole."""
+    first, *_ = key = [quoted(column) for column in table.key]
+    same = " AND ".join(f"w.{column} = f.{column}" for column in key)
+    left, right = (", ".join(f"{side}.{quoted(column)}" for column in table.columns) for side in "wf")
+    return (
+        f"SELECT w.{first} IS NOT NULL, f.{first} IS NOT NULL, {left}, {right} "  # noqa: S608
+        f"FROM {_name(wanted, table)} w FULL JOIN {_name(found, table)} f ON {same} "
+        f"WHERE w.{first} IS NULL OR f.{first} IS NULL OR ({left}) IS DISTINCT FROM ({right})"
+    )
+
+
+def _name(schema: str, table: Table) -> str:
+    return f"{quoted(schema)}.{quoted(table.name)}"
+
+
+async def compare_schemas(connection: Connection, wanted: str, found: str, table: Table) -> TableReport:
+    """`wanted` is what the log says. Needs a transaction, in which both stand still."""
+    comparison = Comparison(table)
+    width, extra = len(table.columns), 0
+    async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):
+        is_wanted, is_found, *values = record
+        left, right = tuple(values[:width]), tuple(values[width:])
+        key = key_of(table, left if is_wanted else right)
+        comparison.compare(key, left if is_wanted else None, right if is_found else None)
+        extra += not is_wanted
+    report = comparison.report
+    report.rows = extra + await connection.fetchval(f"SELECT count(*) FROM {_name(wanted, table)}")  # noqa: S608
+    return report

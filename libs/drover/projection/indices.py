@@ -1,0 +1,61 @@
+"""Indices of a read model that is folded in one go: made when the rows are there, which is far cheaper than row by row.
+
+Primary keys and what must be unique stay: rows are found by them, and they say no.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drover.postgres.pool import Connection
+from drover.projection.projection import Projection
+from drover.projection.read_model import quoted
+
+MEMORY: Final = "256MB"
+"""For the sorting of one index."""
+
+_PLAIN: Final = """
+SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND NOT i.indisunique
+ORDER BY i.indrelid, c.relname
+"""
+
+
+class _Seen(Exception):
+    """Ends a transaction whose work is not wanted."""
+
+
+async def drop_plain_indices(connection: Connection, schema: str) -> None:
+    for index in await connection.fetch(_PLAIN, schema):
+        await connection.execute(f"DROP INDEX {quoted(schema)}.{quoted(index['name'])}")
+
+
+async def make_missing_indices(connection: Connection, projection: Projection) -> int:
+    """Those that the projection's DDL makes and its schema does not have; how many they were."""
+    there = {index["name"] for index in await connection.fetch(_PLAIN, projection.schema)}
+    missing = {
+        name: definition
+        for name, definition in (await _definitions(connection, projection)).items()
+        if name not in there
+    }
+    if missing:
+        await connection.execute(f"SET maintenance_work_mem = '{MEMORY}'")
+    for definition in missing.values():
+        await connection.execute(definition)
+    return len(missing)
+
+
+async def _definitions(connection: Connection, projection: Projection) -> dict[str, str]:
+    """As PostgreSQL has them, of a schema that is made for this look and never was."""
+    form = f"{projection.schema}__form"
+    found: dict[str, str] = {}
+    try:
+        async with connection.transaction():
+            await connection.execute(f"CREATE SCHEMA {quoted(form)}; SET LOCAL search_path TO {quoted(form)}")
+            await connection.execute(projection.ddl)
+            for index in await connection.fetch(_PLAIN, form):
+                found[index["name"]] = index["definition"].replace(f" ON {form}.", f" ON {projection.schema}.")
+            raise _Seen
+    except _Seen:
+        return found

@@ -1,0 +1,47 @@
+"""The span of a projected commit: its rows are readable when it ends. Only while somebody records spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec import UNSET
+
+from drover.projection.feed import Batch
+from drover.service.tracing import COMMIT, record, sampled_place
+
+TRACES_PER_BATCH_MAX: Final = 256
+"""A batch of a busy log has thousands of commands; a sample of them is enough."""
+OLD: Final = timedelta(minutes=10)
+"""Traces of events older than that are over: what is folded again, or caught up with, is told of by nobody."""
+
+
+def traces_of(batch: Batch) -> dict[str, int]:
+    """The traces of a batch, with the position of the last commit of each."""
+    found: dict[str, int] = {}
+    young = datetime.now(UTC) - OLD
+    for commit in batch.commits:
+        for event in commit.events:
+            if event.trace is not UNSET and event.at > young:
+                found[event.trace] = commit.seq
+        if len(found) >= TRACES_PER_BATCH_MAX:
+            break
+    return found
+
+
+def record_projected(traces: Mapping[str, int], context: str, partition: str, started: float) -> None:
+    """`started`: when the writing of the batch began."""
+    for header, seq in traces.items():
+        command = sampled_place(header)
+        if command is not None:
+            commit = command.named_child(COMMIT)
+            attributes = {"drover.context": context, "drover.partition": partition, "drover.position": seq}
+            record(
+                f"project {context}",
+                commit.named_child("project"),
+                commit.span_id,
+                started,
+                attributes,
+                kind="consumer",
+            )

@@ -1,0 +1,90 @@
+"""Rows by key: a bounded number of them in memory, the others in a temporary file. For folds of long logs."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Final, Generic
+
+import msgspec
+
+from drover.projection.projection import Key, KeyedTable, R
+
+ROWS_MAX: Final = 50_000
+"""Of one table, in memory."""
+FILE_CACHE_KIB: Final = 32 * 1024
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class Spill(Generic[R]):
+    """A dictionary of the rows of one table. Those that were not asked for lately are in the file."""
+
+    def __init__(self, table: KeyedTable[R], rows_max: int = ROWS_MAX) -> None:
+        self._table = table
+        self._rows_max = rows_max
+        self._rows: dict[Key, R] = {}
+        self._decode = msgspec.msgpack.Decoder(table.row).decode
+        self._stack = ExitStack()
+        self._file: sqlite3.Connection | None = None
+
+    def get(self, key: Key) -> R | None:
+        row = self._rows.get(key)
+        if row is None and self._file is not None and (row := self._read(key)) is not None:
+            self.put(key, row)
+        return row
+
+    def put(self, key: Key, row: R) -> None:
+        self._rows.pop(key, None)  # so that it becomes the youngest
+        self._rows[key] = row
+        if len(self._rows) > self._rows_max:
+            self._put_aside()
+
+    def pop(self, key: Key) -> R | None:
+        row = self._rows.pop(key, None)
+        if self._file is not None:
+            kept = self._read(key)
+            self._file.execute("DELETE FROM rows WHERE key = ?", (_encode(key),))
+            return row if row is not None else kept
+        return row
+
+    def rest(self) -> Iterator[R]:
+        """All that are left, in no order."""
+        yield from self._rows.values()
+        if self._file is not None:
+            for (kept,) in self._file.execute("SELECT row FROM rows"):
+                row = self._decode(kept)
+                if self._table.key_of(row) not in self._rows:  # or the file has an older state of it
+                    yield row
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def _read(self, key: Key) -> R | None:
+        assert self._file is not None
+        found = self._file.execute("SELECT row FROM rows WHERE key = ?", (_encode(key),)).fetchone()
+        return None if found is None else self._decode(found[0])
+
+    def _put_aside(self) -> None:
+        """The older half."""
+        file = self._file or self._open()
+        oldest = list(islice(self._rows, self._rows_max // 2))
+        rows = ((_encode(key), _encode(self._rows[key])) for key in oldest)
+        file.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
+        for key in oldest:
+            del self._rows[key]
+
+    def _open(self) -> sqlite3.Connection:
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="drover-rows-")))
+        file = self._file = sqlite3.connect(folder / "rows", isolation_level=None)
+        self._stack.callback(file.close)
+        # It is thrown away in any case: nothing has to survive.
+        file.execute("PRAGMA journal_mode = OFF")
+        file.execute("PRAGMA synchronous = OFF")
+        file.execute(f"PRAGMA cache_size = -{FILE_CACHE_KIB}")
+        file.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID")
+        return file

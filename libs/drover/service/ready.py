@@ -1,0 +1,41 @@
+"""`drover-ready`: whether the process in this container is ready, for health checks. Needs no curl and no settings.
+
+Imports nothing of ours: it runs every few seconds in every container, and the platform takes a second to import.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+from typing import Final
+
+PATH: Final = "/readyz"
+PORT_DEFAULT: Final = 8080
+TIMEOUT_S: Final = 4.0
+BODY_BYTES_MAX: Final = 4096
+
+
+def main() -> None:
+    sys.exit(ask(int(os.environ.get("DROVER_HTTP_PORT") or PORT_DEFAULT)))
+
+
+def ask(port: int, host: str = "127.0.0.1") -> int:
+    """The exit code: 0 if it is ready. Otherwise the reason is on standard output, where `docker inspect` shows it."""
+    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+    try:
+        connection.request("GET", PATH)
+        answer = connection.getresponse()
+        said = answer.read(BODY_BYTES_MAX).decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        answer, said = None, repr(error)
+    finally:
+        connection.close()
+    if answer is not None and answer.status == 200:
+        return 0
+    sys.stdout.write(said + "\n")
+    return 1
+
+
+if __name__ == "__main__":
+    main()

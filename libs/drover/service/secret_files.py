@@ -1,0 +1,46 @@
+"""Settings out of files: `DROVER_X_FILE=/run/secrets/x` sets `DROVER_X`. What a setting means is in `config`."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Final
+
+from drover.service.config import FIELDS, ConfigurationError
+
+SUFFIX: Final = "_FILE"
+FILE_BYTES_MAX: Final = 64 * 1024
+
+
+def read_secret_files(environ: MutableMapping[str, str]) -> None:
+    """Put what the files say in place of their names, or raise a ConfigurationError that names every problem at once.
+
+    What orchestrators mount as a file is in no `docker inspect`, no crash report and no `/proc/<pid>/environ`.
+    """
+    named = {name + SUFFIX: name for name in FIELDS}
+    problems = []
+    for variable, name in named.items():
+        if not (file := environ.get(variable)):
+            continue
+        if environ.get(name):
+            problems.append(f"{variable} and {name} are both set. Unset one of them.")
+            continue
+        try:
+            environ[name] = _content(Path(file))
+        except (OSError, ValueError) as error:
+            problems.append(f"{variable}={file} cannot be read ({error}). Name a text file with nothing else in it.")
+        else:
+            del environ[variable]
+    if problems:
+        raise ConfigurationError(tuple(problems))
+
+
+def _content(file: Path) -> str:
+    with file.open("rb") as opened:
+        raw = opened.read(FILE_BYTES_MAX + 1)
+    if len(raw) > FILE_BYTES_MAX:
+        raise ValueError(f"more than {FILE_BYTES_MAX} bytes")
+    text = raw.decode().strip()
+    if not text:
+        raise ValueError("it is empty")
+    return text

@@ -1,0 +1,169 @@
+/** Read models, and how those that are made anew come along. */
+import type { ReactNode } from "react";
+import type { ReadModel, RebuildState } from "@/lib/api/schema";
+import { useText } from "@/lib/i18n/i18n";
+import { useFormat } from "@/lib/time/format";
+import { useNow } from "@/lib/time/use-now";
+import { Bar } from "@/ui/bar";
+import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { Part } from "@/ui/part";
+import { ErrorState, Loading } from "@/ui/states";
+import { Badge } from "@/ui/status";
+import { differencesOf, isAtWork, shareOf, toneOfStage } from "./rebuilds";
+import { useSystem } from "./use-system";
+import { WithCode } from "./with-code";
+
+export function ReadModels({
+  current,
+  open,
+}: {
+  current: string | undefined;
+  open: (rebuild: string) => void;
+}): ReactNode {
+  const t = useText();
+  const { data, error, refetch } = useSystem();
+  return (
+    <div className="grid items-start gap-x-4 gap-y-6 @5xl:grid-cols-[1fr_2fr]">
+      <Part title={t.system.readModels}>
+        {error !== null && data === undefined ? (
+          <ErrorState isSmall error={error} retry={() => void refetch()} />
+        ) : data === undefined ? (
+          <Loading isSmall />
+        ) : (
+          <Models models={data.read_models} />
+        )}
+      </Part>
+      <Part title={t.system.rebuilds}>
+        {data === undefined ? (
+          <Loading isSmall />
+        ) : (
+          <>
+            {data.rebuilds.length === 0 && <p className="px-4 pt-3 text-sm text-ink-2">{t.system.noRebuilds}</p>}
+            {data.rebuilds.length > 0 && <Rebuilds rebuilds={data.rebuilds} current={current} open={open} />}
+            <p className={`px-4 py-2.5 text-xs text-ink-3 ${data.rebuilds.length > 0 ? "border-t border-line" : ""}`}>
+              <WithCode text={t.system.rebuildHint} />
+            </p>
+          </>
+        )}
+      </Part>
+    </div>
+  );
+}
+
+function Models({ models }: { models: readonly ReadModel[] }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(10_000);
+  return (
+    <table aria-label={t.system.readModels} className="w-full table-fixed border-collapse text-sm">
+      <thead>
+        <tr className="border-b border-line text-left text-xs text-ink-3">
+          <th scope="col" className="px-3 py-2 pl-4 font-medium">
+            {t.system.readModel}
+          </th>
+          <th scope="col" className="w-20 px-3 text-right font-medium">
+            {t.system.formVersion}
+          </th>
+          <th scope="col" className="w-32 px-3 pr-4 text-right font-medium">
+            {t.system.foldedSince}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {models.map((model) => (
+          <tr key={model.schema} className="h-10 border-b border-line last:border-b-0">
+            <th scope="row" className="truncate px-3 pl-4 text-left font-medium">
+              {model.schema}
+            </th>
+            <td className="px-3 text-right">{model.version}</td>
+            <td className="truncate px-3 pr-4 text-right text-ink-3" title={format.full(model.created_at)}>
+              {format.ago(model.created_at, now)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type Row = Omit<RebuildState, "id"> & { readonly id: string };
+
+function Rebuilds({
+  rebuilds,
+  current,
+  open,
+}: {
+  rebuilds: readonly RebuildState[];
+  current: string | undefined;
+  open: (id: string) => void;
+}): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const now = useNow(5_000);
+  const rows = rebuilds.map((rebuild) => ({ ...rebuild, id: String(rebuild.id) }));
+  const columns: Column<Row>[] = [
+    {
+      id: "name",
+      header: t.system.readModel,
+      className: "w-28",
+      cell: (row) => <RowButton onClick={() => open(row.id)}>{row.projection}</RowButton>,
+    },
+    {
+      id: "stage",
+      header: t.system.state,
+      className: "w-36",
+      cell: (row) => <Badge tone={toneOfStage(row.stage)}>{t.system.rebuildStages[row.stage] ?? row.stage}</Badge>,
+    },
+    {
+      id: "folded",
+      header: t.system.folded,
+      className: "@max-xl:hidden",
+      cell: (row) => <Progress rebuild={row} />,
+    },
+    {
+      id: "different",
+      header: t.system.different,
+      className: "w-36",
+      cell: (row) => {
+        const differences = differencesOf(row);
+        if (differences === null) return <span className="text-ink-3">–</span>;
+        return (
+          <span className={differences > 0 ? "font-medium text-held-ink" : "text-ink-3"}>
+            {differences > 0 ? t.system.differences(differences) : t.system.same}
+          </span>
+        );
+      },
+    },
+    {
+      id: "began",
+      header: t.system.began,
+      className: "w-28 text-right text-ink-3",
+      cell: (row) => <span title={format.full(row.started_at)}>{format.ago(row.started_at, now)}</span>,
+    },
+  ];
+  return <DataTable label={t.system.rebuilds} columns={columns} rows={rows} current={current} open={open} />;
+}
+
+export function Progress({ rebuild }: { rebuild: Pick<RebuildState, "folded" | "events" | "stage"> }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const share = shareOf(rebuild);
+  return (
+    <span className="flex items-center gap-3">
+      {isAtWork(rebuild.stage) && (
+        <Bar
+          label={t.system.folded}
+          total={1}
+          parts={[{ key: "folded", value: share ?? 0, tone: "busy", label: t.system.folded }]}
+          className="h-1.5 max-w-40"
+        />
+      )}
+      <span className="shrink-0 text-ink-2">
+        {format.number(rebuild.folded)}
+        {share !== null && isAtWork(rebuild.stage) && (
+          <span className="ml-2 text-ink-3">{format.percent(Math.floor(share * 100) / 100)}</span>
+        )}
+      </span>
+    </span>
+  );
+}

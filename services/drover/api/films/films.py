@@ -1,0 +1,237 @@
+"""`/api/renders/{id}/preview` and `/api/renders/{id}/file`: whether a finished file can be shown, and its bytes.
+
+Which file that is says the read model alone, and only a file below the root of this process's NAS is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import quote
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from drover.api.films.ranges import Span, Unsatisfiable, wanted
+from drover.api.films.store import FilmStore
+from drover.api.films.tickets import Tickets
+from drover.api.reads.database import ReadModels
+from drover.api.reads.door import not_found, number_in, respond
+from drover.api.reads.parameters import INT_MAX
+from drover.api.reads.queries import QUERIES
+from drover.domain.errors import Code, DroverError
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.errors import ApiError
+from drover.web.openapi.operation import Answer, Operation, Parameter, in_path
+from drover.web.permissions import Verb, demand
+
+PREVIEW_PATH: Final = "/api/renders/{id}/preview"
+FILE_PATH: Final = "/api/renders/{id}/file"
+RELATION: Final = "render_files"
+PIECE_BYTES_MAX: Final = 1024 * 1024
+FILMS_MAX: Final = 8
+"""Sent by one process at the same time: each may hold a thread that waits for the NAS."""
+KEPT_S: Final = 600
+MEDIA: Final = "video/mp4"
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class RenderPreview(msgspec.Struct):
+    """Where the finished file can be had, for some minutes, without a token."""
+
+    url: str
+    name: str
+    content_type: str
+    size_bytes: int
+    expires_at: datetime
+
+
+class Film(NamedTuple):
+    path: PurePosixPath
+    size_bytes: int
+    tag: str
+
+
+_ID: Final = in_path("id", int, "The render's number.")
+_FAULTS: Final = (400, 404, 409, 501, 503)
+OPERATIONS: Final = (
+    Operation(
+        method="GET",
+        path=PREVIEW_PATH,
+        id="getRenderPreview",
+        tag="render",
+        summary="Whether the finished file of a render can be shown, and where",
+        description=(
+            "Looks at the NAS. 404 NO_FILE: it is not finished; FILE_GONE: nothing stands where it was delivered;"
+            " FILE_ELSEWHERE: that is no place of a finished file. 409 FILE_CHANGED: another file stands there."
+            " 501 NAS_NOT_CONFIGURED: this process has no NAS. 503 NAS_UNREACHABLE: it does not answer."
+        ),
+        parameters=(_ID,),
+        answers={200: Answer(RenderPreview, "It is there")},
+        errors=_FAULTS,
+    ),
+    Operation(
+        method="GET",
+        path=FILE_PATH,
+        id="getRenderFile",
+        tag="render",
+        summary="The finished file of a render",
+        description=(
+            "With a token, or with the ticket that is in the address of a preview. Faults are those of the preview;"
+            " 503 OVERLOADED: too many are being sent."
+        ),
+        parameters=(
+            _ID,
+            Parameter("ticket", str, "As the preview gave it."),
+            Parameter("download", bool, "To be kept as a file, not shown."),
+            Parameter("Range", str, "One range of bytes.", place="header"),
+        ),
+        answers={
+            200: Answer(bytes, "The whole file", media=MEDIA),
+            206: Answer(bytes, "The bytes that were asked for", media=MEDIA),
+        },
+        errors=(*_FAULTS, 416),
+    ),
+)
+
+
+class Films:
+    def __init__(
+        self, auth: Authenticator, models: ReadModels, store: FilmStore | None, secrets: Sequence[str]
+    ) -> None:
+        """`store`: where finished files are; None: this process has no NAS. `secrets`: what tickets are made with."""
+        self._auth = auth
+        self._models = models
+        self._store = store
+        self._tickets = Tickets(secrets)
+        self._sending = 0
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PREVIEW_PATH, self.preview)
+        add_route(app, "GET", FILE_PATH, self.file)
+
+    async def preview(self, request: web.Request) -> web.Response:
+        demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+        render_id = number_in(request, "id", INT_MAX)
+        film = await self._find(render_id)
+        await self._read(film, 0, 1)  # it is there, and as large as it should be
+        ticket, ends = self._tickets.make(render_id)
+        return respond(
+            RenderPreview(
+                url=f"{FILE_PATH.format(id=render_id)}?ticket={ticket}",
+                name=film.path.name,
+                content_type=MEDIA,
+                size_bytes=film.size_bytes,
+                expires_at=datetime.fromtimestamp(ends, UTC),
+            )
+        )
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        render_id = number_in(request, "id", INT_MAX)
+        self._let_in(request, render_id)
+        film = await self._find(render_id)
+        span = _span(request, film)
+        async with self._turn():
+            # The first piece before the head: what is wrong can still be said.
+            start, end = span or Span(0, film.size_bytes)
+            first = await self._read(film, start, min(PIECE_BYTES_MAX, end - start))
+            response = _head(film, span, is_download="download" in request.query)
+            await response.prepare(request)
+            if request.method != "HEAD":
+                await self._send(response, film, Span(start, end), first)
+            await response.write_eof()
+        return response
+
+    def _let_in(self, request: web.Request, render_id: int) -> None:
+        ticket = request.query.get("ticket")
+        if ticket is None:
+            demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+        elif not self._tickets.admits(ticket, render_id):
+            raise ApiError(
+                403, Code.FORBIDDEN, "The ticket is not for this film, or has ended", hint="Ask for another."
+            )
+
+    async def _find(self, render_id: int) -> Film:
+        row = await self._models.fetch_one("render", QUERIES["render_film"], render_id)
+        if row is None:
+            raise not_found("Render")
+        location, size_bytes, sha256 = row
+        if location is None or size_bytes is None:
+            raise ApiError(404, "NO_FILE", "The render has no finished file")
+        if self._store is None:
+            hint = "Set DROVER_RENDER_NAS for the process of the api service, too."
+            raise ApiError(501, "NAS_NOT_CONFIGURED", "This process has no NAS to read from", hint=hint)
+        path = self._store.inside(location)
+        if path is None:
+            raise ApiError(404, "FILE_ELSEWHERE", "That is no place of a finished file", details=location)
+        return Film(path, size_bytes, f'"{sha256}"')
+
+    async def _read(self, film: Film, start: int, bytes_max: int) -> bytes:
+        try:
+            found = await cast(FilmStore, self._store).read(film.path, start, bytes_max)
+        except DroverError as error:
+            log.warning("film_unreadable", path=str(film.path), error=str(error))
+            raise ApiError(
+                503, "NAS_UNREACHABLE", "The NAS cannot be read at the moment", details=str(error)
+            ) from error
+        if found is None:
+            raise ApiError(404, "FILE_GONE", "The file is not on the NAS any more")
+        size_bytes, piece = found
+        if size_bytes != film.size_bytes:
+            raise ApiError(409, "FILE_CHANGED", "The file on the NAS is not the one that was delivered")
+        return piece
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        if self._sending >= FILMS_MAX:
+            raise ApiError(503, Code.OVERLOADED, "Too many films are being sent")
+        self._sending += 1
+        try:
+            yield
+        finally:
+            self._sending -= 1
+
+    async def _send(self, response: web.StreamResponse, film: Film, span: Span, piece: bytes) -> None:
+        at = span.start
+        while piece:
+            await response.write(piece)
+            at += len(piece)
+            if at >= span.end:
+                return
+            try:
+                piece = await self._read(film, at, min(PIECE_BYTES_MAX, span.end - at))
+            except ApiError as error:  # it is too late to say so: the line is cut, and the player asks again
+                raise ConnectionResetError(error.message) from error
+        raise ConnectionResetError("The file has ended before its size")
+
+
+def _span(request: web.Request, film: Film) -> Span | None:
+    """What is wanted; None: all of it."""
+    if request.headers.get("If-Range", film.tag) != film.tag:  # of another file than this
+        return None
+    try:
+        return wanted(request.headers.get("Range"), film.size_bytes)
+    except Unsatisfiable:
+        headers = {"Content-Range": f"bytes */{film.size_bytes}"}
+        raise ApiError(416, "RANGE_NOT_SATISFIABLE", "The file is not that long", headers=headers) from None
+
+
+def _head(film: Film, span: Span | None, *, is_download: bool) -> web.StreamResponse:
+    headers: dict[str, Any] = {
+        "Accept-Ranges": "bytes",
+        "Cache-Control": f"private, max-age={KEPT_S}",
+        "Content-Disposition": f"{'attachment' if is_download else 'inline'}; filename*=UTF-8''{quote(film.path.name)}",
+        "Content-Length": str((span or Span(0, film.size_bytes)).size_bytes),
+        "Content-Type": MEDIA,
+        "ETag": film.tag,
+        "X-Content-Type-Options": "nosniff",
+    }
+    if span is not None:
+        headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{film.size_bytes}"
+    return web.StreamResponse(status=200 if span is None else 206, headers=headers)

@@ -1,0 +1,40 @@
+"""Which bytes of a file a request wants: one range, as players ask for them. Several at once get the whole file."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    """The first byte that is not wanted."""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.end - self.start
+
+
+class Unsatisfiable(Exception):
+    """It begins after the end."""
+
+
+def wanted(header: str | None, size_bytes: int) -> Span | None:
+    """What is asked for; None: all of it, also where the header makes no sense (RFC 9110: it is ignored then)."""
+    found = None if header is None else _RANGE.fullmatch(header.strip())
+    if found is None or found.group(0) == "bytes=-":
+        return None
+    first, last = found.groups()
+    if first == "":  # the last so many
+        if int(last) == 0 or size_bytes == 0:
+            raise Unsatisfiable
+        return Span(max(0, size_bytes - int(last)), size_bytes)
+    start = int(first)
+    if last != "" and int(last) < start:
+        return None
+    if start >= size_bytes:
+        raise Unsatisfiable
+    return Span(start, size_bytes if last == "" else min(int(last) + 1, size_bytes))

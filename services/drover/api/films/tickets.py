@@ -1,0 +1,41 @@
+"""A ticket for one film and some minutes: players send no token, so the address has to say that they may."""
+
+from __future__ import annotations
+
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from hmac import compare_digest, digest
+from typing import Final
+
+TICKET_S: Final = 600
+"""Longer than a film is looked at. A page that needs longer asks for another."""
+_PURPOSE: Final = b"drover: ticket for the file of a render"
+
+
+class Tickets:
+    """Made of the secrets of API keys, by a key of their own: neither can stand for the other."""
+
+    def __init__(self, secrets: Sequence[str], clock: Callable[[], float] = time.time) -> None:
+        assert secrets
+        self._keys = [digest(secret.encode(), _PURPOSE, sha256) for secret in secrets]
+        self._clock = clock
+
+    def make(self, render_id: int) -> tuple[str, int]:
+        """The ticket, and when it ends (Unix time)."""
+        ends = int(self._clock()) + TICKET_S
+        return f"{ends}.{_seal(self._keys[0], render_id, ends)}", ends
+
+    def admits(self, ticket: str, render_id: int) -> bool:
+        said, _, seal = ticket.partition(".")
+        if not (said.isascii() and said.isdigit() and len(said) <= 12 and seal.isascii()):
+            return False
+        ends = int(said)
+        # Each is compared, and all of it: how long that takes says nothing.
+        matches = [compare_digest(seal, _seal(key, render_id, ends)) for key in self._keys]
+        return any(matches) and ends > self._clock()
+
+
+def _seal(key: bytes, render_id: int, ends: int) -> str:
+    return urlsafe_b64encode(digest(key, f"{render_id} {ends}".encode(), sha256)).decode().rstrip("=")

@@ -1,0 +1,77 @@
+"""`/api/keys`: which keys this process signs with and still believes, by names that give nothing of them away.
+
+API keys are tokens that nobody keeps a list of: they end with the secret that signed them. While secrets are changed,
+this says whether every process has got both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from hmac import digest
+from typing import Final, Literal
+
+import msgspec
+from aiohttp import web
+
+from drover.service.config import Settings
+from drover.service.identity_keys import IdentityKeys
+from drover.web.application import add_route
+from drover.web.auth import Authenticator
+from drover.web.errors import encode_json
+from drover.web.permissions import Verb, demand
+
+PATH: Final = "/api/keys"
+RELATION: Final = "keys"
+_PURPOSE: Final = b"drover: the name of a secret"
+_NAME_BYTES: Final = 4
+
+
+class KeyInUse(msgspec.Struct):
+    id: str
+    """A name that says nothing of the key. The same secret has the same name everywhere."""
+    use: Literal["current", "former"]
+    """The first one signs or seals; the others are on their way in or out, and what they signed still holds."""
+
+
+class KeyRing(msgspec.Struct):
+    """Of the process that answers."""
+
+    instance: str
+    api_keys: list[KeyInUse]
+    """DROVER_JWT_SECRETS: what keys of agents and back offices are signed with."""
+    access_tokens: list[KeyInUse]
+    """DROVER_IDENTITY_SECRETS: what people's tokens are signed with; as in `/auth/v1/.well-known/jwks.json`."""
+    sealing: list[KeyInUse]
+    """DROVER_SEALING_KEYS: what personal fields are sealed with."""
+
+
+def key_ring(settings: Settings) -> KeyRing:
+    return KeyRing(
+        instance=settings.instance,
+        api_keys=_in_use([name_of(secret) for secret in settings.jwt_secrets]),
+        access_tokens=_in_use(list(IdentityKeys(settings.identity_secrets).verifying)),
+        sealing=_in_use([key.partition(":")[0] for key in settings.sealing_keys]),
+    )
+
+
+def name_of(secret: str) -> str:
+    return digest(secret.encode(), _PURPOSE, sha256)[:_NAME_BYTES].hex()
+
+
+def _in_use(names: Sequence[str]) -> list[KeyInUse]:
+    return [KeyInUse(name, "former" if place else "current") for place, name in enumerate(names)]
+
+
+class Keys:
+    def __init__(self, auth: Authenticator, settings: Settings) -> None:
+        self._auth = auth
+        self._ring = encode_json(key_ring(settings))
+
+    def add_routes(self, app: web.Application) -> None:
+        add_route(app, "GET", PATH, self.get)
+
+    async def get(self, request: web.Request) -> web.Response:
+        demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+        headers = {"Cache-Control": "no-store"}
+        return web.Response(body=self._ring, content_type="application/json", headers=headers)

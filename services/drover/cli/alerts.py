@@ -1,0 +1,85 @@
+"""`drover alerts`: whether those who should be told of alerts can be. Delivering them is the notifier's business."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+from uuid_utils import uuid4
+
+from drover.cli.exits import Exit
+from drover.cli.running import asynchronous
+from drover.notifier.notice import Delivered, Failed, Notice, Outcome
+from drover.notifier.receivers.choice import chosen_receivers
+from drover.service import config
+
+_PLACEHOLDERS: Final = {
+    "DROVER_NATS_URL": "nats://x",
+    "DROVER_POSTGRES_URL": "postgresql://x",
+    "DROVER_JWT_SECRETS": "x" * 64,
+}
+"""For what is needed of every process, and not of this command: it asks the receivers only."""
+
+
+@click.group()
+def alerts() -> None:
+    """Alerts: who is told of them."""
+
+
+@alerts.command()
+@asynchronous
+async def test() -> Exit:
+    """Send a test message to every receiver that is set (DROVER_ALERT_SLACK_URL, DROVER_ALERT_WEBHOOK_URL).
+
+    It asks neither NATS nor the notifier: what arrives shows that address, secret and network are right.
+    """
+    receivers = chosen_receivers(settings_of(os.environ))
+    if not receivers:
+        click.echo("Nobody is told of alerts: neither DROVER_ALERT_SLACK_URL nor DROVER_ALERT_WEBHOOK_URL is set.")
+        return Exit.CONFIGURATION
+    well = True
+    async with AsyncExitStack() as stack:
+        for receiver in receivers:
+            await stack.enter_async_context(receiver.running())
+            outcome = await receiver.send(a_test(), repeat=False)
+            well = well and isinstance(outcome, Delivered)
+            click.echo(f"{receiver.name}: {told(outcome)}")
+    return Exit.OK if well else Exit.FAILED
+
+
+def settings_of(environ: Mapping[str, str]) -> config.Settings:
+    return config.load({**_PLACEHOLDERS, **{name: value for name, value in environ.items() if value}})
+
+
+def a_test() -> Notice:
+    return Notice(
+        context="test",
+        alert_id=str(uuid4()),
+        phase="raised",
+        kind="test",
+        subject="drover",
+        at=datetime.now(UTC),
+        message="This is a test: alerts of Drover arrive here. Nobody needs to do anything.",
+    )
+
+
+def told(outcome: Outcome) -> str:
+    if isinstance(outcome, Delivered):
+        return "delivered"
+    certain = "was not delivered" if isinstance(outcome, Failed) else "gave no answer, and may have it"
+    return f"{certain} ({outcome.code}). {_ADVICE.get(outcome.code, 'Check its address.')}"
+
+
+_ADVICE: Final = {
+    "address_refused": "It leads into a private network: set DROVER_ALERT_ALLOW_PRIVATE=1 if that is meant.",
+    "connect_failed": "Nobody answers there: check the address, DNS and the firewall.",
+    "timed_out": "Check the receiver, or raise DROVER_ALERT_SEND_TIMEOUT_S.",
+    "http_401": "It does not take the signature: check DROVER_ALERT_WEBHOOK_SECRETS on both sides.",
+    "http_403": "It does not take the signature, or the webhook was switched off.",
+    "http_404": "The address is wrong, or the webhook was removed: make a new one.",
+    "http_410": "The webhook was removed: make a new one.",
+}

@@ -1,0 +1,228 @@
+"""`drover archive`: the log as compressed files with checksums, and from there back into an empty log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+from rich.table import Table
+from rich.text import Text
+
+from drover.archive.archive import Archive, archived_contexts
+from drover.archive.creating import Archived, create
+from drover.archive.errors import FileDamaged
+from drover.cli.archive_target import Whole, place_of
+from drover.cli.errors import NoSuchLog
+from drover.cli.event_text import local
+from drover.cli.events_import import forget_option
+from drover.cli.events_options import Name
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.progress import bar
+from drover.cli.running import asynchronous
+from drover.cli.target import data_dir_option, find_target, nats_of
+from drover.cli.wanted import Moment
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.streams import partitions_of
+
+directory_argument = click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+contexts_option = click.option(
+    "--context", "contexts", type=Name(), multiple=True, help="Only this one. Repeatable.  [default: all]"
+)
+
+
+@click.group()
+def archive() -> None:
+    """The log in compressed files: a backup, and what can be read when the platform is gone."""
+
+
+@archive.command("create")
+@directory_argument
+@contexts_option
+@click.option("--older-than", "before", type=Moment(), metavar="AGE", help="Only commits older than this: 30d, 12h.")
+@click.option("--up-to", type=click.IntRange(1), metavar="SEQ", help="Only commits up to this one (one --context).")
+@json_option
+@data_dir_option
+@asynchronous
+async def create_command(
+    directory: Path,
+    contexts: tuple[str, ...],
+    before: datetime | None,
+    up_to: int | None,
+    as_json: bool,
+    data_dir: Path | None,
+) -> Exit:
+    """Bring an archive up to date, or make one: all commits up to now, unless told otherwise.
+
+    It goes on where it ended the last time, and while the platform works. Nothing is taken out of the log. Interrupted,
+    what is there is whole, and the same command goes on. The files hold all that the log holds (mode 600).
+    """
+    if up_to is not None and len(contexts) != 1:
+        raise click.UsageError("--up-to is a position of one context: say which with --context.")
+    made: list[Archived] = []
+    async with nats_of(find_target(data_dir)) as client:
+        for context in contexts or await _contexts_of(client):
+            logs = await _logs(client, context)
+            with bar(f"archive {context}", quiet=as_json) as tell:
+                made.append(await create(directory, logs, up_to=up_to, before=before, progress=tell))
+            if as_json:
+                print_json(made[-1])
+    if not as_json:
+        shown = _table("context", "new commits", "new events", "archived up to", "log", "segments")
+        for one in made:
+            row = (one.commits, one.events, one.last, one.log_last, one.segments)
+            shown.add_row(one.context, *(f"{number:,}" for number in row))
+        console().print(shown)
+    return Exit.OK
+
+
+@archive.command("list")
+@directory_argument
+@contexts_option
+@click.option("--segments", "each", is_flag=True, help="Show every segment.")
+@json_option
+def list_command(directory: Path, contexts: tuple[str, ...], each: bool, as_json: bool) -> None:
+    """Show what an archive holds, by its index. Needs no server; `verify` looks at the files."""
+    archives = _archives(directory, contexts)
+    if as_json:
+        for one in archives:
+            print_json(one.index if each else _summary(one))
+        return
+    if each:
+        for segment in (segment for one in archives for segment in one.index.segments):
+            times = f"{_minute(segment.first_at)} to {_minute(segment.last_at)}"
+            click.echo(f"{segment.file:<48} {segment.events:>9,} events  {segment.bytes:>11,} bytes  {times}")
+        return
+    shown = _table("context", "commits", "events", "from", "to", "bytes", "segments")
+    for one in archives:
+        s = _summary(one)
+        first, last = _minute(s["first_at"]), _minute(s["last_at"])
+        counts = (f"{s['commits']:,}", f"{s['events']:,}")
+        shown.add_row(one.context, *counts, first, last, f"{s['bytes']:,}", f"{s['segments']:,}")
+    console().print(shown)
+
+
+def _minute(at: datetime | None) -> str:
+    return local(at)[: len("2026-01-31 08:00")] if at else "–"
+
+
+def _summary(one: Archive) -> dict[str, Any]:
+    segments = one.index.segments
+    return {
+        "context": one.context,
+        "last": one.index.last,
+        "commits": one.index.commits,
+        "events": one.index.events,
+        "first_at": segments[0].first_at if segments else None,
+        "last_at": segments[-1].last_at if segments else None,
+        "bytes": sum(segment.bytes for segment in segments),
+        "segments": len(segments),
+    }
+
+
+@archive.command("verify")
+@directory_argument
+@contexts_option
+@json_option
+def verify_command(directory: Path, contexts: tuple[str, ...], as_json: bool) -> None:
+    """Read every segment and check every commit of it. Exits with 1 if anything is missing, changed or cut off.
+
+    Needs no server.
+    """
+    damaged: list[FileDamaged] = []
+    screen = console()
+    for one in _archives(directory, contexts):
+        with bar(f"verify {one.context}", quiet=as_json) as tell:
+            found = one.verify(tell)
+        damaged += found
+        if as_json:
+            wrong = [{"file": str(damage.path), "reason": damage.reason} for damage in found]
+            print_json({**_summary(one), "damaged": wrong})
+        elif not found:
+            said = f"whole: {one.index.commits:,} commits, {one.index.events:,} events"
+            screen.print(Text.assemble(f"{one.context:<10} ", (said, "green")))
+        for damage in [] if as_json else found:
+            screen.print(Text(printable(str(damage)), "red"), soft_wrap=True)
+    click.get_current_context().exit(Exit.FAILED if damaged else Exit.OK)
+
+
+@archive.command("restore")
+@directory_argument
+@contexts_option
+@forget_option
+@json_option
+@data_dir_option
+@asynchronous
+async def restore_command(
+    directory: Path, contexts: tuple[str, ...], forget: bool, as_json: bool, data_dir: Path | None
+) -> Exit:
+    """Put an archive back into empty logs: every commit at its position, with its id, epoch and time.
+
+    The archive is checked whole before the first commit is written. The services must not run; with a data directory
+    NATS is started for this alone. Interrupted, the same command goes on where it was. Reactors stay off afterwards
+    until `drover reactors on`.
+    """
+    archives = _archives(directory, contexts)
+    for one in archives:
+        with bar(f"verify {one.context}", quiet=as_json) as tell:
+            if damaged := one.verify(tell):
+                raise damaged[0]
+    async with place_of(data_dir) as place:
+        wholes = [_whole(one) for one in archives if one.index.segments]
+        for whole in wholes:
+            await place.look(whole, forget=forget)
+        for whole in wholes:
+            with bar(f"restore {whole.context}", quiet=as_json) as tell:
+                restored = await place.put(whole, tell, forget=forget)
+            if as_json:
+                print_json(restored)
+            else:
+                said = f"{restored.events:,} events put back, up to commit {restored.last}"
+                console().print(Text.assemble(f"{whole.context:<10} ", (said, "green")))
+    if not as_json:
+        console().print("Reactors are off: `drover reactors on` when you have seen that all is well.")
+    return Exit.OK
+
+
+def _whole(one: Archive) -> Whole:
+    index = one.index
+    return Whole(one.context, index.partitions, one.commits, index.last, index.events)
+
+
+def _archives(directory: Path, contexts: Sequence[str]) -> list[Archive]:
+    return [Archive(directory, context) for context in contexts or archived_contexts(directory)]
+
+
+async def _contexts_of(client: Client) -> list[str]:
+    """Those that have a log. Raises NoSuchLog where none has."""
+    found = []
+    for context in CONTEXTS:
+        try:
+            await partitions_of(client, context)
+        except NotFoundError:
+            continue
+        found.append(context)
+    if not found:
+        raise NoSuchLog(CONTEXTS[0])
+    return found
+
+
+async def _logs(client: Client, context: str) -> list[JetStreamLog]:
+    try:
+        return [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
+    except NotFoundError:
+        raise NoSuchLog(context) from None
+
+
+def _table(name: str, *numbers: str) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    shown.add_column(name, no_wrap=True)
+    for number in numbers:
+        shown.add_column(number, justify="right", no_wrap=True)
+    return shown

@@ -1,0 +1,104 @@
+"""Where commits are put back: servers that the environment names, or the embedded ones, started for this alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+
+from drover.archive.archive import Progress
+from drover.archive.errors import LogNotEmpty, OtherPartitions, ReadModelAhead
+from drover.archive.read_models import forget_read_models, read_model_stands
+from drover.archive.restoring import Restored, Source, already_there, restore
+from drover.bus.connection import connected
+from drover.cli.errors import PostgresUnreachable
+from drover.cli.target import DATA_DIR_DEFAULT, NAME, Target, find_target, nats_of, postgres_of
+from drover.embedded.directory import DataDirectory
+from drover.embedded.nats import nats_server
+from drover.embedded.postgres import postgres_server
+from drover.eventlog.holding import set_held
+from drover.eventlog.refill import Refill
+from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.eventlog.streams import ensure_stream, partitions_of
+from drover.postgres.pool import Connection, connect
+from drover.service import config
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """All of a context's log, to be put back."""
+
+    context: str
+    partitions: list[str]
+    source: Source
+    last: int
+    events: int
+
+
+class Place:
+    """An empty platform: NATS, and Postgres if there is one."""
+
+    def __init__(self, client: Client, postgres: Connection | None, replicas: int = 1) -> None:
+        self._client = client
+        self._postgres = postgres
+        self._replicas = replicas
+
+    async def look(self, whole: Whole, *, forget: bool) -> None:
+        """Before anything is written: raises where it could not end well."""
+        with suppress(NotFoundError):
+            await partitions_of(self._client, whole.context)
+            await already_there(Refill(self._client, whole.context), whole.source, whole.last)
+        if self._postgres is not None and not forget:
+            stands = await read_model_stands(self._postgres, whole.context)
+            if stands > whole.last:
+                raise ReadModelAhead(whole.context, stands, whole.last)
+
+    async def put(self, whole: Whole, progress: Progress, *, forget: bool) -> Restored:
+        """The stream is made, and held: no reactor acts on what it says until somebody releases it."""
+        context = whole.context
+        wanted = len(whole.partitions)
+        made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted)
+        refill = Refill(self._client, context)
+        if [one.name for one in made] != whole.partitions:
+            last = await refill.last()
+            if last is not None:
+                raise LogNotEmpty(context, last.seq, "it is divided otherwise")
+            raise OtherPartitions(context, [one.name for one in made], whole.partitions)
+        if await refill.last() is None:
+            await set_held(self._client, context, held=True)
+            await JetStreamSnapshots(self._client).forget(context)
+        restored = await restore(refill, whole.source, last=whole.last, events=whole.events, progress=progress)
+        if self._postgres is not None and forget:
+            await forget_read_models(self._postgres, context)
+        return restored
+
+
+@asynccontextmanager
+async def place_of(data_dir: Path | None) -> AsyncIterator[Place]:
+    """A data directory that was named, or the default one, unless the environment names servers."""
+    async with AsyncExitStack() as stack:
+        if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
+            target = find_target(None)
+            client = await stack.enter_async_context(nats_of(target))
+            replicas = config.load(os.environ).nats_replicas
+            yield Place(client, await _postgres_if_there(stack, target), replicas)
+            return
+        directory = stack.enter_context(DataDirectory(data_dir or DATA_DIR_DEFAULT)).path
+        server = await stack.enter_async_context(nats_server(directory))
+        postgres: Connection | None = None
+        if (directory / "postgres" / "data").exists():
+            database = await stack.enter_async_context(postgres_server(directory))
+            postgres = await stack.enter_async_context(connect(database.dsn, NAME))
+        yield Place(await stack.enter_async_context(connected(server.url, NAME)), postgres)
+
+
+async def _postgres_if_there(stack: AsyncExitStack, target: Target) -> Connection | None:
+    """The log is what is restored: it must not wait for a database that may be lost as well."""
+    try:
+        return await stack.enter_async_context(postgres_of(target))
+    except PostgresUnreachable:
+        return None

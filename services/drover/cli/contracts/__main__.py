@@ -1,0 +1,17 @@
+"""`python -m drover.cli.contracts [FOLDER]`: publish what the code says, unless that would break what was published."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from drover.cli.contracts.published import FOLDER
+from drover.cli.contracts.publishing import publish
+
+if __name__ == "__main__":
+    problems = publish(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    for problem in problems:
+        sys.stderr.write(f"{problem}\n\n")
+    if problems:
+        sys.stderr.write("Nothing was written.\n")
+    sys.exit(bool(problems))

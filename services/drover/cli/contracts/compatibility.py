@@ -1,0 +1,204 @@
+"""What was published against what the code says now: can everything that was once written still be read?
+
+A reader's question, of events (the log is full of them) and of commands (callers go on sending them) alike. What is
+wider than before is compatible; what is narrower is a `Break`. Only the part of JSON Schema that msgspec writes is
+known; a keyword from beyond it counts as a break, so that nothing passes because nobody looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+Schema = dict[str, Any]
+Kind = Literal[
+    "field_removed",
+    "field_required",
+    "type_changed",
+    "values_removed",
+    "bound_tightened",
+    "unknown_fields_refused",
+    "default_changed",
+    "not_comparable",
+]
+
+_NOTES: Final = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default"})
+"""Says nothing about what can be read. A default does, and is looked at where fields are."""
+_DEPRECATED: Final = frozenset({"deprecated", "x-upcast-to"})
+_SHAPE: Final = frozenset({"type", "enum", "anyOf", "$ref", "properties", "required", "additionalProperties"})
+_ITEMS: Final = frozenset({"items", "additionalItems"})
+_AT_LEAST: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_AT_MOST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_EXACT: Final = ("pattern", "format", "multipleOf", "contentEncoding")
+_KNOWN: Final = _NOTES | _DEPRECATED | _SHAPE | _ITEMS | {*_AT_LEAST, *_AT_MOST, *_EXACT}
+_MISSING: Final = object()
+
+
+class Break(msgspec.Struct, frozen=True):
+    """One thing that was allowed and is no more."""
+
+    kind: Kind
+    path: str
+    """Which field, from the message down: `target.device_ids[]`."""
+    said: str
+    """What happened to it, as the end of a sentence."""
+
+
+def breaks(published: Schema, current: Schema, *, defaults_matter: bool = True) -> list[Break]:
+    """Everything that keeps the code of today from reading what the published schema allows, in order.
+
+    `defaults_matter`: a field that came later is absent from older messages, and reads as its default. For a fact that
+    default may not change; for a wish it may.
+    """
+    found: list[Break] = []
+    for one in _Comparison(published, current, defaults_matter).between(published, current, ""):
+        if one not in found:
+            found.append(one)
+    return found
+
+
+class _Comparison:
+    def __init__(self, published: Schema, current: Schema, defaults_matter: bool) -> None:
+        self._roots = published, current
+        self._defaults_matter = defaults_matter
+        self._open: set[tuple[int, int]] = set()
+        """Pairs of objects that are being compared: a type may hold itself."""
+
+    def between(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
+        """Each that there was must have one that takes it now. Else: what is missing to the nearest."""
+        choices = list(_flat(new, self._roots[1]))
+        for was in _flat(old, self._roots[0]):
+            tries = [list(self._one(was, choice, path)) for choice in choices]
+            if all(tries):
+                yield from min(tries, key=_distance)
+
+    def _one(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
+        for keyword in sorted((old.keys() | new.keys()) - _KNOWN):
+            if old.get(keyword, _MISSING) != new.get(keyword, _MISSING):
+                yield Break("not_comparable", path, f"differs in `{keyword}`, which this check does not know")
+        if "enum" in old or "enum" in new:
+            yield from _words(old, new, path)
+            return
+        was, is_ = old.get("type"), new.get("type")
+        if was != is_ and is_ is not None and (was, is_) != ("integer", "number"):
+            yield Break("type_changed", path, f"was {was or 'anything'} and is {is_}")
+            return
+        yield from _bounds(old, new, path)
+        pair = id(old), id(new)
+        if was == "object" and is_ == "object" and pair not in self._open:
+            self._open.add(pair)
+            yield from self._fields(old, new, path)
+            self._open.discard(pair)
+        elif was == "array" and is_ == "array":
+            yield from self._places(old, new, path)
+
+    def _fields(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
+        before, after = old.get("properties", {}), new.get("properties", {})
+        for name, was in before.items():
+            if name not in after:
+                yield Break("field_removed", _at(path, name), "was removed")
+                continue
+            yield from self.between(was, after[name], _at(path, name))
+            if self._defaults_matter and "default" in was and was["default"] != after[name].get("default", _MISSING):
+                if name in new.get("required", ()):
+                    continue  # said below
+                yield Break("default_changed", _at(path, name), f"no longer reads as {was['default']!r} where absent")
+        for name in new.get("required", ()):
+            if name not in old.get("required", ()):
+                said = "became required" if name in before else "is new and required"
+                yield Break("field_required", _at(path, name), said)
+        yield from self._others(old, new, path)
+
+    def _others(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
+        """Fields without a name of their own."""
+        was, is_ = old.get("additionalProperties", True), new.get("additionalProperties", True)
+        if is_ is False and was is not False:
+            yield Break("unknown_fields_refused", path, "no longer takes fields that it does not know")
+        elif isinstance(is_, dict) and was is not False:
+            yield from self.between(was if isinstance(was, dict) else {}, is_, _at(path, "*"))
+        if isinstance(was, dict):  # a map: what is a field of its own now may have been one of its keys
+            for name, field in new.get("properties", {}).items():
+                if name not in old.get("properties", {}):
+                    yield from self.between(was, field, _at(path, name))
+
+    def _places(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
+        was, is_ = old.get("items", {}), new.get("items", {})
+        if isinstance(was, list) != isinstance(is_, list):
+            yield Break("type_changed", path, "was a list and is a tuple, or the other way round")
+        elif isinstance(was, list):
+            for number, (one, other) in enumerate(zip(was, is_, strict=False)):
+                yield from self.between(one, other, f"{path}[{number}]")
+            if len(is_) < len(was):
+                yield Break("field_removed", f"{path}[{len(is_)}]", "was removed")
+        else:
+            yield from self.between(was, is_, f"{path}[]")
+
+
+def _flat(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """Without references and alternatives: what a value can be, one by one. What stands beside them holds for each."""
+    if (ref := schema.get("$ref")) is not None:
+        name = str(ref).removeprefix("#/$defs/")
+        beside = {key: value for key, value in schema.items() if key not in _NOTES and key != "$ref"}
+        named = root["$defs"][name]
+        yield from _flat(named | beside if beside else named, root)  # itself, so that it is known again
+    elif "anyOf" in schema:
+        beside = {key: value for key, value in schema.items() if key not in _NOTES and key != "anyOf"}
+        for part in schema["anyOf"]:
+            yield from _flat(part | beside if beside else part, root)
+    elif isinstance(schema.get("type"), list):
+        for one in schema["type"]:
+            yield schema | {"type": one}
+    else:
+        yield schema
+
+
+def _words(old: Schema, new: Schema, path: str) -> Iterator[Break]:
+    if "enum" not in new:
+        wanted = new.get("type")
+        if wanted is not None and not all(_is_of(wanted, word) for word in old["enum"]):
+            yield Break("type_changed", path, f"was one of {_listed(old['enum'])} and is {wanted}")
+        yield from _bounds({}, new, path)
+    elif "enum" not in old:
+        yield Break("values_removed", path, f"was {old.get('type') or 'anything'} and is one of {_listed(new['enum'])}")
+    elif gone := [word for word in old["enum"] if word not in new["enum"]]:
+        yield Break("values_removed", path, f"no longer takes {_listed(gone)}")
+
+
+_JSON: Final[dict[str, Callable[[Any], bool]]] = {
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+
+
+def _is_of(type_: str, value: Any) -> bool:
+    return type_ in _JSON and _JSON[type_](value)
+
+
+def _bounds(old: Schema, new: Schema, path: str) -> Iterator[Break]:
+    for name in _AT_LEAST:
+        if name in new and (name not in old or old[name] < new[name]):
+            yield Break("bound_tightened", path, f"{name} was {old.get(name, 'none')} and is {new[name]}")
+    for name in _AT_MOST:
+        if name in new and (name not in old or old[name] > new[name]):
+            yield Break("bound_tightened", path, f"{name} was {old.get(name, 'none')} and is {new[name]}")
+    for name in _EXACT:
+        if name in new and old.get(name) != new[name]:
+            yield Break("bound_tightened", path, f"{name} was {old.get(name, 'none')} and is {new[name]}")
+
+
+def _distance(tried: list[Break]) -> tuple[bool, int]:
+    """An alternative of another type is further away than any of the same one."""
+    return any(one.kind == "type_changed" for one in tried), len(tried)
+
+
+def _at(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _listed(words: list[Any]) -> str:
+    return ", ".join(str(word) for word in words)

@@ -1,0 +1,57 @@
+"""All files of the contracts for messages: made, compared with what is there, and written if nothing breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from drover.cli.contracts.asyncapi import FILE, asyncapi_yaml
+from drover.cli.contracts.deciders import DECIDERS
+from drover.cli.contracts.published import SCHEMAS, read_samples, read_schemas, schemas_of, to_text, with_retired
+from drover.cli.contracts.verdict import verdict_on
+from drover.domain.decider import Decider
+
+
+class Publication(msgspec.Struct, frozen=True):
+    """What the folder should hold."""
+
+    problems: tuple[str, ...]
+    """Why it may not be written. None: it may."""
+    files: dict[str, str]
+    """By path below the folder of the contracts: the whole text."""
+
+
+def publication(folder: Path, deciders: Sequence[Decider[Any]] = DECIDERS) -> Publication:
+    """Against what is published in `folder` now; changes nothing."""
+    published, current = read_schemas(folder), schemas_of(deciders)
+    verdict = verdict_on(deciders, current, published, read_samples(folder))
+    schemas = with_retired(current, published, verdict.successors)
+    files = {name.file: to_text(schema) for name, schema in schemas.items()}
+    return Publication(verdict.problems, files | {FILE: asyncapi_yaml(schemas)})
+
+
+def publish(folder: Path, deciders: Sequence[Decider[Any]] = DECIDERS) -> tuple[str, ...]:
+    """Write what has changed; or nothing, and say why."""
+    made = publication(folder, deciders)
+    if made.problems:
+        return made.problems
+    for path, text in made.files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+    return ()
+
+
+def stale(folder: Path, made: Publication) -> list[str]:
+    """Files that are missing, differ, or should not be there."""
+    there = {file.relative_to(folder).as_posix() for file in (folder / SCHEMAS).rglob("*.json")}
+    differing = [path for path, text in made.files.items() if _text(folder / path) != text]
+    return sorted({*differing, *(there - made.files.keys())})
+
+
+def _text(file: Path) -> str | None:
+    return file.read_text(encoding="utf-8") if file.exists() else None

@@ -1,0 +1,71 @@
+"""Whether the NATS servers sync every write: before the start, when one that does not is refused, and ever after.
+
+A server that is started again with another configuration is not refused, since what it has acknowledged it has: it is
+told of, by an error in the log and the metric `drover_log_synced`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from drover.bus.connection import NatsUnreachable, connected
+from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
+from drover.eventlog.metrics import SYNCED
+from drover.service.config import Settings
+from drover.service.tasks import end
+
+LOOK_EVERY_S: Final = 60.0
+
+log = structlog.get_logger("drover.serve")
+
+
+async def check_durability(settings: Settings) -> None:
+    """Raises where a server does not sync, or nobody can be asked, and that is not allowed."""
+    SYNCED.set(0)
+    if settings.allow_unsynced:
+        log.warning("unsynced_servers_allowed", setting="DROVER_ALLOW_UNSYNCED")
+        return
+    if settings.nats_system_url is None:
+        raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set, so nobody can ask whether the servers sync")
+    async with connected(settings.nats_system_url, f"{settings.instance}-durability") as system:
+        log.info("servers_sync_every_write", servers=await refuse_unsynced(system))
+    SYNCED.set(1)
+
+
+@asynccontextmanager
+async def watching_durability(settings: Settings, *, look_every_s: float = LOOK_EVERY_S) -> AsyncIterator[None]:
+    """Ask again every minute. Nothing, where it is allowed not to be known."""
+    if settings.allow_unsynced or settings.nats_system_url is None:
+        yield
+        return
+    task = asyncio.create_task(_watch(settings, look_every_s), name="durability watch")
+    try:
+        yield
+    finally:
+        await end(task)
+
+
+async def _watch(settings: Settings, look_every_s: float) -> None:
+    while True:
+        await asyncio.sleep(look_every_s)
+        try:
+            await check_again(settings)
+        except (DurabilityUnknown, NatsUnreachable) as error:
+            log.warning("durability_unknown", error=str(error))  # what was seen last still stands
+
+
+async def check_again(settings: Settings) -> None:
+    assert settings.nats_system_url is not None
+    async with connected(settings.nats_system_url, f"{settings.instance}-durability") as system:
+        try:
+            await refuse_unsynced(system)
+        except UnsyncedServer as unsynced:
+            SYNCED.set(0)
+            log.error("servers_do_not_sync", servers=unsynced.servers, alert=True)
+        else:
+            SYNCED.set(1)

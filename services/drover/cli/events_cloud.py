@@ -1,0 +1,33 @@
+"""Events as CloudEvents 1.0, in their JSON form. The mapping, and nothing else; docs/operations.md explains it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from drover.cli.record import Record
+
+SPEC: Final = "1.0"
+SEQUENCE_DIGITS: Final = 20
+
+
+def cloud_event(context: str, partition: str, commit: str, record: Record) -> bytes:
+    """`id` is unique in its `source`: the place of the event in the log, as `drover events show` takes it."""
+    envelope = record.envelope
+    fields: dict[str, Any] = {
+        "specversion": SPEC,
+        "id": record.place,
+        "source": f"/drover/{context}/{partition}",
+        "type": f"drover.{context}.{envelope.type}",
+        "time": envelope.at,
+        "datacontenttype": "application/json",
+        # The extension `sequence`: texts that sort as the ordinals do. Its integers would end at 2^31.
+        "sequence": f"{envelope.n:0{SEQUENCE_DIGITS}d}",
+        "actor": envelope.by or None,
+        "cause": envelope.cause or None,
+        "commit": commit,
+        "traceparent": envelope.trace,
+        "data": record.own,
+    }
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})

@@ -1,0 +1,164 @@
+"""`drover events export`: events with their places, as JSON lines; a whole log so that it can be put back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import zstandard
+
+from drover.archive.chain import Chain
+from drover.archive.errors import FileUnwritable
+from drover.archive.reading import ends_of
+from drover.archive.text import End, Head, Placed, encode_end, encode_head, event_lines
+from drover.cli.events_cloud import cloud_event
+from drover.cli.events_options import archive_option, context_option, filter_options, limit_option, partition_option
+from drover.cli.events_source import Source, found_in, opened
+from drover.cli.exits import Exit
+from drover.cli.following import while_somebody_reads
+from drover.cli.progress import Tell, bar
+from drover.cli.record import records
+from drover.cli.running import asynchronous
+from drover.cli.target import data_dir_option
+from drover.cli.wanted import Wanted
+from drover.embedded.private_file import sync_directory
+
+Write = Callable[[bytes], Any]
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file (mode 600), which appears when it is whole; compressed if its name ends in .zst.",
+)
+@context_option
+@partition_option
+@filter_options
+@limit_option
+@click.option("--cloudevents", is_flag=True, help="CloudEvents 1.0 instead of our own form.")
+@archive_option
+@data_dir_option
+@asynchronous
+async def export(
+    output: Path | None,
+    context: str,
+    partition: str | None,
+    wanted: Wanted,
+    limit: int | None,
+    cloudevents: bool,
+    archive_dir: Path | None,
+    data_dir: Path | None,
+) -> Exit:
+    """Write events as JSON lines, each with its place in the log.
+
+    Without any filter it is the whole log up to now, which `drover events import` puts back into an empty one. It holds
+    all that the log holds: whoever can read the file can read that.
+    """
+    async with opened(data_dir, archive_dir, context, partition) as source:
+        whole = source.whole and wanted.everything and limit is None and not cloudevents
+        with _written(output) as write, bar(f"export {context}", quiet=output is None) as tell:
+            work = _Export(source, write, tell)
+            if whole:
+                await while_somebody_reads(work.all())
+            else:
+                await while_somebody_reads(work.some(wanted, limit, cloudevents))
+    return Exit.OK
+
+
+class _Export:
+    def __init__(self, source: Source, write: Write, tell: Tell) -> None:
+        self._source = source
+        self._write = write
+        self._tell = tell
+
+    async def all(self) -> None:
+        source, chain = self._source, Chain()
+        self._write(encode_head(Head(source.context, source.partitions, 0)))
+        of = sum((await ends_of(source.logs)).values())
+        async with aclosing(found_in(source, Wanted())) as commits:
+            async for placed in commits:
+                chain.take(placed.partition, placed.commit)
+                self._put(event_lines(source.context, placed))
+                self._tell(chain.events, max(of, chain.events))
+        self._write(encode_end(End(chain.commits, chain.events, chain.seq)))
+
+    async def some(self, wanted: Wanted, limit: int | None, cloudevents: bool) -> None:
+        found = 0
+        async with aclosing(found_in(self._source, wanted)) as commits:
+            async for placed in commits:
+                lines = self._matching(placed, wanted, cloudevents)
+                if limit is not None:
+                    lines = lines[: limit - found]
+                self._put(lines)
+                found += len(lines)
+                if found == limit:
+                    return
+
+    def _matching(self, placed: Placed, wanted: Wanted, cloudevents: bool) -> list[bytes]:
+        context = self._source.context
+        matching = [record for record in records(placed.commit) if wanted(record)]
+        if cloudevents:
+            return [cloud_event(context, placed.partition, placed.commit.id, record) for record in matching]
+        lines = event_lines(context, placed) if matching else []
+        return [lines[record.line] for record in matching]
+
+    def _put(self, lines: list[bytes]) -> None:
+        if lines:
+            self._write(b"\n".join(lines) + b"\n")
+
+
+@contextmanager
+def _written(output: Path | None) -> Iterator[Write]:
+    """Standard output; or a file that only its owner may read, and that is there when it is whole."""
+    if output is None:
+        yield _to_standard_output
+        return
+    with _or_unwritable(output):
+        descriptor, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)  # mode 600
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            compressor = zstandard.ZstdCompressor(write_checksum=True).compressobj() if _is_packed(output) else None
+
+            def write(data: bytes) -> None:
+                with _or_unwritable(output):
+                    file.write(data if compressor is None else compressor.compress(data))
+
+            yield write
+            with _or_unwritable(output):
+                file.write(b"" if compressor is None else compressor.flush())
+                file.flush()
+                os.fsync(file.fileno())
+        with _or_unwritable(output):
+            temporary.replace(output)
+            sync_directory(output.parent)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _is_packed(output: Path) -> bool:
+    return output.suffix == ".zst"
+
+
+@contextmanager
+def _or_unwritable(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileUnwritable(output, error.strerror or str(error)) from error
+
+
+def _to_standard_output(data: bytes) -> None:
+    stream = sys.stdout.buffer
+    stream.write(data)
+    stream.flush()

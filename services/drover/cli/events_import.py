@@ -1,0 +1,91 @@
+"""`drover events import`: a whole log, as `export` wrote it, into an empty one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import zstandard
+from rich.text import Text as Said
+
+from drover.archive.chain import Chain
+from drover.archive.errors import ChainBroken, FileDamaged, NotWhole, TextDamaged
+from drover.archive.segment import text_lines
+from drover.archive.text import Head, Placed, Text
+from drover.cli.archive_target import Whole, place_of
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json
+from drover.cli.progress import bar
+from drover.cli.running import asynchronous
+from drover.cli.target import data_dir_option
+
+forget_option = click.option(
+    "--forget-read-models",
+    "forget",
+    is_flag=True,
+    help="Drop the tables of the context, also where they are ahead of what is put back. They are folded anew.",
+)
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@click.option("--check", is_flag=True, help="Read and check the file; write nothing. Needs no server.")
+@forget_option
+@json_option
+@data_dir_option
+@asynchronous
+async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir: Path | None) -> Exit:
+    """Put a whole log back into an empty one: every commit at its position, with its id, epoch and time.
+
+    FILE is what `drover events export` wrote without filters. It is read and checked whole before the first commit is
+    written. Interrupted, the same command goes on where it was. The services must not run; with a data directory NATS
+    is started for this alone. Reactors of the context stay off until `drover reactors on`.
+    """
+    with bar(f"check {file.name}", quiet=as_json) as tell:
+        whole = checked(file, tell)
+    if check:
+        said = f"{file} is whole: {whole.context} up to commit {whole.last}, {whole.events:,} events."
+        if as_json:
+            print_json({"context": whole.context, "last": whole.last, "events": whole.events})
+        else:
+            console().print(said)
+        return Exit.OK
+    async with place_of(data_dir) as place:
+        await place.look(whole, forget=forget)
+        with bar(f"import {whole.context}", quiet=as_json) as tell:
+            restored = await place.put(whole, tell, forget=forget)
+    if as_json:
+        print_json(restored)
+    else:
+        said = f"{restored.context}: {restored.events:,} events put back, up to commit {restored.last}."
+        console().print(Said(said, "green"))
+    return Exit.OK
+
+
+def checked(file: Path, tell: object = None) -> Whole:
+    """Read it once from end to end. Raises FileDamaged or NotWhole."""
+    chain = Chain()
+    head: Head | None = None
+    try:
+        with file.open("rb") as opened:
+            text = Text(text_lines(opened))
+            head = text.head
+            if head.after != 0:
+                raise NotWhole(file, f"it begins after commit {head.after}")
+            for placed in text.commits():
+                chain.take(placed.partition, placed.commit)
+    except TextDamaged as error:
+        if head is None:
+            raise NotWhole(file, str(error)) from error
+        raise FileDamaged(file, str(error), "Nothing was written.") from error
+    except (ChainBroken, zstandard.ZstdError, OSError) as error:
+        raise FileDamaged(file, str(error), "Nothing was written.") from error
+
+    def commits(after: int) -> Iterator[Placed]:
+        with file.open("rb") as opened:
+            for placed in Text(text_lines(opened)).commits():
+                if placed.commit.seq > after:
+                    yield placed
+
+    return Whole(head.context, head.partitions, commits, chain.seq, chain.events)

@@ -1,0 +1,114 @@
+"""Where events are read from: the log of a running platform, or an archive. Both are read in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from drover.archive.archive import Archive
+from drover.archive.log import ArchiveLog
+from drover.archive.reading import ends_of, placed_commits
+from drover.archive.text import Placed
+from drover.cli.errors import NoSuchLog
+from drover.cli.record import last_of, records
+from drover.cli.seek import first_commit
+from drover.cli.target import find_target, nats_of
+from drover.cli.wanted import Wanted
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import ALL, EventLog, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.streams import partitions_of
+
+SLACK: Final = timedelta(minutes=1)
+"""Times of different partitions are not in the order of the stream, but nearly."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One context."""
+
+    context: str
+    asked: EventLog
+    """What was asked for: one partition, or all of them together."""
+    logs: list[EventLog]
+    """The same, one for each partition."""
+    partitions: list[str]
+    """All that the context has."""
+
+    @property
+    def whole(self) -> bool:
+        return len(self.logs) == len(self.partitions)
+
+
+@asynccontextmanager
+async def opened(
+    data_dir: Path | None, archive_dir: Path | None, context: str, partition: str | None
+) -> AsyncIterator[Source]:
+    if archive_dir is not None:
+        archive = Archive(archive_dir, context)
+        names = archive.index.partitions
+        yield _source(context, names, partition, lambda where: ArchiveLog(archive, where))
+        return
+    async with nats_of(find_target(data_dir)) as client:
+        names = [one.name for one in await _partitions_of(client, context)]
+        yield _source(context, names, partition, partial(JetStreamLog, client))
+
+
+def _source(context: str, names: list[str], partition: str | None, log_of: Callable[[Partition], EventLog]) -> Source:
+    asked = partition or (names[0] if len(names) == 1 else ALL)
+    chosen = names if partition is None else [partition]
+    return Source(
+        context,
+        log_of(Partition(context, asked)),
+        [log_of(Partition(context, name)) for name in chosen],
+        names,
+    )
+
+
+def refuse_many(source: Source) -> None:
+    """For what goes by ordinals."""
+    if len(source.logs) > 1:
+        names = ", ".join(source.partitions)
+        raise click.UsageError(
+            f"Each part of {source.context} counts its own events: say which with --partition ({names})."
+        )
+
+
+async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, None]:
+    """Commits in which there may be something wanted, in order, up to where the log ended when this was asked.
+
+    Close it (`aclosing`): whoever has seen enough leaves readers behind it.
+    """
+    ends = await ends_of(source.logs)
+    after = 0
+    if wanted.since is not None:
+        first = await first_commit(source.asked, partial(_reaches, wanted))
+        after = first.seq - 1 if first else max(ends.values())
+    async with aclosing(placed_commits(source.logs, ends, after)) as commits:
+        async for placed in commits:
+            if wanted.until is not None and records(placed.commit)[0].envelope.at > wanted.until + SLACK:
+                return
+            yield placed
+
+
+def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:
+    assert wanted.since is not None
+    return last_of(commit).envelope.at >= wanted.since - SLACK
+
+
+async def _partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
+    """A stream that is missing is refused: a reader would wait for ever for somebody to make it."""
+    try:
+        return await partitions_of(client, context)
+    except NotFoundError:
+        raise NoSuchLog(context) from None
+    except (NatsError, OSError) as error:
+        raise LogUnreachable(repr(error)) from error

@@ -1,0 +1,165 @@
+"""`drover state`: what a context's decider knew at a moment, folded from its log or from an archive."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+import asyncpg
+import click
+import msgspec
+
+from drover.cli.events_options import archive_option
+from drover.cli.events_source import Source, opened
+from drover.cli.exits import Exit
+from drover.cli.output import console, json_option, print_json
+from drover.cli.progress import Tell, bar
+from drover.cli.record import last_of
+from drover.cli.running import asynchronous
+from drover.cli.seek import commits_between
+from drover.cli.target import NAME, data_dir_option, find_target
+from drover.cli.wanted import Moment
+from drover.domain.analysis import ANALYSIS
+from drover.domain.contexts import CONTEXTS
+from drover.domain.decider import Decider
+from drover.domain.fleet import FLEET
+from drover.domain.identity import IDENTITY
+from drover.domain.reminder import REMINDER
+from drover.domain.render import RENDER
+from drover.eventlog.codec import Codec
+from drover.eventlog.log import EventLog, StoredCommit
+from drover.history.checkpoints import FoldCheckpoints
+from drover.postgres.pool import open_pool
+from drover.writer.fold import Fold, decode_image
+from drover.writer.snapshots import snapshot_version
+
+DECIDERS: Final[dict[str, Decider[Any]]] = {
+    decider.context: decider for decider in (FLEET, RENDER, ANALYSIS, IDENTITY, REMINDER)
+}
+EVENTS_PER_TELLING: Final = 1_000
+_AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+
+
+class Stood(msgspec.Struct):
+    """What `state` prints, of each partition."""
+
+    context: str
+    partition: str
+    at: datetime
+    seq: int
+    n: int
+    """The last commit and the last event that had happened."""
+    state: Any
+
+
+@click.command()
+@click.option("--as-of", "at", type=Moment(), metavar="TIME", help="10m ago, or an ISO time.  [default: now]")
+@click.option("--context", type=click.Choice(CONTEXTS), default="fleet", show_default=True, help="Of which context.")
+@click.option("--entity", metavar="ID", help="Only what is about this device, job, … id. Exits with 3 if nothing is.")
+@archive_option
+@json_option
+@data_dir_option
+@asynchronous
+async def state(
+    at: datetime | None,
+    context: str,
+    entity: str | None,
+    archive_dir: Path | None,
+    as_json: bool,
+    data_dir: Path | None,
+) -> Exit:
+    """Show the state of a context as it was: what its decider knew then, and nothing that came later.
+
+    It starts from the last checkpoint before that moment where Postgres has one, else from the first event. Signs of
+    life and progress between two events are not kept, so neither is shown.
+    """
+    now = datetime.now(UTC)
+    if at is not None and at > now:
+        raise click.UsageError(f"{at.isoformat()} has not come yet.")
+    moment = at or now
+    found = 0
+    async with opened(data_dir, archive_dir, context, None) as source:
+        for log in source.logs:
+            with bar(f"fold {context}", quiet=as_json) as tell:
+                begin = None if archive_dir is not None else await _checkpoint(data_dir, log, moment)
+                stood = await stood_at(DECIDERS[context], log, moment, begin, tell)
+            if entity is not None:
+                stood.state = about(stood.state, entity)
+                if not stood.state:
+                    continue
+            found += 1
+            _print(stood, source, as_json)
+    return Exit.OK if found else Exit.NOT_FOUND
+
+
+async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> bytes | None:
+    """A cache: without Postgres there is none, and the fold is longer."""
+    decider = DECIDERS[log.partition.context]
+    try:
+        async with open_pool(find_target(data_dir).postgres_url, NAME, 1) as pool:
+            return await FoldCheckpoints(pool).before(log.partition, snapshot_version(decider), at)
+    except _AWAY:
+        return None
+
+
+async def stood_at(
+    decider: Decider[Any], log: EventLog, at: datetime, image: bytes | None, tell: Tell = lambda done, of: None
+) -> Stood:
+    """Fold up to that moment, within the commit in which it falls."""
+    fold = Fold(decider) if image is None else decode_image(decider, image)
+    state, seq, n = fold.state, fold.seq, fold.n
+    codec = Codec.of(decider)
+    last = await log.last()
+    end = last_of(last).envelope.n if last else 0
+    over = last is None
+    stretch = cast(AsyncGenerator[StoredCommit, None], commits_between(log, seq, last.seq if last else 0))
+    async with aclosing(stretch) as commits:
+        async for commit in commits:
+            for event in codec.decode(commit.payload):
+                over = event.at > at
+                if over:
+                    break
+                state, seq, n = decider.evolve(state, event), commit.seq, event.n
+                if n % EVENTS_PER_TELLING == 0:
+                    tell(n, end)
+            if over:
+                break
+    told = msgspec.json.decode(msgspec.json.encode(decider.to_image(state)))
+    return Stood(log.partition.context, log.partition.name, at, seq, n, told)
+
+
+def about(told: Any, entity: str) -> dict[str, Any]:
+    """Of each part of a state, the entries that are this one or that name it."""
+    found: dict[str, Any] = {}
+    for name, part in told.items() if isinstance(told, dict) else ():
+        if isinstance(part, dict):
+            entries = {key: value for key, value in part.items() if key == entity or _names(value, entity)}
+            if entries:
+                found[name] = entries
+        elif isinstance(part, list) and (some := [value for value in part if _names(value, entity)]):
+            found[name] = some
+    return found
+
+
+def _names(value: Any, entity: str) -> bool:
+    """A number is somebody's name only where its field says so."""
+    if isinstance(value, dict):
+        return entity in value or any(
+            _names(inner, entity) or (name.endswith("id") and str(inner) == entity) for name, inner in value.items()
+        )
+    if isinstance(value, list):
+        return any(_names(inner, entity) for inner in value)
+    return isinstance(value, str) and value == entity
+
+
+def _print(stood: Stood, source: Source, as_json: bool) -> None:
+    if as_json:
+        print_json(stood)
+        return
+    where = stood.context if len(source.logs) == 1 else f"{stood.context}/{stood.partition}"
+    screen = console()
+    screen.print(f"{where} at {stood.at.isoformat()}: commit {stood.seq}, event {stood.n}")
+    screen.print_json(msgspec.json.encode(stood.state).decode(), indent=2)

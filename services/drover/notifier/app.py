@@ -1,0 +1,68 @@
+"""The composition of the notifier: one process of all that run it leads, and delivers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Final
+
+from nats.aio.client import Client
+from uuid_utils import uuid4
+
+from drover.domain.contexts import CONTEXTS
+from drover.domain.severity import CRITICAL
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import ALL, Partition
+from drover.notifier.lane import Lane, Times
+from drover.notifier.ledger import NatsLedger, ensure_bucket
+from drover.notifier.notice import Receiver
+from drover.notifier.reactor import Reactor
+from drover.notifier.receivers.choice import chosen_receivers
+from drover.service.config import Settings
+from drover.writer.clock import SystemClock
+from drover.writer.nats_lease import NatsLease
+
+LEADER: Final = Partition("notifier")
+"""Under which the lease is kept. There is no such stream: the notifier writes no events."""
+
+
+class Notifier:
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        *,
+        held: Collection[str] = (),
+        lease_token: str | None = None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._token = str(uuid4())
+        self._clock = SystemClock()
+        self._ledger = NatsLedger(client)
+        self.receivers: list[Receiver] = chosen_receivers(settings)
+        lease = NatsLease(
+            client, LEADER, instance=settings.instance, token=lease_token or self._token, clock=self._clock
+        )
+        self._reactor = Reactor(
+            {context: JetStreamLog(client, Partition(context, ALL)) for context in CONTEXTS},
+            self._ledger,
+            lease,
+            self._lanes,
+            held=held,
+            critical_only=settings.alert_min_severity == CRITICAL,
+        )
+
+    def _lanes(self) -> list[Lane]:
+        times = Times(self._settings.alert_send_timeout_s, timedelta(seconds=self._settings.alert_max_age_s))
+        return [Lane(one, self._ledger, times, token=self._token, now=self._clock.now) for one in self.receivers]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        await ensure_bucket(self._client, replicas=self._settings.nats_replicas)
+        async with self._reactor.running():
+            yield
+
+    async def wait_failed(self) -> None:
+        await self._reactor.wait_failed()

@@ -1,0 +1,243 @@
+"""The way of notices to one receiver: one after the other, each until it is settled, a bounded number waiting.
+
+A notice that fails goes behind those that have failed less often, so that one that its receiver chokes on holds up
+nobody. That an alert is over is told after it was told of, never before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+import structlog
+
+from drover.notifier import metrics
+from drover.notifier.backoff import Backoff
+from drover.notifier.ledger import Ledger, LedgerTrouble, Record, Taken
+from drover.notifier.notice import Delivered, Failed, Notice, Outcome, Receiver, Uncertain
+from drover.service.tasks import end
+
+WAITING_MAX: Final = 500
+"""Then the log is not read any further: it keeps what there is."""
+CLAIM_MARGIN_S: Final = 2.0
+"""So much longer than a sending may take, before another process takes it for dead."""
+TROUBLE_PAUSE_S: Final = 1.0
+SOON_S: Final = 0.001
+"""Not worth a wait; and what is left of a number after a subtraction may be no wait at all."""
+MESSAGE_CHARS_MAX: Final = 300
+"""Of the alert's text, kept for the notice that it is over."""
+
+log = structlog.get_logger("drover.notifier")
+
+
+class Times(msgspec.Struct, frozen=True):
+    timeout_s: float
+    """How long one sending may take."""
+    max_age: timedelta
+    """A notice that is older is not news."""
+
+
+class Item(msgspec.Struct, eq=False):
+    """A notice on its way."""
+
+    notice: Notice
+    settled: Callable[[], None]
+    """Called once, when it was delivered, or never will be."""
+    tries: int = 0
+    due_s: float = float("-inf")
+    result: tuple[Record, int] | None = None
+    """What became of it and the revision of its record, while the ledger has not got that yet."""
+
+
+class Lane:
+    def __init__(
+        self,
+        receiver: Receiver,
+        ledger: Ledger,
+        times: Times,
+        *,
+        token: str,
+        now: Callable[[], datetime],
+        jitter: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        """`token`: whose records are ours. One for each process and start."""
+        self._receiver = receiver
+        self._ledger = ledger
+        self._times = times
+        self._token = token
+        self._now = now
+        self._backoff = Backoff(jitter)
+        self._items: list[Item] = []
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._free_s = float("-inf")
+        """Before then the receiver is left alone."""
+        self._stopping = False
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Leaving begins nothing more, and lets the sending under way end."""
+        async with self._receiver.running():
+            self._task = asyncio.create_task(self._run(), name=f"notices to {self._receiver.name}")
+            try:
+                yield
+            finally:
+                self._stopping = True
+                self._changed.set()
+                await asyncio.wait([self._task], timeout=self._times.timeout_s + CLAIM_MARGIN_S)
+                await end(self._task)
+                metrics.WAITING.labels(self._receiver.name).set(0)
+
+    async def wait_failed(self) -> None:
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    async def offer(self, notice: Notice, settled: Callable[[], None]) -> None:
+        """Waits while there is no room."""
+        while len(self._items) >= WAITING_MAX:
+            self._room.clear()
+            await self._room.wait()
+        self._items.append(Item(notice, settled))
+        self._changed.set()
+        metrics.WAITING.labels(self._receiver.name).set(len(self._items))
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._stopping:
+            self._changed.clear()
+            item = self._next()
+            wait_s = None if item is None else max(item.due_s, self._free_s) - loop.time()
+            if item is None or (wait_s is not None and wait_s > SOON_S):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), wait_s)
+            else:
+                await self._attend(item)
+
+    def _next(self) -> Item | None:
+        """Whoever may go first: what is due before what is not, then who has failed least, then who came first."""
+        told_first = {item.notice.alert for item in self._items if item.notice.phase == "raised"}
+        free = [item for item in self._items if item.notice.phase == "raised" or item.notice.alert not in told_first]
+        now_s = asyncio.get_running_loop().time()
+        return min(free, key=lambda item: (max(item.due_s - now_s, 0.0), item.tries), default=None)
+
+    async def _attend(self, item: Item) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            if item.result is None:
+                await self._tell(item)
+            if item.result is not None:
+                await self._write_down(item, *item.result)
+        except Taken:
+            # Another process leads now, or did: what it has written is what holds.
+            item.result = None
+            item.due_s = loop.time() + TROUBLE_PAUSE_S
+        except LedgerTrouble as error:
+            log.warning("ledger_unreachable", receiver=self._receiver.name, error=str(error))
+            item.due_s = loop.time() + TROUBLE_PAUSE_S
+
+    async def _tell(self, item: Item) -> None:
+        name, key, now = self._receiver.name, item.notice.key, self._now()
+        record, revision = await self._ledger.get(name, key)
+        if record is not None and False:
+            return
+        if record is not None and record.state == "begun" and record.by != self._token:
+            left_s = 0.0 if record.until is None else (record.until - now).total_seconds()
+            if left_s > 0:
+                item.due_s = asyncio.get_running_loop().time() + left_s
+                return
+        notice = await self._completed(item.notice)
+        if notice is None:
+            self._settle(item)
+            return
+        attempt = 1 if record is None else record.attempt + 1
+        if now - notice.at > self._times.max_age:
+            item.result = self._dropped(attempt, "too_old", key), revision
+            return
+        claimed = now + timedelta(seconds=self._times.timeout_s + CLAIM_MARGIN_S)
+        begun = Record(state="begun", attempt=attempt, by=self._token, until=claimed)
+        revision = await self._ledger.put(name, key, begun, revision)
+        outcome = await self._send(notice, repeat=record is not None and record.state == "begun")
+        item.tries += 1
+        item.result = self._result(notice, attempt, outcome, revision)
+
+    async def _completed(self, notice: Notice) -> Notice | None:
+        """With what its end refers to; None: it is the end of something that this receiver was not told of."""
+        if notice.phase == "raised":
+            return notice
+        raised, _ = await self._ledger.get(self._receiver.name, f"{notice.alert}.raised")
+        if raised is None or raised.state != "sent":
+            return None
+        return msgspec.structs.replace(notice, message=raised.message, raised_at=raised.at)
+
+    async def _send(self, notice: Notice, *, repeat: bool) -> Outcome:
+        name = self._receiver.name
+        if repeat:
+            metrics.REPEATED.labels(name).inc()
+        try:
+            async with asyncio.timeout(self._times.timeout_s):
+                outcome = await self._receiver.send(notice, repeat=repeat)
+        except TimeoutError:
+            outcome = Uncertain("timed_out")
+        except Exception:
+            log.exception("receiver_raised", receiver=name, key=notice.key)
+            outcome = Uncertain("receiver_raised")
+        metrics.SENDINGS.labels(name, notice.phase, _named(outcome)).inc()
+        self._pace(outcome)
+        if isinstance(outcome, Delivered):
+            metrics.DELAY.labels(name).observe(max((self._now() - notice.at).total_seconds(), 0.0))
+            log.info("notice_delivered", receiver=name, key=notice.key, kind=notice.kind)
+        else:
+            log.warning("notice_not_delivered", receiver=name, key=notice.key, code=outcome.code, said=_named(outcome))
+        return outcome
+
+    def _pace(self, outcome: Outcome) -> None:
+        pause_s = self._receiver.pace_s
+        if isinstance(outcome, Delivered) or (isinstance(outcome, Failed) and outcome.permanent):
+            self._backoff.succeeded()
+        else:
+            asked_s = outcome.retry_after_s if isinstance(outcome, Failed) else None
+            pause_s = max(pause_s, self._backoff.failed(asked_s))
+        self._free_s = asyncio.get_running_loop().time() + pause_s
+
+    def _result(self, notice: Notice, attempt: int, outcome: Outcome, revision: int) -> tuple[Record, int] | None:
+        """None: nobody knows, and the record says so already."""
+        if isinstance(outcome, Uncertain):
+            return None
+        if isinstance(outcome, Failed):
+            if outcome.permanent:
+                return self._dropped(attempt, outcome.code, notice.key), revision
+            return Record(state="failed", attempt=attempt, by=self._token, why=outcome.code), revision
+        message = notice.message[:MESSAGE_CHARS_MAX]
+        return Record(state="sent", attempt=attempt, by=self._token, at=notice.at, message=message), revision
+
+    def _dropped(self, attempt: int, why: str, key: str) -> Record:
+        log.error("notice_dropped", receiver=self._receiver.name, key=key, why=why)
+        metrics.DROPPED.labels(self._receiver.name, "too_old" if why == "too_old" else "refused").inc()
+        return Record(state="dropped", attempt=attempt, by=self._token, why=why)
+
+    async def _write_down(self, item: Item, record: Record, revision: int) -> None:
+        """Until this has succeeded the result is kept: what was sent is not sent again because the ledger was away."""
+        await self._ledger.put(self._receiver.name, item.notice.key, record, revision)
+        item.result = None
+        if record.state in ("sent", "dropped"):
+            self._settle(item)
+
+    def _settle(self, item: Item) -> None:
+        self._items.remove(item)
+        self._room.set()
+        self._changed.set()
+        metrics.WAITING.labels(self._receiver.name).set(len(self._items))
+        item.settled()
+
+
+def _named(outcome: Outcome) -> str:
+    if isinstance(outcome, Failed):
+        return "permanent" if outcome.permanent else "passing"
+    return "delivered" if isinstance(outcome, Delivered) else "unknown"

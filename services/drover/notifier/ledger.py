@@ -1,0 +1,141 @@
+"""What was told to whom, and how far the logs have been read: a bucket of NATS, beside the log that it is about.
+
+A record is written before a notice is sent and after. Each write names the revision that it knows: of two processes
+that both believe to lead, one is told that it does not.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+import nats.js.api as api
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import BucketNotFoundError, NotFoundError
+
+from drover.domain.errors import DroverError
+
+BUCKET: Final = "drover_notifier"
+REQUEST_S: Final = 2.0
+RECORD_TTL_S: Final = 90 * 24 * 3600
+"""An alert that lasts longer is over without anybody being told."""
+MARKER_TTL_S: Final = 60.0
+WRONG_LAST_SEQUENCE: Final = 10071
+NO_MESSAGE_FOUND: Final = 10037
+
+State = Literal["begun", "failed", "sent", "dropped"]
+
+
+class LedgerTrouble(DroverError):
+    """The bucket of what was told did not answer as expected."""
+
+
+class Taken(DroverError):
+    """Somebody else has written this record in the meantime."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one notice at one receiver."""
+
+    state: State
+    attempt: int
+    by: str
+    """The process' token."""
+    until: datetime | None = None
+    """Of one that was begun: by then its process knows what became of it, or is dead."""
+    at: datetime | None = None
+    """When the alert was raised, for the notice that it is over."""
+    message: str = ""
+    why: str = ""
+
+
+class Ledger(Protocol):
+    async def position(self, context: str) -> int | None:
+        """Up to where a context's log is done with; None: nobody ever looked at it."""
+
+    async def set_position(self, context: str, seq: int) -> None: ...
+
+    async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
+        """The record and its revision (0: there is none)."""
+
+    async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
+        """Write it if it still has this revision, and give the new one. Raises Taken."""
+
+
+async def ensure_bucket(client: Client, *, replicas: int = 1) -> None:
+    jetstream = client.jetstream()
+    try:
+        await jetstream.key_value(BUCKET)
+    except (BucketNotFoundError, NotFoundError):
+        await jetstream.create_key_value(
+            api.KeyValueConfig(
+                bucket=BUCKET,
+                history=1,
+                storage=api.StorageType.FILE,
+                replicas=replicas,
+                limit_marker_ttl=MARKER_TTL_S,
+            )
+        )
+
+
+class NatsLedger:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._revisions: dict[str, int] = {}
+        """Of positions, as this process last saw them."""
+
+    async def position(self, context: str) -> int | None:
+        data, revision = await self._read(f"position.{context}")
+        self._revisions[context] = revision
+        return msgspec.json.decode(data, type=int) if data else None
+
+    async def set_position(self, context: str, seq: int) -> None:
+        body = msgspec.json.encode(seq)
+        self._revisions[context] = await self._write(f"position.{context}", body, self._revisions[context], None)
+
+    async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
+        data, revision = await self._read(f"told.{receiver}.{key}")
+        return (msgspec.json.decode(data, type=Record) if data else None), revision
+
+    async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
+        return await self._write(f"told.{receiver}.{key}", msgspec.json.encode(record), revision, RECORD_TTL_S)
+
+    async def _read(self, key: str) -> tuple[bytes, int]:
+        """From the stream's leader, as leases are: a replica may be behind."""
+        answer = await self._request(
+            f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{key}"})
+        )
+        if (error := answer.get("error")) is not None:
+            if error.get("err_code") == NO_MESSAGE_FOUND:
+                return b"", 0
+            raise LedgerTrouble(str(error.get("description")))
+        message = answer["message"]
+        return base64.b64decode(message.get("data", "")), int(message["seq"])
+
+    async def _write(self, key: str, body: bytes, revision: int, ttl_s: int | None) -> int:
+        headers = {"Nats-Expected-Last-Subject-Sequence": str(revision)}
+        if ttl_s is not None:
+            headers["Nats-TTL"] = f"{ttl_s}s"
+        answer = await self._request(f"$KV.{BUCKET}.{key}", body, headers)
+        if (error := answer.get("error")) is not None:
+            if error.get("err_code") == WRONG_LAST_SEQUENCE:
+                return await self._landed_unseen(key, body)
+            raise LedgerTrouble(str(error.get("description")))
+        return int(answer["seq"])
+
+    async def _landed_unseen(self, key: str, body: bytes) -> int:
+        """An earlier try of ours whose acknowledgement was lost looks like somebody else's write, but for its body."""
+        data, revision = await self._read(key)
+        if data != body:
+            raise Taken(key)
+        return revision
+
+    async def _request(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> dict[str, Any]:
+        try:
+            reply = await self._client.request(subject, body, timeout=REQUEST_S, headers=headers)
+            return msgspec.json.decode(reply.data, type=dict[str, Any])
+        except (NatsError, OSError, msgspec.DecodeError) as error:
+            raise LedgerTrouble(repr(error)) from error

@@ -1,0 +1,169 @@
+"""Follows the logs of all contexts for their alerts, for as long as this process leads, and hands them to the lanes.
+
+It starts where the ledger says that everything is settled. Where the ledger says nothing it starts at the end of the
+log: what was raised before anybody wanted to be told is not news. It runs in a service only: no rebuild, import or
+verify comes by here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+import structlog
+
+from drover.domain.severity import CRITICAL
+from drover.eventlog.log import EventLog, LogUnreachable
+from drover.notifier import metrics
+from drover.notifier.book import Book
+from drover.notifier.lane import Lane
+from drover.notifier.ledger import Ledger, LedgerTrouble, Taken
+from drover.notifier.notice import Notice
+from drover.notifier.reading import notices
+from drover.service.tasks import end
+from drover.writer.lease import Lease
+
+SAVE_EVERY_S: Final = 5.0
+TROUBLE_PAUSE_S: Final = 1.0
+
+log = structlog.get_logger("drover.notifier")
+
+
+class Reactor:
+    def __init__(
+        self,
+        logs: Mapping[str, EventLog],
+        ledger: Ledger,
+        lease: Lease,
+        lanes: Callable[[], Sequence[Lane]],
+        *,
+        held: Collection[str] = (),
+        critical_only: bool = False,
+    ) -> None:
+        """`lanes`: new ones for each term. `held`: contexts whose alerts nobody is to be told of for now."""
+        self._logs = logs
+        self._ledger = ledger
+        self._lease = lease
+        self._lanes = lanes
+        self._held = held
+        self._critical_only = critical_only
+        self._books: dict[str, Book] = {}
+        self._leading = False
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Leaving lets what is being sent end, and hands over at once."""
+        self._task = asyncio.create_task(self._run(), name="notifier")
+        try:
+            yield
+        finally:
+            self._stop.set()
+            await self._ended()
+
+    async def _ended(self) -> None:
+        assert self._task is not None
+        if self._leading:
+            await asyncio.wait([self._task])
+        await end(self._task)
+
+    async def wait_failed(self) -> None:
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    async def _run(self) -> None:
+        while not self._stop.is_set():
+            await self._lease.acquire()
+            self._leading = True
+            metrics.LEADING.set(1)
+            log.info("delivering_alerts", contexts=sorted(self._logs))
+            try:
+                async with self._lease.renewing() as lost:
+                    await self._term(lost)
+            finally:
+                self._leading = False
+                metrics.LEADING.set(0)
+                await self._lease.release()
+
+    async def _term(self, lost: asyncio.Event) -> None:
+        """Until the lease is lost, somebody stops it, or a fault that only another term can mend."""
+        self._books = {}
+        lanes = self._lanes()
+        async with AsyncExitStack() as stack:
+            for lane in lanes:
+                await stack.enter_async_context(lane.running())
+            watched = [
+                asyncio.create_task(self._save_often(), name="positions"),
+                *(asyncio.create_task(self._follow(one, lanes), name=f"alerts of {one}") for one in self._logs),
+                *(asyncio.create_task(lane.wait_failed()) for lane in lanes),
+            ]
+            over = [asyncio.create_task(event.wait()) for event in (lost, self._stop)]
+            try:
+                done, _ = await asyncio.wait([*watched, *over], return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+            except Taken:
+                log.warning("led_by_another")
+            finally:
+                await end(*watched, *over)
+        if not lost.is_set():
+            await self._save_last()
+
+    async def _follow(self, context: str, lanes: Sequence[Lane]) -> None:
+        position = await self._begin(context)
+        if context in self._held:
+            await asyncio.Event().wait()  # until this process is started without
+        book = self._books[context] = Book(position)
+        async with self._logs[context].read(position) as reader:
+            while True:
+                for commit in await reader.next():
+                    for notice in notices(context, commit):
+                        if self._is_wanted(notice):
+                            for lane in lanes:
+                                await lane.offer(notice, book.opened(commit.seq))
+                    book.read(commit.seq)
+
+    def _is_wanted(self, notice: Notice) -> bool:
+        return not self._critical_only or notice.severity == CRITICAL
+
+    async def _begin(self, context: str) -> int:
+        while True:
+            try:
+                return await self._first(context)
+            except (LogUnreachable, LedgerTrouble) as error:
+                log.warning("start_delayed", context=context, error=repr(error))
+                await asyncio.sleep(TROUBLE_PAUSE_S)
+
+    async def _first(self, context: str) -> int:
+        position, log_end = await self._ledger.position(context), await self._logs[context].context_end()
+        if position is not None and position <= log_end and context not in self._held:
+            return position
+        # Never looked at, or not to be told of; or the log is another one: restored, and shorter than it was.
+        log.info("begins_at_the_end", context=context, seq=log_end, was=position, held=context in self._held)
+        await self._ledger.set_position(context, log_end)
+        return log_end
+
+    async def _save_often(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            try:
+                await self._save()
+            except LedgerTrouble as error:
+                log.warning("position_not_saved", error=repr(error))
+
+    async def _save(self) -> None:
+        for context, book in self._books.items():
+            position = book.position
+            if position != book.saved:
+                await self._ledger.set_position(context, position)
+                book.saved = position
+
+    async def _save_last(self) -> None:
+        try:
+            await self._save()
+        except (LedgerTrouble, Taken) as error:
+            # It is read again from where it was saved, and found settled.
+            log.info("position_not_saved", error=repr(error))

@@ -1,0 +1,67 @@
+"""From commits of the log to notices. Looks at alerts only: what else a commit says is none of its business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import structlog
+from msgspec.structs import replace
+
+from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.analysis import ANALYSIS
+from drover.domain.contexts import PRIVATE, UNTOLD
+from drover.domain.fleet import FLEET
+from drover.domain.identity import IDENTITY
+from drover.domain.reminder import REMINDER
+from drover.domain.render import RENDER
+from drover.eventlog.codec import Codec, UnreadableCommit, lines
+from drover.eventlog.log import StoredCommit
+from drover.notifier.notice import Notice
+
+_CODECS: Final = {one.context: Codec.of(one) for one in (FLEET, RENDER, ANALYSIS, IDENTITY, REMINDER)}
+_MARK: Final = b'"Alert'
+"""In every line of an alert, of any version. That it is in a line proves nothing."""
+
+log = structlog.get_logger("drover.notifier")
+
+
+def notices(context: str, commit: StoredCommit) -> Iterator[Notice]:
+    if _MARK not in commit.payload:
+        return
+    for line in lines(commit.payload):
+        if _MARK in line and (event := _read(context, line, commit.seq)) is not None:
+            yield _notice(context, event)
+
+
+def _read(context: str, line: bytes, seq: int) -> AlertRaised | AlertResolved | None:
+    try:
+        (event,) = _CODECS[context].decode(line)
+    except UnreadableCommit as error:
+        # Not a reason to stop: the next alert may be the one that says so.
+        log.error("line_unreadable", context=context, seq=seq, error=str(error))
+        return None
+    return event if isinstance(event, AlertRaised | AlertResolved) else None
+
+
+def _notice(context: str, event: AlertRaised | AlertResolved) -> Notice:
+    notice = Notice(
+        context=context,
+        alert_id=event.alert_id,
+        phase="resolved",
+        kind=event.kind,
+        subject=event.subject,
+        at=event.at,
+    )
+    if isinstance(event, AlertResolved):
+        return replace(notice, reason=event.reason)
+    details = _tellable(context, event.details)
+    return replace(notice, phase="raised", message=event.message, details=details, until=event.until)
+
+
+def _tellable(context: str, details: dict[str, Any]) -> dict[str, Any]:
+    """Of private contexts ids only; of others nothing that users wrote or that is sealed."""
+    if context in PRIVATE:
+        return {name: value for name, value in details.items() if name.endswith("_id")}
+    untold = UNTOLD.get(context, frozenset())
+    return {name: value for name, value in details.items() if name not in untold}

@@ -1,0 +1,1 @@
+"""Where notices go: one module each, chosen by settings."""

@@ -1,0 +1,36 @@
+"""From settings to the receivers that they name, or a sentence that says what is missing."""
+
+from __future__ import annotations
+
+from drover.domain.errors import DroverError
+from drover.notifier.notice import Receiver
+from drover.notifier.receivers.slack import Slack
+from drover.notifier.receivers.webhook import Webhook
+from drover.outbound.http import Outbound
+from drover.service.config import Settings
+
+
+class ReceiverIncomplete(DroverError):
+    """Alerts are to be posted somewhere that could not tell who posts them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "DROVER_ALERT_WEBHOOK_URL is set and DROVER_ALERT_WEBHOOK_SECRETS is not: a receiver that cannot check who "
+            "calls would believe anybody. Set it, for example to $(openssl rand -hex 32), and tell the receiver"
+        )
+
+
+def chosen_receivers(settings: Settings) -> list[Receiver]:
+    """None: alerts are for the dashboard only."""
+    receivers: list[Receiver] = []
+    if settings.alert_slack_url is not None:
+        receivers.append(Slack(settings.alert_slack_url, _outbound(settings)))
+    if settings.alert_webhook_url is not None:
+        if not settings.alert_webhook_secrets:
+            raise ReceiverIncomplete
+        receivers.append(Webhook(settings.alert_webhook_url, settings.alert_webhook_secrets, _outbound(settings)))
+    return receivers
+
+
+def _outbound(settings: Settings) -> Outbound:
+    return Outbound(timeout_s=settings.alert_send_timeout_s, allow_private=settings.alert_allow_private)

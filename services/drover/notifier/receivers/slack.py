@@ -1,0 +1,110 @@
+"""The receiver slack: notices as messages of an incoming webhook, which Mattermost and others take as well.
+
+Such a webhook answers `ok` and nothing by which a message could be found again. So the end of an alert is a second
+message that names the first one, not an answer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from drover.domain.severity import CRITICAL
+from drover.notifier.notice import Notice, Outcome
+from drover.notifier.receivers.answers import posted
+from drover.outbound.http import Outbound
+
+PACE_S: Final = 1.1
+"""Slack takes one message a second."""
+HEADER_CHARS_MAX: Final = 150
+TEXT_CHARS_MAX: Final = 2_000
+DETAILS_MAX: Final = 10
+DETAIL_CHARS_MAX: Final = 200
+ALERT_CHARS: Final = 8
+"""Of an id: enough to tell two messages apart, and to search for."""
+_REPEAT: Final = "It may have been sent before: the answer to the last try got lost."
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Slack:
+    name = "slack"
+    pace_s = PACE_S
+
+    def __init__(self, url: str, outbound: Outbound) -> None:
+        self._url = url
+        self._outbound = outbound
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._outbound.running():
+            yield
+
+    async def send(self, notice: Notice, *, repeat: bool) -> Outcome:
+        body = _encode(message_of(notice, repeat=repeat))
+        headers = {"Content-Type": "application/json", "User-Agent": "drover", "Idempotency-Key": notice.key}
+        return await posted(self._outbound, self._url, body, headers)
+
+
+def message_of(notice: Notice, *, repeat: bool = False) -> dict[str, Any]:
+    head = _headline(notice)
+    blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(head, HEADER_CHARS_MAX)}]
+    if notice.message:
+        blocks.append({"type": "section", "text": _plain(notice.message, TEXT_CHARS_MAX)})
+    if fields := _fields(notice.details):
+        blocks.append({"type": "section", "fields": fields})
+    notes = [_origin(notice), *([_REPEAT] if repeat else [])]
+    blocks.append({"type": "context", "elements": [_plain(note, TEXT_CHARS_MAX) for note in notes]})
+    # Shown where blocks are not: notifications, and programs that know only texts.
+    text = _escaped(_cut(f"{head}: {notice.message}" if notice.message else head, TEXT_CHARS_MAX))
+    return {"text": text, "blocks": blocks}
+
+
+def _headline(notice: Notice) -> str:
+    what = notice.kind.replace("_", " ")
+    if notice.phase == "resolved":
+        return f"✅ Over: {what}"
+    return f"{'🔴' if notice.severity == CRITICAL else '🟠'} {what.capitalize()}"
+
+
+def _origin(notice: Notice) -> str:
+    parts = [notice.context, f"{notice.subject}", f"alert {notice.alert_id[:ALERT_CHARS]}"]
+    if notice.phase == "raised":
+        parts.append(f"since {_moment(notice.at)}")
+        if notice.until is not None:
+            parts.append(f"until {_moment(notice.until)}")
+    else:
+        if notice.raised_at is not None:
+            parts.append(f"from {_moment(notice.raised_at)}")
+        parts.append(f"to {_moment(notice.at)}")
+        if notice.reason:
+            parts.append(f"because of {notice.reason}")
+    return " · ".join(parts)
+
+
+def _fields(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The first few that are short enough to be read."""
+    shown = [(name, value) for name, value in details.items() if isinstance(value, str | int | float | bool)]
+    return [_plain(f"{name}: {value}", DETAIL_CHARS_MAX) for name, value in shown[:DETAILS_MAX]]
+
+
+def _plain(text: str, chars_max: int) -> dict[str, Any]:
+    """Never mrkdwn: a title that says `<!channel>` calls nobody."""
+    return {"type": "plain_text", "text": _cut(text, chars_max), "emoji": True}
+
+
+def _cut(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
+
+
+def _escaped(text: str) -> str:
+    """The fallback is mrkdwn, whatever one says."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,1 +1,0 @@
-"""Calls to addresses that others have named: checked, bounded, and not turned elsewhere."""

@@ -1,0 +1,143 @@
+"""`deploy/compose.yaml`: every service is there, with settings that exist, and no more rights than it needs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from drover.cli.compose import PARTS, READING, SERVICES
+from drover.cli.nats_users import USERS
+from drover.service.config import FIELDS
+from drover.service.secret_files import SUFFIX
+from tests.deploy.permitted_nats import DEPLOY
+
+TEXT = (DEPLOY / "compose.yaml").read_text()
+FILE = yaml.safe_load(TEXT)
+ALL = FILE["services"]
+OURS = {name: one for name, one in ALL.items() if "drover" in one["image"]}
+PUBLISHED = {"nats-1", "nats-2", "nats-3", "edge", "prometheus", "grafana"}
+
+
+def environment(name):
+    return ALL[name].get("environment") or {}
+
+
+@pytest.mark.req("EV-01")
+def test_every_service_runs_on_its_own_with_a_nats_user_of_its_own():
+    for name in (*SERVICES, *PARTS):
+        assert ALL[name]["command"] == ["serve", name]
+        assert environment(name)["DROVER_NATS_URL_FILE"] == f"/run/secrets/nats_url_{name}"
+        assert f"nats_url_{name}" in ALL[name]["secrets"]
+
+
+def test_every_setting_is_one_that_drover_reads():
+    for name in OURS:
+        for variable in environment(name):
+            if variable.startswith("DROVER_"):
+                assert variable in FIELDS or variable.removesuffix(SUFFIX) in FIELDS, (name, variable)
+
+
+def test_what_is_read_from_a_file_is_a_secret_of_that_container():
+    for name in OURS:
+        files = {value for variable, value in environment(name).items() if variable.endswith(SUFFIX)}
+        ours = {value.removeprefix("/run/secrets/") for value in files if value.startswith("/run/secrets/")}
+        assert ours == set(ALL[name].get("secrets", ())), name
+    used = {secret for one in ALL.values() for secret in one.get("secrets", ())}
+    assert used == FILE["secrets"].keys()
+
+
+def test_secrets_are_files_that_git_does_not_have():
+    ignored = (DEPLOY / ".gitignore").read_text().split()
+    assert {"/secrets/", "/tls/", "/.env"} <= set(ignored)
+    for secret in FILE["secrets"].values():
+        assert secret["file"].startswith("./secrets/")
+    assert not re.search(r"(password|secret)s?: *[A-Za-z0-9]{12,}", TEXT, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_container_can_do_little_and_is_bounded(name):
+    one = ALL[name]
+    assert one["read_only"] is True
+    assert one["cap_drop"] == ["ALL"]
+    assert one["security_opt"] == ["no-new-privileges:true"]
+    assert one["pids_limit"] <= 512
+    limits = one["deploy"].get("resources", {}).get("limits")
+    assert one.get("restart") == "no" or (limits and {"cpus", "memory"} <= limits.keys()) or name == "farm"
+    assert one["logging"]["options"]["max-size"]
+    image = one["image"].replace("${DROVER_VERSION:-0.1.0}", "0.1.0")
+    assert re.search(r":[v0-9][\w.-]*$", image), "a tag that stays what it is"
+    assert "latest" not in image
+
+
+def test_only_the_edge_is_open_to_a_network():
+    for name, one in ALL.items():
+        assert bool(one.get("ports")) == (name in PUBLISHED), name
+        for port in one.get("ports", ()):
+            assert name == "edge" or port.startswith(("127.0.0.1:", "${NATS_BIND:-127.0.0.1}:")), port
+
+
+def test_the_database_is_reached_by_those_only_who_read_it():
+    assert FILE["networks"]["data"] == {"internal": True}
+    assert FILE["networks"]["log"] == {"internal": True}
+    assert ALL["postgres"]["networks"] == ["data"]
+    for name in SERVICES:
+        reads = name in READING
+        assert ("data" in ALL[name]["networks"]) == reads, name
+        assert ("postgres_url" in ALL[name]["secrets"]) == reads, name
+    for server in ("nats-1", "nats-2", "nats-3"):
+        assert "front" not in ALL[server]["networks"]
+
+
+def test_services_wait_for_their_servers_and_the_edge_for_services():
+    for name in SERVICES:
+        assert ALL[name]["depends_on"]["nats-1"] == {"condition": "service_healthy"}
+        assert ALL[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+    assert ALL["migrate"]["depends_on"]["postgres"] == {"condition": "service_healthy"}
+    for name in ("nats-1", "postgres", "edge"):
+        assert "test" in ALL[name]["healthcheck"]
+
+
+def test_one_machine_has_one_nats_and_a_cluster_three():
+    assert "profiles" not in ALL["nats-1"]
+    assert ALL["nats-2"]["profiles"] == ALL["nats-3"]["profiles"] == ["cluster"]
+    assert {name for name, one in ALL.items() if "profiles" not in one} == {
+        *SERVICES,
+        "nats-1",
+        "postgres",
+        "migrate",
+        "edge",
+    }
+
+
+def test_prometheus_scrapes_every_service():
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
+    (scrape,) = config["scrape_configs"]
+    assert {*SERVICES, *PARTS} == set(scrape["dns_sd_configs"][0]["names"])
+    assert "log" in ALL["prometheus"]["networks"]
+
+
+@pytest.mark.parametrize(("profile", "nodes"), [("single", 1), ("cluster", 3)])
+def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp_path, profile, nodes):
+    for name in ("setup.sh", "make-certificates.sh"):
+        (tmp_path / name).write_text((DEPLOY / name).read_text())
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "nats").mkdir()
+    (tmp_path / "nats" / "users.conf").write_text((DEPLOY / "nats" / "users.conf").read_text())
+    run = [tmp_path / "setup.sh", profile, "farm.example.com", "192.0.2.7"]
+    subprocess.run(run, check=True, capture_output=True)
+    for secret in FILE["secrets"].values():
+        assert (tmp_path / secret["file"]).read_text().strip()
+    assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
+    url = (tmp_path / "secrets" / "nats_url_gateway").read_text()
+    assert url.count("tls://gateway:") == nodes
+    passwords = (tmp_path / "secrets" / "nats" / "passwords.conf").read_text()
+    assert len(passwords.splitlines()) == len(USERS) + 1, "one each, and that of the system account"
+    assert f"NATS_CONFIG={profile}\n" in (tmp_path / ".env").read_text()
+    before = {
+        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "credentials.json"
+    }
+    subprocess.run(run, check=True, capture_output=True)
+    assert before == {path: path.read_bytes() for path in before}

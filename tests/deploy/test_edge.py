@@ -1,0 +1,69 @@
+"""The edge and the ingress: whoever asks for a path gets the service that has it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from drover.api.identity.operations import OPERATIONS as IDENTITY
+from drover.api.operations import OPERATIONS as API
+from drover.api.reads.app import OPERATIONS as READS
+from drover.cleanup.operations import OPERATIONS as CLEANUP
+from drover.gateway.operations import OPERATIONS as GATEWAY
+from drover.reminder.operations import OPERATIONS as REMINDER
+from tests.deploy.permitted_nats import DEPLOY
+
+SERVED = {"api": (*READS, *API, *IDENTITY), "cleanup": CLEANUP, "reminder": REMINDER, "gateway": GATEWAY}
+PATHS = [
+    (service, re.sub(r"\{[^}]*\}", "x", operation.path))
+    for service, operations in SERVED.items()
+    for operation in operations
+]
+
+
+def by_edge():
+    rows = re.search(r"map \$uri \$service \{(.*?)\}", (DEPLOY / "edge" / "nginx.conf").read_text(), re.DOTALL)[1]
+    pairs = [line.strip().rstrip(";").rsplit(maxsplit=1) for line in rows.strip().splitlines()]
+    rules = [(pattern.strip(), service) for pattern, service in pairs]
+    default = dict(rules).pop("default")
+
+    def find(path):
+        return next((name for rule, name in rules if rule[0] == "~" and re.search(rule[1:].strip(), path)), default)
+
+    return find
+
+
+def by_ingress():
+    text = (DEPLOY / "helm" / "drover" / "templates" / "ingress.yaml").read_text()
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("- {path:")]
+    rules = [yaml.safe_load(line.replace("{{ $full }}", "x"))[0] for line in lines]
+
+    def fits(rule, path):
+        if rule["pathType"] == "Exact":
+            return path == rule["path"]
+        prefix = rule["path"].rstrip("/")
+        return path == prefix or path.startswith(prefix + "/")
+
+    def find(path):
+        best = max((rule for rule in rules if fits(rule, path)), key=lambda rule: len(rule["path"]))
+        return best["backend"]["service"]["name"].removeprefix("x-")
+
+    return find
+
+
+@pytest.mark.req("EV-01")
+@pytest.mark.parametrize("find", [by_edge(), by_ingress()], ids=["edge", "ingress"])
+def test_every_path_leads_to_the_service_that_has_it(find):
+    assert [(path, find(path)) for service, path in PATHS if find(path) != service] == []
+
+
+@pytest.mark.parametrize("find", [by_edge(), by_ingress()], ids=["edge", "ingress"])
+def test_the_dashboard_is_the_apis(find):
+    for path in ("/", "/fleet", "/assets/index.js", "/sign-in"):
+        assert find(path) == "api"
+
+
+def test_metrics_are_not_for_the_world():
+    assert re.search(r"location = /metrics \{ return 404; \}", (DEPLOY / "edge" / "inside.conf").read_text())

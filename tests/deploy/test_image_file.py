@@ -1,0 +1,59 @@
+"""`deploy/Dockerfile`: what must hold of the image, as far as its recipe shows it. That it builds, Docker shows."""
+
+from __future__ import annotations
+
+import re
+
+from tests.deploy.permitted_nats import DEPLOY
+
+ROOT = DEPLOY.parent
+RECIPE = (DEPLOY / "Dockerfile").read_text()
+*_, LAST = re.split(r"^FROM ", RECIPE, flags=re.MULTILINE)
+
+
+def test_everything_that_is_installed_is_pinned_with_hashes():
+    for install in re.findall(r"pip (?:--python \S+ )?(?:install|wheel)[^&]*", RECIPE):
+        assert "--require-hashes" in install or "--no-index" in install, install
+    assert "npm ci" in RECIPE
+    assert "npm install" not in RECIPE
+    for name in ("image.txt", "build.txt"):
+        pins = re.findall(r"^[a-z0-9-]+==.*(?:\n    .*)*", (ROOT / "requirements" / name).read_text(), re.MULTILINE)
+        assert pins
+        assert all("--hash=sha256:" in pin for pin in pins)
+
+
+def test_it_has_the_versions_that_were_tested():
+    def pins(name):
+        return set(re.findall(r"^([a-z0-9-]+==[^ ;]+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+
+    tested = {pin.split("==")[0]: pin for pin in pins("runtime.txt")}
+    for pin in pins("image.txt"):
+        assert tested.get(pin.split("==")[0], pin) == pin or pin in pins("runtime.txt")
+
+
+def test_no_tag_that_moves_at_will():
+    images = re.findall(r"_IMAGE=(\S+)", RECIPE)
+    assert images
+    assert all(re.search(r":\d", image) for image in images if "@" not in image)
+    assert "latest" not in RECIPE
+
+
+def test_it_runs_as_nobody_in_particular_without_tools():
+    assert re.search(r"^USER 10001:10001$", LAST, re.MULTILINE)
+    assert "pip uninstall" in LAST
+    assert "apt-get" not in RECIPE
+    assert "COPY --from=wheels /opt/drover /opt/drover" in LAST
+    assert LAST.count("COPY ") == 1, "nothing of the source, and no tool"
+
+
+def test_it_stops_gracefully_and_says_how_it_is():
+    assert "STOPSIGNAL SIGTERM" in LAST
+    assert 'CMD ["drover-ready"]' in LAST
+    assert 'ENTRYPOINT ["drover"]' in LAST
+
+
+def test_no_secret_of_a_working_tree_can_get_into_a_layer():
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert lines[1] == "*", "nothing, but for what is named"
+    assert "!deploy" not in lines
+    assert "!.git" not in lines

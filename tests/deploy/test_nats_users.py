@@ -1,0 +1,160 @@
+"""The users of NATS: each may do what its service does, and nothing else. Asked of a real server, over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from contextlib import asynccontextmanager
+
+import nats
+import pytest
+
+from drover.bus.connection import connected, inbox_of
+from drover.cli import nats_users
+from drover.cli.compose import PARTS, SERVICES
+from drover.cli.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.durability import refuse_unsynced
+from drover.eventlog.log import Partition
+from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.testing.waiting import eventually
+from drover.writer.nats_writer import prepare
+from tests.deploy.permitted_nats import DEPLOY
+
+LOG = [context.upper() for context in CONTEXTS]
+HARM = ("DELETE", "UPDATE", "PURGE", "RESTORE", "SNAPSHOT", "MSG.DELETE", "PEER.REMOVE", "LEADER.STEPDOWN")
+REFUSED = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"')
+
+
+def concrete(subject):
+    return subject.replace("*", "x").replace(">", "x.y")
+
+
+def covered(subject, patterns):
+    """Whether one of the patterns, as NATS reads them, fits."""
+    regexes = (re.escape(one).replace(r"\*", r"[^.]+").replace(">", ".+") for one in patterns)
+    return any(re.fullmatch(regex, subject) for regex in regexes)
+
+
+SUBJECTS = {
+    *(concrete(subject) for user in USERS.values() for subject in publishes(user)),
+    *(f"$JS.API.STREAM.{verb}.{stream}" for verb in HARM for stream in LOG),
+    *(f"evt.{context}.main" for context in CONTEXTS),
+    "$JS.API.ACCOUNT.PURGE.DROVER",
+    "$JS.API.STREAM.CREATE.SOMETHING",
+    "anything",
+}
+INBOXES = {f"{inbox_of(user)}.x" for user in USERS}
+HEARD = {
+    *(concrete(subject) for name, user in USERS.items() for subject in subscribes(name, user)),
+    *INBOXES,
+    "_INBOX.x",
+}
+
+
+def test_the_file_is_what_the_table_says():
+    stale = "deploy/nats/users.conf is stale: run `python -m drover.cli.nats_users`"
+    assert (DEPLOY / "nats" / "users.conf").read_text() == nats_users.users_conf(), stale
+
+
+def test_every_service_has_a_user_of_its_own():
+    assert {*SERVICES, *PARTS} <= USERS.keys()
+
+
+@pytest.mark.req("EV-01")
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_only_the_writer_of_a_context_and_a_restore_may_write_its_events(context):
+    may = {name for name, user in USERS.items() if f"evt.{context}.*" in publishes(user)}
+    (writer,) = may - {"restore"}
+    assert USERS[writer].writes == (context,)
+
+
+def test_no_service_may_change_or_delete_what_is_in_the_log():
+    harmful = {f"$JS.API.STREAM.{verb}.{stream}" for verb in HARM for stream in LOG}
+    may = {(name, subject) for name, user in USERS.items() for subject in harmful if covered(subject, publishes(user))}
+    assert may == {("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG}
+
+
+@pytest.mark.parametrize("name", ["single.conf", "cluster.conf"])
+def test_nats_server_accepts_the_files(nats_files, name):
+    checked = nats_files.checks(name)
+    assert checked.returncode == 0, checked.stderr
+    assert "sync_interval: always" in (DEPLOY / "nats" / "common.conf").read_text()
+
+
+@asynccontextmanager
+async def speaking_as(server, user):
+    """A connection without what Drover adds to it, and what it was refused."""
+    refused = set()
+
+    async def on_error(error):
+        refused.update(match.groups() for match in REFUSED.finditer(str(error).lower()))
+
+    client = await nats.connect(server.url_as(user), inbox_prefix=inbox_of(user), error_cb=on_error)
+    try:
+        yield client, refused
+    finally:
+        await client.close()
+
+
+async def settled(client, refused, expected):
+    await client.flush(timeout=10)
+
+    async def all_heard():
+        return len(refused) >= len(expected)
+
+    if expected:
+        await eventually(all_heard)
+    await client.flush(timeout=10)
+
+
+@pytest.mark.req("EV-01")
+async def test_what_a_user_may_not_do_is_refused_and_the_rest_is_not(permitted_nats):
+    for name, user in USERS.items():
+        may_say, may_hear = publishes(user), subscribes(name, user)
+        async with speaking_as(permitted_nats, name) as (client, refused):
+            for subject in SUBJECTS:
+                await client.publish(subject, b"")
+            expected = {("publish", subject.lower()) for subject in SUBJECTS if not covered(subject, may_say)}
+            await settled(client, refused, expected)
+            assert refused == expected, name
+        async with speaking_as(permitted_nats, name) as (client, refused):
+            for subject in HEARD:
+                await client.subscribe(subject)
+            expected = {("subscription", subject.lower()) for subject in HEARD if not covered(subject, may_hear)}
+            await settled(client, refused, expected)
+            assert refused == expected, name
+
+
+async def test_who_has_a_wrong_password_or_speaks_without_tls_is_not_let_in(permitted_nats):
+    wrong = permitted_nats.url_as("gateway").replace("pw-gateway", "pw-scheduler")
+    with pytest.raises(nats.errors.Error):
+        await nats.connect(wrong, allow_reconnect=False)
+    reader, writer = await asyncio.open_connection("127.0.0.1", permitted_nats.port)
+    assert b'"tls_required":true' in await reader.readline()
+    writer.write(b'CONNECT {"user":"gateway","pass":"pw-gateway","verbose":true}\r\nPING\r\n')
+    assert b"PONG" not in await reader.read()
+    writer.close()
+
+
+async def test_a_server_whose_authority_is_not_trusted_is_not_spoken_to(permitted_nats, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await nats.connect(permitted_nats.url_as("gateway"), allow_reconnect=False)
+
+
+@pytest.mark.req("EV-02")
+async def test_any_service_may_make_the_streams_and_a_writer_keep_its_snapshots(permitted_nats):
+    async with connected(permitted_nats.url_as(SYSTEM), "test") as system:
+        assert await refuse_unsynced(system) == ["n1"]
+    for name in (*SERVICES, *PARTS):
+        async with connected(permitted_nats.url_as(name), name) as client:
+            await prepare(client, CONTEXTS)
+            for context in USERS[name].writes:
+                snapshots = JetStreamSnapshots(client)
+                for content in (b"first", b"second"):  # the second one clears the first away
+                    await snapshots.save(Partition(context), "v1", [content])
+                assert await snapshots.load(Partition(context), "v1") == b"second"
+    assert permitted_nats.violations() == []
+    assert set(STREAMS) == {*LOG, "SNAPSHOTS", "KV_drover_leases"}

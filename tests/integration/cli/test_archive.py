@@ -1,0 +1,242 @@
+"""`drover archive`, `events export` and `import` with real servers: the log taken away and put back, and what may go
+wrong on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+from contextlib import asynccontextmanager
+from functools import partial
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from drover.archive.archive import Archive
+from drover.archive.reading import ends_of, placed_commits
+from drover.bus.connection import connected
+from drover.cli.exits import Exit
+from drover.eventlog.holding import held_contexts
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.eventlog.streams import ensure_stream, partitions_of
+from drover.postgres.migrate import migrate
+from drover.postgres.pool import connect
+from drover.testing.waiting import eventually
+
+from .conftest import COMMAND_S, Written, device, online, pc, settings
+
+pytestmark = pytest.mark.req("EV-06")
+
+
+async def stored(client, context):
+    """Every commit with its partition, as it is in the log."""
+    logs = [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
+    return [placed async for placed in placed_commits(logs, await ends_of(logs))]
+
+
+@pytest.fixture
+async def divided(client):
+    """A context of two partitions, a few commits in each."""
+    context = f"t{uuid4().hex[:12]}"
+    await ensure_stream(client, context, partitions=2)
+    parts = [Written(client, context, name) for name in ("p0", "p1")]
+    for number in range(4):
+        for part in parts:
+            await part.commit(pc(f"pc-{number}"), device(f"d{number}", f"SERIAL{number:04}"))
+    return context
+
+
+@pytest.fixture
+async def empty(own_nats):
+    """Another server, and a connection to it."""
+    async with connected(own_nats.url, "test") as client:
+        yield own_nats, client
+
+
+@asynccontextmanager
+async def large_log(client, commits=120):
+    context = f"t{uuid4().hex[:12]}"
+    await ensure_stream(client, context)
+    written = Written(client, context)
+    for _ in range(commits):
+        await written.commit(*(online(f"d{number}") for number in range(200)))
+    yield context
+
+
+async def test_a_log_is_exported_and_imported_and_is_the_same_log(here, nats, client, divided, empty, tmp_path):
+    server, target = empty
+    file = tmp_path / "log.jsonl.zst"
+    ended = await here("events", "export", "--context", divided, "-o", str(file), **settings(nats))
+    assert (ended.code, ended.err) == (0, "")
+    assert file.stat().st_mode & 0o777 == 0o600
+    ended = await here("events", "import", str(file), "--json", **settings(server))
+    assert ended.code == 0, ended.err
+    assert msgspec.json.decode(ended.out) == {"context": divided, "last": 8, "events": 16, "found": 0}
+    assert await stored(target, divided) == await stored(client, divided)
+    assert await held_contexts(target, [divided]) == {divided}, "reactors are off"
+    seen = await JetStreamLog(target, (await partitions_of(target, divided))[0]).get(3)
+    assert seen == await JetStreamLog(client, (await partitions_of(client, divided))[0]).get(3), "read one by one, too"
+
+    ended = await here("events", "import", str(file), **settings(server))
+    assert ended.code == 0, "the same once more finds all of it there"
+    assert "0 events put back" in ended.out
+    part = Written(target, divided, "p0")
+    part.n, part.seq = 8, 7
+    await part.commit(online("a new one"))
+    ended = await here("events", "import", str(file), **settings(server))
+    assert ended.code == Exit.CONFIGURATION
+    assert "is not empty" in ended.err
+    assert len(await stored(target, divided)) == 9
+
+
+async def test_an_archive_is_restored_position_by_position_and_goes_on(here, nats, client, divided, empty, tmp_path):
+    server, target = empty
+    archive = str(tmp_path / "archive")
+    ended = await here("archive", "create", archive, "--context", divided, "--json", **settings(nats))
+    assert ended.code == 0, ended.err
+    assert msgspec.json.decode(ended.out)["commits"] == 8
+    # A snapshot of another history must not be found by whoever loads this one.
+    snapshots = JetStreamSnapshots(target)
+    await snapshots.ensure()
+    partition = (await partitions_of(client, divided))[1]
+    await snapshots.save(partition, "v", [b"of another log"])
+    ended = await here("archive", "restore", archive, **settings(server))
+    assert ended.code == 0, ended.err
+    assert "Reactors are off" in ended.out
+    assert await stored(target, divided) == await stored(client, divided)
+    assert await snapshots.load(partition, "v") is None
+    ended = await here("archive", "create", archive, "--json", "--context", divided, **settings(server))
+    assert ended.code == 0, ended.err
+    assert msgspec.json.decode(ended.out)["commits"] == 0, "the restored log is the archive's own"
+
+
+async def test_the_events_commands_read_an_archive_as_they_read_the_log(here, nats, client, divided, tmp_path):
+    archive = tmp_path / "archive"
+    ended = await here("archive", "create", str(archive), "--context", divided, **settings(nats))
+    assert ended.code == 0, ended.err
+    asked = ("--context", divided)
+    for command in (
+        ("events", "grep", "--json", "--type", "Device*", "--entity", "d2"),
+        ("events", "grep", "SERIAL000[13]", "--since", "1h", "--until", "0s", "--limit", "3"),
+        ("events", "grep", "--cloudevents", "--actor", "service_role", "--partition", "p1"),
+        ("events", "tail", "--no-follow", "--json", "--last", "5"),
+        ("events", "show", "3:1", "--json"),
+        ("events", "export"),
+        ("events", "grep", "--json", "--actor", "nobody"),
+    ):
+        log = await here(*command, *asked, **settings(nats))
+        ours = await here(*command, *asked, "--archive", str(archive))
+        assert (log.code, log.out, log.err) == (ours.code, ours.out, ours.err)
+        assert bool(log.out) == (log.code == Exit.OK)
+    assert ours.code == Exit.NOT_FOUND, "nothing matches nobody"
+
+
+async def test_killed_in_the_middle_an_archive_is_whole_and_goes_on(start, here, nats, client, tmp_path):
+    async with large_log(client) as context:
+        folder = tmp_path / "archive" / context
+        asked = ("archive", "create", str(tmp_path / "archive"), "--context", context)
+
+        def begun(process, before):
+            return set(folder.glob(".segment.*")) - before or process.returncode is not None
+
+        for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, Exit.INTERRUPTED)):
+            left = set(folder.glob(".segment.*"))
+            process = await start(*asked, **settings(nats))
+            await eventually(partial(begun, process, left), COMMAND_S)
+            process.send_signal(number)
+            _, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
+            assert process.returncode == code, err
+            assert b"Traceback" not in err
+            assert Archive(tmp_path / "archive", context).verify() == []
+        assert list(folder.glob(".segment.*")) == [], "Ctrl-C cleans up, also after the one that was killed"
+        assert (await here(*asked, **settings(nats))).code == 0
+        assert list(Archive(tmp_path / "archive", context).commits()) == await stored(client, context)
+
+
+async def test_a_restore_that_is_killed_goes_on_where_it_was(start, here, nats, client, empty, tmp_path):
+    server, target = empty
+    async with large_log(client) as context:
+        archive = str(tmp_path / "archive")
+        assert (await here("archive", "create", archive, "--context", context, **settings(nats))).code == 0
+        process = await start("archive", "restore", archive, **settings(server))
+        whole = JetStreamLog(target, (await partitions_of(client, context))[0])
+
+        async def begun():
+            if process.returncode is not None:
+                return True
+            names = [info.config.name for info in await target.jsm().streams_info()]
+            return context.upper() in names and await whole.last() is not None
+
+        await eventually(begun, COMMAND_S)
+        process.kill()
+        await process.wait()
+        ended = await here("archive", "restore", archive, **settings(server))
+        assert ended.code == 0, ended.err
+        assert await stored(target, context) == await stored(client, context)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", place], capture_output=True, check=False)
+    if mount.returncode:
+        pytest.skip(f"needs to mount a tmpfs: {mount.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+async def test_a_full_disk_is_said_and_the_archive_before_it_is_whole(here, nats, client, written, small_disk):
+    await written.commit(pc(), device())
+    asked = ("archive", "create", str(small_disk), "--context", written.context)
+    assert (await here(*asked, **settings(nats))).code == 0
+    had = await stored(client, written.context)
+    for _ in range(40):  # what cannot be compressed
+        await written.commit(*(pc(f"{uuid4()}{uuid4()}") for _ in range(100)))
+    ended = await here(*asked, **settings(nats))
+    assert ended.code == Exit.FAILED
+    assert "No space left on device" in ended.err
+    assert "Traceback" not in ended.err
+    archive = Archive(small_disk, written.context)
+    assert archive.verify() == []
+    assert list(archive.commits()) == had
+    ended = await here("events", "export", "--context", written.context, "-o", str(small_disk / "x"), **settings(nats))
+    assert ended.code == Exit.FAILED
+    assert "No space left on device" in ended.err
+    assert not list(small_disk.glob("*x*"))
+
+
+async def test_tables_that_are_ahead_of_what_is_restored_must_be_given_up(
+    here, nats, client, divided, empty, postgres_dsn, tmp_path
+):
+    server, target = empty
+    archive = str(tmp_path / "archive")
+    assert (await here("archive", "create", archive, "--context", divided, **settings(nats))).code == 0
+    await migrate(postgres_dsn)
+    async with connect(postgres_dsn, "test") as connection:
+        await connection.execute("CREATE SCHEMA rm_x; CREATE TABLE rm_x.events (n int)")
+        await connection.execute(
+            "INSERT INTO drover.checkpoints (schema, partition, context, seq, n) VALUES ('rm_x', 'p0', $1, 9, 9)",
+            divided,
+        )
+        ended = await here("archive", "restore", archive, **settings(server, postgres_dsn))
+        assert ended.code == Exit.CONFIGURATION
+        assert "--forget-read-models" in ended.err
+        assert not await target.jsm().streams_info(), "nothing was written"
+        ended = await here("archive", "restore", archive, "--forget-read-models", **settings(server, postgres_dsn))
+        assert ended.code == 0, ended.err
+        assert await connection.fetchval("SELECT count(*) FROM drover.checkpoints") == 0
+        assert await connection.fetchval("SELECT to_regnamespace('rm_x')") is None
+    assert await stored(target, divided) == await stored(client, divided)
+
+
+async def test_reactors_are_switched_by_the_stream_they_act_on(here, empty):
+    server, target = empty
+    await ensure_stream(target, "reminder")
+    for switch, held in (("off", {"reminder"}), ("on", set())):
+        ended = await here("reactors", switch, "--json", "--context", "reminder", **settings(server))
+        assert msgspec.json.decode(ended.out) == {"reminder": switch}
+        assert await held_contexts(target, ["reminder", "fleet"]) == held
+    assert (await here("reactors", "on", "--context", "fleet", **settings(server))).code == Exit.NOT_FOUND

@@ -1,0 +1,292 @@
+"""Archives: whole after whatever happened while they were written, and damage in them is found."""
+
+import os
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from drover.archive import index as indices
+from drover.archive import segment as segments
+from drover.archive.archive import Archive, archived_contexts, written_by_us
+from drover.archive.creating import create
+from drover.archive.errors import (
+    ArchiveBusy,
+    ArchiveMissing,
+    ArchiveUnwritable,
+    ChainBroken,
+    FileDamaged,
+    ForeignArchive,
+)
+from drover.archive.log import ArchiveLog
+from drover.archive.text import Placed
+from drover.cli.seek import commits_between, first_commit
+from drover.eventlog.log import Partition
+
+from .conftest import BEGAN, Stream, StreamLog
+
+pytestmark = pytest.mark.req("EV-06")
+
+
+@pytest.fixture
+def small_segments(monkeypatch):
+    for module in (indices, segments):
+        monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
+
+
+def files(tmp_path, context="fleet"):
+    return sorted(file.name for file in (tmp_path / context).iterdir() if file.name not in ("index.json", "lock"))
+
+
+async def test_an_archive_holds_every_commit_as_it_was(tmp_path, small_segments):
+    stream = Stream("p0", "p1", "p2").grown(50)
+    made = await create(tmp_path, stream.logs)
+    assert (made.last, made.commits, made.log_last) == (50, 50, 50)
+    assert made.segments > 3
+    archive = Archive(tmp_path, "fleet")
+    assert list(archive.commits()) == stream.placed
+    assert list(archive.commits(after=17)) == stream.placed[17:]
+    assert archive.verify() == []
+    assert archived_contexts(tmp_path) == ["fleet"]
+
+
+async def test_only_its_owner_may_read_it(tmp_path, stream):
+    await create(tmp_path / "new", stream.logs)
+    for path in (tmp_path / "new").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert (tmp_path / "new").stat().st_mode & 0o077 == 0
+
+
+async def test_it_goes_on_where_it_ended_and_keeps_few_files(tmp_path, small_segments):
+    stream = Stream("p0", "p1")
+    for _ in range(25):
+        stream.grown(2)
+        made = await create(tmp_path, stream.logs)
+        assert made.commits == 2
+        assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert (await create(tmp_path, stream.logs)).commits == 0, "nothing is new"
+    assert len(files(tmp_path)) == made.segments < 25, "a segment that has room is written anew"
+    full = [s.file for s in Archive(tmp_path, "fleet").index.segments if s.is_full]
+    stream.grown(2)
+    await create(tmp_path, stream.logs)
+    assert full == [s.file for s in Archive(tmp_path, "fleet").index.segments][: len(full)], "a full one is not"
+
+
+async def test_it_may_end_at_a_position_or_at_a_moment(tmp_path, stream):
+    assert (await create(tmp_path, stream.logs, up_to=7)).last == 7
+    assert (await create(tmp_path, stream.logs, before=BEGAN + timedelta(minutes=12))).last == 11
+    assert (await create(tmp_path, stream.logs, up_to=3)).last == 11, "nothing is taken away"
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:11]
+
+
+async def test_an_empty_log_makes_an_empty_archive_that_grows_later(tmp_path, stream):
+    assert (await create(tmp_path, Stream().logs)).segments == 0
+    assert list(Archive(tmp_path, "fleet").commits()) == []
+    await create(tmp_path, stream.logs)
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+
+
+def test_where_there_is_no_archive_it_is_said(tmp_path):
+    for look in (lambda: Archive(tmp_path, "fleet"), lambda: archived_contexts(tmp_path / "nowhere")):
+        with pytest.raises(ArchiveMissing, match="drover archive create"):
+            look()
+    (tmp_path / "fleet").mkdir()
+    with pytest.raises(ArchiveMissing):
+        archived_contexts(tmp_path)
+
+
+class Crash(Exception):
+    pass
+
+
+async def test_whenever_it_is_interrupted_what_is_there_is_whole(tmp_path, small_segments, monkeypatch):
+    """Every write, sync and rename on the way is one at which the process may end."""
+    stream = Stream("p0", "p1").grown(30)
+    steps = 0
+    survived = 0
+    while True:
+        left = steps
+
+        def tick(real):
+            def call(*args, **kwargs):
+                nonlocal left
+                if left == 0:
+                    raise Crash
+                left -= 1
+                return real(*args, **kwargs)
+
+            return call
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", tick(os.fsync))
+            patch.setattr("pathlib.Path.replace", tick(__import__("pathlib").Path.replace))
+            patch.setattr("pathlib.Path.unlink", lambda self, missing_ok=False: None)  # a killed process cleans nothing
+            try:
+                await create(tmp_path, stream.logs)
+                break
+            except Crash:
+                survived += 1
+        if (tmp_path / "fleet" / "index.json").exists():
+            archive = Archive(tmp_path, "fleet")
+            assert archive.verify() == []
+            assert list(archive.commits()) == stream.placed[: archive.index.last]
+        steps += 1
+    assert survived > 10
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    await create(tmp_path, stream.grown(1).logs)
+    listed = [segment.file for segment in Archive(tmp_path, "fleet").index.segments]
+    assert files(tmp_path) == sorted(listed), "what the crashes left is swept"
+
+
+async def test_a_disk_without_room_is_said_and_costs_nothing(tmp_path, stream, monkeypatch):
+    await create(tmp_path, stream.logs)
+
+    def no_room(descriptor):
+        raise OSError(28, os.strerror(28))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", no_room)
+        with pytest.raises(ArchiveUnwritable, match="No space left on device"):
+            await create(tmp_path, stream.grown(5).logs)
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:20]
+    assert len(files(tmp_path)) == 1
+    await create(tmp_path, stream.logs)
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+
+
+def spoil(path, place):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x10
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda path: spoil(path, 40), "checksum"),
+        (lambda path: spoil(path, -1), "checksum"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-10]), "bytes instead of"),
+        (lambda path: path.unlink(), "missing"),
+        (lambda path: path.write_bytes(b""), "0 bytes instead of"),
+    ],
+)
+async def test_damage_is_found_and_named_and_never_read_over(tmp_path, small_segments, damage, says):
+    stream = Stream().grown(40)
+    await create(tmp_path, stream.logs)
+    archive = Archive(tmp_path, "fleet")
+    second = archive.index.segments[1]
+    damage(tmp_path / "fleet" / second.file)
+    (found,) = archive.verify()
+    assert found.path.name == second.file
+    assert says in found.reason
+    read = []
+    with pytest.raises(FileDamaged, match=says):
+        read.extend(archive.commits())
+    assert read == stream.placed[: second.first - 1]
+
+
+async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is_right(tmp_path, stream):
+    await create(tmp_path / "one", stream.logs)
+    await create(tmp_path / "two", Stream(context="render").grown(20).logs)
+    render = Archive(tmp_path / "two", "render")
+    (segment,) = render.index.segments
+    fleet = Archive(tmp_path / "one", "fleet")
+    (tmp_path / "one/fleet" / segment.file).write_bytes((render.folder / segment.file).read_bytes())
+    fleet.index.segments = [segment]
+    with pytest.raises(FileDamaged, match="it is of render"):
+        list(fleet.commits())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"first": 2}, "does not follow"),
+        ({"file": "../../etc/passwd"}, "no name of a segment"),
+        ({"ordinals": {"main": (2, 39)}}, "missing before"),
+        ({"ordinals": {"other": (1, 39)}}, "missing before"),
+    ],
+)
+async def test_an_index_that_leaves_something_out_is_not_believed(tmp_path, stream, change, says):
+    await create(tmp_path, stream.logs)
+    index = Archive(tmp_path, "fleet").index
+    index.segments = [msgspec.structs.replace(index.segments[0], **change)]
+    (tmp_path / "fleet/index.json").write_bytes(msgspec.json.encode(index))
+    with pytest.raises(FileDamaged, match=says):
+        Archive(tmp_path, "fleet")
+
+
+async def test_an_index_that_is_gone_or_broken_is_said_and_nothing_is_thrown_away(tmp_path, stream):
+    await create(tmp_path, stream.logs)
+    path = tmp_path / "fleet/index.json"
+    whole, had = path.read_bytes(), files(tmp_path)
+    path.write_bytes(whole[:40])
+    with pytest.raises(FileDamaged, match="malformed"):
+        await create(tmp_path, stream.logs)
+    path.unlink()
+    with pytest.raises(FileDamaged, match="it is missing"):
+        await create(tmp_path, stream.logs)
+    assert files(tmp_path) == had
+
+
+async def test_an_archive_is_of_one_history(tmp_path, stream):
+    await create(tmp_path, stream.logs)
+    other = Stream().grown(19).commit("another", id="of another writer").grown(5)
+    with pytest.raises(ForeignArchive, match="another commit there"):
+        await create(tmp_path, other.logs)
+    with pytest.raises(ForeignArchive, match="ends before that"):
+        await create(tmp_path, Stream().grown(7).logs)
+    with pytest.raises(ForeignArchive, match="partitions"):
+        await create(tmp_path, Stream("p0", "p1").grown(30).logs)
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+
+
+async def test_a_log_with_a_gap_is_not_archived_over_it(tmp_path, stream):
+    first, second = stream.placed[10], stream.placed[11]
+    gap = first.commit.payload.replace(b'"n":', b'"n":1')
+    stream.placed[10] = Placed("main", msgspec.structs.replace(first.commit, payload=gap))
+    with pytest.raises(ChainBroken, match=f"Commit {second.commit.seq - 1}"):
+        await create(tmp_path, stream.logs)
+    assert files(tmp_path) == []
+
+
+async def test_what_comes_while_it_looks_where_the_log_ends_is_left_for_the_next_time(tmp_path):
+    """Partitions are asked one after the other, and writers do not wait for that."""
+    stream = Stream("p0", "p1", "p2").grown(9)
+
+    class Busy(StreamLog):
+        async def last(self):
+            found = await super().last()
+            stream.grown(4)
+            return found
+
+    made = await create(tmp_path, [Busy(stream, name) for name in stream.partitions])
+    assert made.last == 9
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:9]
+    await create(tmp_path, stream.logs)
+    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+
+
+async def test_two_do_not_write_the_same_archive(tmp_path, stream):
+    with written_by_us(tmp_path, "fleet", ["main"]), pytest.raises(ArchiveBusy):
+        await create(tmp_path, stream.logs)
+    await create(tmp_path, stream.logs)
+
+
+async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, small_segments):
+    stream = Stream("p0", "p1").grown(60)
+    await create(tmp_path, stream.logs)
+    archive = Archive(tmp_path, "fleet")
+    whole, part = ArchiveLog(archive, Partition("fleet", "*")), ArchiveLog(archive, Partition("fleet", "p1"))
+    commits = [placed.commit for placed in stream.placed]
+    ours = [placed.commit for placed in stream.placed if placed.partition == "p1"]
+    assert await whole.last() == commits[-1]
+    assert await part.last() == ours[-1]
+    assert await whole.get(7) == commits[6]
+    assert await whole.get(61) is None
+    assert await whole.get(0) is None
+    assert [commit async for commit in commits_between(whole, 10, 60)] == commits[10:]
+    assert [commit async for commit in commits_between(part, 0, 60)] == ours
+    assert await first_commit(whole, lambda commit: commit.seq >= 33) == commits[32]
+    assert await first_commit(part, lambda commit: commit.seq >= 33) == ours[16]
+    with pytest.raises(ArchiveMissing, match="no partition p7"):
+        ArchiveLog(archive, Partition("fleet", "p7"))

@@ -1,0 +1,118 @@
+"""Commits back into a log: each at its place, once, whatever the server does meanwhile."""
+
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from drover.archive import restoring
+from drover.archive.errors import LogNotEmpty, RestoreStopped
+from drover.archive.restoring import restore
+from drover.eventlog.log import LogUnreachable
+from drover.eventlog.refill import NotTaken
+
+from .conftest import Stream
+
+pytestmark = pytest.mark.req("EV-06")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(restoring, "RETRY_PAUSE_S", 0.0)
+
+
+class Server:
+    """Keeps what it is given at the right place, and fails when it is told to."""
+
+    context = "fleet"
+
+    def __init__(self, fails=(), away=0):
+        self.kept = []
+        self._fails = list(fails)
+        self._away = away
+
+    async def last(self):
+        if self._away:
+            self._away -= 1
+            raise LogUnreachable("away")
+        return self.kept[-1][1] if self.kept else None
+
+    @asynccontextmanager
+    async def read(self):
+        yield self
+
+    async def next(self):
+        return [commit for _, commit in self.kept]
+
+    async def put(self, partition, commit):
+        assert commit.seq == len(self.kept) + 1, "the expected sequence would refuse it"
+        if self._fails and self._fails[0] == commit.seq:
+            self._fails.pop(0)
+            raise NotTaken("not this time")
+        self.kept.append((partition, commit))
+
+
+async def put_back(server, stream, **more):
+    def source(after):
+        return iter(stream.placed[after:])
+
+    events = sum(one.commit.payload.count(b"\n") for one in stream.placed)
+    return await restore(server, source, last=len(stream.placed), events=events, **more)
+
+
+async def test_all_of_it_is_there_afterwards():
+    stream, server, seen = Stream("p0", "p1").grown(30), Server(), []
+    made = await put_back(server, stream, progress=lambda done, of: seen.append((done, of)))
+    assert server.kept == [(placed.partition, placed.commit) for placed in stream.placed]
+    assert (made.last, made.events, made.found) == (30, 60, 0)
+    assert seen[-1] == (60, 60)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+async def test_it_goes_on_where_it_was():
+    stream, server = Stream().grown(30), Server()
+    server.kept = [(placed.partition, placed.commit) for placed in stream.placed[:12]]
+    made = await put_back(server, stream)
+    assert (made.found, len(server.kept)) == (12, 30)
+    made = await put_back(server, stream)
+    assert (made.found, made.events) == (30, 0)
+
+
+async def test_a_server_that_stumbles_is_asked_what_it_has():
+    stream, server = Stream().grown(30), Server(fails=(3, 3, 9, 30))
+    await put_back(server, stream)
+    assert [commit for _, commit in server.kept] == [placed.commit for placed in stream.placed]
+
+
+async def test_a_server_that_takes_nothing_is_given_up_and_says_how_far_it_came():
+    with pytest.raises(RestoreStopped, match="up to 8 are in the log") as stopped:
+        await put_back(Server(fails=[9] * 20), Stream().grown(30))
+    assert stopped.value.seq == 8
+
+
+async def test_a_log_with_commits_of_its_own_is_refused():
+    stream = Stream().grown(10)
+    for other in (Stream().grown(3).commit("mine", id="mine"), Stream().grown(11)):
+        server = Server()
+        server.kept = [(placed.partition, placed.commit) for placed in other.placed]
+        had = list(server.kept)
+        with pytest.raises(LogNotEmpty, match="empty log only"):
+            await put_back(server, stream)
+        assert server.kept == had
+
+
+async def test_what_somebody_else_put_in_between_is_found_when_all_is_read_back():
+    stream, server = Stream().grown(10), Server()
+    await put_back(server, stream)
+    server.kept[4] = ("main", msgspec.structs.replace(server.kept[4][1], id="of a writer"))
+    with pytest.raises(LogNotEmpty, match="written commit 5"):
+        await put_back(server, stream)
+
+
+async def test_the_same_commit_with_another_time_or_epoch_is_not_the_same():
+    stream = Stream().grown(5)
+    for change in ({"epoch": 99}, {"payload": b"{}\n"}, {"id": "x"}, {"stored_at": stream.placed[0].commit.stored_at}):
+        server = Server()
+        server.kept = [("main", msgspec.structs.replace(stream.placed[2].commit, **change))]
+        with pytest.raises(LogNotEmpty):
+            await put_back(server, stream)
