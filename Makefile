@@ -88,6 +88,7 @@ contracts: setup ## Write the published contracts anew from the code; refuses an
 	@$(BIN)/python -m drover.cli.metrics_document
 	@$(BIN)/python deploy/grafana/dashboards.py
 	@$(NPM) run contract
+	@$(BIN)/python -m drover.cli.nats_users
 
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json

@@ -1,7 +1,7 @@
 """A rebuild of five million events while others write and read: its rate against bare COPY, and what readers noticed.
 
 `EVENTS=500000 make bench ONLY=rebuild` is the short one. While both read models are there the long one needs about
-20 GB of disk.
+16 GB of disk.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 from drover.embedded.postgres import postgres_server
 from tests.chaos.cluster import NODES, Cluster
 from tests.e2e.apart import Farm
-from tests.e2e.process import DroverProcess, run_to_the_end
+from tests.e2e.process import DroverProcess
 
 GROUPS: Sequence[tuple[str, ...]] = (
     ("scheduler",),
@@ -49,7 +49,11 @@ class ChaosFarm(Farm):
         return [process for name, process in self.named.items() if name.startswith(f"{service}-")]
 
     async def verify(self) -> tuple[int, str]:
-        return await run_to_the_end("verify", output=self.folder / "verify.log", environ=self.environ)
+        process = DroverProcess("verify", output=self.folder / "verify.log", environ=self.environ)
+        try:
+            return await process.ended(self.ready_s), process.output
+        finally:
+            await process.end()
 
     def said(self) -> str:
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))

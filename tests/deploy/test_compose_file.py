@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -119,6 +120,7 @@ def test_prometheus_scrapes_every_service():
     assert "log" in ALL["prometheus"]["networks"]
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing: it makes the certificates")
 @pytest.mark.parametrize(("profile", "nodes"), [("single", 1), ("cluster", 3)])
 def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp_path, profile, nodes):
     for name in ("setup.sh", "make-certificates.sh"):

@@ -16,7 +16,9 @@ from drover.cli.compose import PARTS, SERVICES
 from drover.cli.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.durability import refuse_unsynced
-from drover.eventlog.log import Partition
+from drover.eventlog.holding import held_contexts, set_held
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Commit, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -158,3 +160,17 @@ async def test_any_service_may_make_the_streams_and_a_writer_keep_its_snapshots(
                 assert await snapshots.load(Partition(context), "v1") == b"second"
     assert permitted_nats.violations() == []
     assert set(STREAMS) == {*LOG, "SNAPSHOTS", "KV_drover_leases"}
+
+
+async def test_a_restore_may_write_any_log_and_hold_reactors_back(permitted_nats):
+    async with connected(permitted_nats.url_as("restore"), "restore") as client:
+        await prepare(client, CONTEXTS)
+        for context in CONTEXTS:
+            log = JetStreamLog(client, Partition(context))
+            assert await log.append(Commit("a-commit", 1, b"{}"), 0) == 1
+            async with log.read(0) as reader:
+                assert [one.id for one in await reader.next()] == ["a-commit"]
+            await set_held(client, context, held=True)
+            await JetStreamSnapshots(client).forget(context)
+        assert await held_contexts(client, CONTEXTS) == set(CONTEXTS)
+    assert permitted_nats.violations() == []

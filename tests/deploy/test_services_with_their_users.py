@@ -29,9 +29,10 @@ GFX_DATA = {"slots": [{"slot_number": 1, "fields": {"name": "PLAYER"}}]}
 class Apart:
     """All services in one process, but each with connections and a port of its own."""
 
-    def __init__(self, nats, postgres_dsn):
+    def __init__(self, nats, postgres_dsn, folder):
         self._nats = nats
         self._dsn = postgres_dsn
+        self._folder = folder
         self.ports = {}
 
     def settings(self, service):
@@ -40,6 +41,7 @@ class Apart:
         edge = {"DROVER_IDENTITY_SECRETS": SECRET[::-1]} if service in EDGES else {}
         return config.load(
             edge
+            | (self.of_a_worker() if service == "render-worker" else {"DROVER_RENDER_WORKERS": "0"})
             | {
                 "DROVER_NATS_URL": self._nats.url_as(service),
                 "DROVER_NATS_SYSTEM_URL": self._nats.url_as(SYSTEM),
@@ -55,12 +57,21 @@ class Apart:
             }
         )
 
+    def of_a_worker(self):
+        """One that has all it needs, but for nexrender."""
+        return {
+            "DROVER_RENDER_NEXRENDER_URL": "http://127.0.0.1:9",
+            "DROVER_RENDER_NAS": str(self._folder),
+            "DROVER_RENDER_NAS_GUARD": "folder",
+            "DROVER_RENDER_OUTPUT_DIR": str(self._folder),
+        }
+
     @asynccontextmanager
     async def running(self):
         await migrate(self._dsn)
         ready = []
         tasks = []
-        for name in compose.SERVICES:
+        for name in (*compose.SERVICES, *compose.PARTS):
             started = partial(ready.append, name)
             tasks.append(asyncio.create_task(compose.serve(self.settings(name), [name], on_ready=started)))
         try:
@@ -78,8 +89,8 @@ class Apart:
 
 
 @pytest.mark.req("EV-01", "EV-02", "EV-03")
-async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_nats, postgres_dsn):
-    apart = Apart(permitted_nats, postgres_dsn)
+async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_nats, postgres_dsn, tmp_path):
+    apart = Apart(permitted_nats, postgres_dsn, tmp_path)
     async with apart.running(), apart.calling("gateway") as edge, apart.calling("api") as office:
         hand = await hire(edge, "PERMITTED1")
         await order(edge, hand)
@@ -89,6 +100,11 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
 
         render = {"composition_id": "c", "composition_name": "C", "broadcast_date": "2026-03-02", "gfx_data": GFX_DATA}
         assert (await edge.call("POST", "/rest/v1/render_queue", json=render)).status == 201
+
+        async def taken():
+            return [row["status"] for row in await edge.rows("render_queue")] not in ([], ["pending"])
+
+        await eventually(taken, READY_S)
         async with apart.calling("cleanup") as cleanup:
             person = {"user_id": "user_1", "remaining_tests": 3}
             assert (await cleanup.call("POST", "/api/saju/users", json=person)).status == 201

@@ -66,6 +66,7 @@ def test_it_has_the_dashboard(wheel):
             assert inside.read(name) == path.read_bytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.req("EV-01")
 async def test_installed_elsewhere_the_platform_starts_and_shows_its_page(installed, tmp_path):
     port = free_port()

@@ -471,8 +471,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
     """What they are signed with. With two, both sign, while the receiver changes from one to the other."""
     alert_min_severity: MinSeverity = "warning"
     """Which alerts are told. The dashboard has all of them."""
-    alert_send_timeout_s: Seconds = 10.0
-    """How long one telling may take."""
+    alert_send_timeout_s: Seconds = 5.0
+    """How long one telling may take. Shorter than DROVER_SHUTDOWN_GRACE_S by two seconds, or a stop cuts it short."""
     alert_max_age_s: LongSeconds = 86_400.0
     """What could not be told for so long is not news any more."""
     alert_allow_private: Flag = False

@@ -145,7 +145,8 @@ class Lane:
     async def _tell(self, item: Item) -> None:
         name, key, now = self._receiver.name, item.notice.key, self._now()
         record, revision = await self._ledger.get(name, key)
-        if record is not None and False:
+        if record is not None and record.state in ("sent", "dropped"):
+            self._settle(item)
             return
         if record is not None and record.state == "begun" and record.by != self._token:
             left_s = 0.0 if record.until is None else (record.until - now).total_seconds()

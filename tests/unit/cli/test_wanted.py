@@ -1,5 +1,6 @@
 """Which events somebody wants to see."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -87,3 +88,17 @@ def test_an_id_is_found_at_any_depth():
 
 def test_another_device_is_not_wanted():
     assert not Wanted(entity="d1")(recorded(online(1, device="d2")))
+
+
+def test_until_ends_with_its_moment_and_a_pattern_is_looked_for_in_the_line_as_it_is_stored():
+    third = recorded(registered(3, device="d3"))
+    assert Wanted(until=BEGAN + timedelta(seconds=3))(third)
+    assert not Wanted(until=BEGAN + timedelta(seconds=2))(third)
+    assert Wanted(pattern=re.compile('"serial_number":"SERIAL0+1"'))(third)
+    assert not Wanted(pattern=re.compile("^SERIAL"))(third)
+
+
+def test_only_without_any_filter_is_everything_wanted():
+    assert Wanted().everything
+    for some in (Wanted(entity="d1"), Wanted(until=NOW), Wanted(types=("X",)), Wanted(pattern=re.compile(""))):
+        assert not some.everything

@@ -69,10 +69,15 @@ class _Comparison:
     def between(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
         """Each that there was must have one that takes it now. Else: what is missing to the nearest."""
         choices = list(_flat(new, self._roots[1]))
-        for was in _flat(old, self._roots[0]):
+        before = list(_flat(old, self._roots[0]))
+        for was in before:
             tries = [list(self._one(was, choice, path)) for choice in choices]
-            if all(tries):
-                yield from min(tries, key=_distance)
+            if not all(tries):
+                continue
+            if len(before) > 1 and all(_is_of_another_type(tried, path) for tried in tries):
+                yield Break("type_changed", path, f"no longer takes {was.get('type') or 'anything'}")
+            else:
+                yield from min(tries, key=lambda tried: (_is_of_another_type(tried, path), len(tried)))
 
     def _one(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
         for keyword in sorted((old.keys() | new.keys()) - _KNOWN):
@@ -191,9 +196,9 @@ def _bounds(old: Schema, new: Schema, path: str) -> Iterator[Break]:
             yield Break("bound_tightened", path, f"{name} was {old.get(name, 'none')} and is {new[name]}")
 
 
-def _distance(tried: list[Break]) -> tuple[bool, int]:
-    """An alternative of another type is further away than any of the same one."""
-    return any(one.kind == "type_changed" for one in tried), len(tried)
+def _is_of_another_type(tried: list[Break], path: str) -> bool:
+    """Itself, not something in it. Such an alternative is further away than any of the same type."""
+    return any(one.kind == "type_changed" and one.path == path for one in tried)
 
 
 def _at(path: str, name: str) -> str:

@@ -15,7 +15,7 @@ from drover.api.reads.analyses import ANALYSES, CLEANUP_RUN_TESTS, CLEANUP_RUNS,
 from drover.api.reads.assignments import ASSIGNMENTS, ATTEMPTS
 from drover.api.reads.cursors import read_cursor, write_cursor
 from drover.api.reads.devices import DEVICES
-from drover.api.reads.event_types import ALL
+from drover.api.reads.event_types import ALL, EVERYDAY
 from drover.api.reads.events import EVENTS
 from drover.api.reads.jobs import JOBS
 from drover.api.reads.listing import Listing, Statement
@@ -119,6 +119,23 @@ def test_a_search_by_type_asks_only_contexts_that_have_it():
     sql, _ = EVENTS.statement(CONTEXTS, Asked({"type": ("RenderClaimed",)}))
     assert "rm_render.events" in sql and "rm_fleet.events" not in sql
     assert set(ALL) >= {"JobCreated", "RenderClaimed", "TestStarted"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "indices"),
+    [
+        ({"entity": "x"}, {"e.entities[1]", "e.entities[2]", "e.entities[3]", "e.entities[4]"}),
+        ({"actor": "clock"}, {"e.by"}),
+        ({"actor": "clock", "type": ("AttemptCreated",)}, {"e.type"}),
+        ({"actor": "user:x", "type": ("AttemptCreated",)}, {"e.type", "e.by"}),
+        ({"entity": "x", "type": ("AttemptSent",), "actor": "anon"}, {f"e.entities[{n}]" for n in range(1, 5)}),
+        ({"entity": "x", "type": ("JobPaused",)}, {"e.type", *(f"e.entities[{n}]" for n in range(1, 5))}),
+    ],
+)
+def test_what_everybody_does_all_day_is_not_looked_up_by_an_index_where_something_else_is(asked, indices):
+    sql, _ = EVENTS.statement(["fleet"], Asked(asked))
+    assert set(re.findall(r"hashtextextended\((e\.[^,]+), 0\) =", sql)) == indices
+    assert set(ALL) >= EVERYDAY
 
 
 @given(st.lists(st.sampled_from([AT, ID, 7, "한글", "a,b\"'"]), min_size=1, max_size=4))

@@ -82,6 +82,16 @@ def test_what_takes_more_than_before_is_none(before, after):
     assert breaks(one_field(before), one_field(after)) == []
 
 
+def test_what_is_told_of_one_alternative_among_several():
+    (found,) = breaks(one_field(MAYBE), one_field(TEXT))
+    assert found.said == "no longer takes null"
+    (found,) = breaks(one_field(TEXT), one_field(WHOLE))
+    assert found.said == "was string and is integer"
+    before, after = ({"anyOf": [one_field(part), NONE]} for part in (TEXT, WHOLE))
+    (found,) = breaks(one_field(before), one_field(after))
+    assert (found.path, found.said) == ("a.a", "was string and is integer")
+
+
 def test_a_type_that_holds_itself_is_compared_once():
     tree = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Tree"}, NONE]}}, "required": ["next"]}
     whole = {"$ref": "#/$defs/Tree", "$defs": {"Tree": tree}}

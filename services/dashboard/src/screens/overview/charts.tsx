@@ -81,7 +81,7 @@ export function Pickup({ height }: { height: number }): ReactNode {
   });
   const series = useMemo<ChartSeries[]>(
     () => [
-      { label: t.overview.mean, colour: "--line-strong", kind: "line" },
+      { label: t.overview.mean, colour: "--ink-3", kind: "line" },
       { label: t.overview.median, colour: "--busy", kind: "line" },
       { label: t.overview.p95, colour: "--held", kind: "line" },
     ],
