@@ -33,7 +33,7 @@ def test_it_is_of_the_version_of_the_platform():
     assert f'version = "{chart["appVersion"]}"' in (DEPLOY.parent / "pyproject.toml").read_text()
 
 
-@pytest.mark.req("EV-01")
+@pytest.mark.req("EV-01", "EV-08")
 def test_every_service_is_there():
     assert set(VALUES["services"]) == set(SERVICES) == set(traits())
     assert all(one["replicas"] >= 2 for one in VALUES["services"].values()), "a leader and a warm standby"

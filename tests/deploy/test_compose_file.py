@@ -26,7 +26,7 @@ def environment(name):
     return ALL[name].get("environment") or {}
 
 
-@pytest.mark.req("EV-01")
+@pytest.mark.req("EV-01", "EV-08")
 def test_every_service_runs_on_its_own_with_a_nats_user_of_its_own():
     for name in (*SERVICES, *PARTS):
         assert ALL[name]["command"] == ["serve", name]

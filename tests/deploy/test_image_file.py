@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
+
 from tests.deploy.permitted_nats import DEPLOY
 
 ROOT = DEPLOY.parent
@@ -39,6 +41,7 @@ def test_no_tag_that_moves_at_will():
     assert "latest" not in RECIPE
 
 
+@pytest.mark.req("EV-08")
 def test_it_runs_as_nobody_in_particular_without_tools():
     assert re.search(r"^USER 10001:10001$", LAST, re.MULTILINE)
     assert "pip uninstall" in LAST
