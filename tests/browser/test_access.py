@@ -32,7 +32,7 @@ async def faults(person: Person, axe: Axe) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_axe_finds_nothing_serious(admin, http, theme):
     axe = Axe()
-    jobs = [await create(http, "At work"), await create(http, "Behind it")]
+    jobs = [await create(http, "At work"), await create(http, "After it")]
     # Colours must not be caught on their way from one to the other.
     await admin.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     await admin.open("/sign-in")

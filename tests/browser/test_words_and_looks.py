@@ -21,10 +21,10 @@ WORD: Final = re.compile(r"[A-Za-z][A-Za-z']+")
 # What is written around the data: titles, the menu, buttons, captions, heads of columns, fields, hints.
 CHROME: Final = """() => {
   const texts = [];
-  const around = "h1, h2, nav a, th, legend, label, .caption, header [role=status]";
+  const around = "h1, h2, nav a, thead th, legend, label, .caption, header [role=status]";
   const parts = `${around}, main button, main [role=tab], option`;
   for (const part of document.querySelectorAll(parts)) {
-    if (part.closest("td, [role=cell], [role=row]:not(:has(th)), table input, .racks, aside, .font-mono, li")) continue;
+    if (part.closest("td, [role=cell], tbody, table input, .racks, aside, .font-mono, li")) continue;
     if (part.checkVisibility()) texts.push(part.innerText ?? "");
     texts.push(part.getAttribute("aria-label") ?? "", part.getAttribute("title") ?? "");
   }

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import structlog
 from nats.aio.client import Client
@@ -87,10 +87,15 @@ async def wait_closed(client: Client) -> None:
 
 
 def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
-    """The user of all these servers. Said apart from the addresses, it also holds for those that a cluster names."""
-    users = {(parts.username, parts.password) for parts in map(urlsplit, servers)}
-    user, password = users.pop()
-    return (user, password) if password and not users else (None, None)
+    """The user of all these servers. Said apart from the addresses, it also holds for those that a cluster names.
+
+    Signs that mean something in an address are written as %40 and the like; nats-py would send them as they stand.
+    """
+    users = {(parts.username, parts.password) for parts in map(urlsplit, servers) if parts.username is not None}
+    if len(users) != 1:
+        return None, None
+    ((user, password),) = users
+    return (unquote(user), unquote(password)) if user and password else (None, None)
 
 
 def inbox_of(user: str | None) -> str:

@@ -12,14 +12,18 @@ import asyncpg
 import msgspec
 import structlog
 
+from drover.domain.contexts import PRIVATE, UNTOLD
 from drover.postgres.pool import Connection, connect
-from drover.projection.difference import TableReport
+from drover.projection.difference import Difference, TableReport
 from drover.service.tasks import end
 
 WRITE_EVERY_S: Final = 1.0
 REBUILDS_KEPT: Final = 100
 EXAMPLES_KEPT: Final = 20
 """Of each table: the count says how many there are."""
+HIDDEN: Final = "•••"
+_UNTOLD: Final = frozenset({"data", "gfx_data"})
+"""Columns of any table: events as they are stored, and what is sealed."""
 
 Stage = Literal["folding", "comparing", "swapping", "swapped", "dropped", "failed"]
 ENDED: Final[tuple[Stage, ...]] = ("swapped", "dropped", "failed")
@@ -40,7 +44,8 @@ log = structlog.stdlib.get_logger(__name__)
 class RebuildBook:
     """One rebuild's record. Where it cannot be written, all of this does nothing."""
 
-    def __init__(self, connection: Connection | None, id_: int | None) -> None:
+    def __init__(self, connection: Connection | None, id_: int | None, projection: str = "") -> None:
+        self._projection = projection
         self._connection = connection
         self._id = id_
         self._stage: Stage = "folding"
@@ -60,8 +65,20 @@ class RebuildBook:
         await self.write()
 
     async def compared(self, tables: Sequence[TableReport]) -> None:
-        self._tables = [msgspec.structs.replace(report, examples=report.examples[:EXAMPLES_KEPT]) for report in tables]
+        self._tables = [
+            msgspec.structs.replace(report, examples=[self._told(one) for one in report.examples[:EXAMPLES_KEPT]])
+            for report in tables
+        ]
         await self.write()
+
+    def _told(self, difference: Difference) -> Difference:
+        """Whoever may look at the dashboard sees this. Which columns differ, always; not what is for few in them."""
+        private, untold = self._projection in PRIVATE, _UNTOLD | UNTOLD.get(self._projection, frozenset())
+        columns = {
+            name: (HIDDEN, HIDDEN) if private or name in untold else values
+            for name, values in difference.columns.items()
+        }
+        return msgspec.structs.replace(difference, columns=columns)
 
     async def swapping(self) -> None:
         self._stage = "swapping"
@@ -72,7 +89,8 @@ class RebuildBook:
         await self.write()
 
     async def failed(self, error: BaseException) -> None:
-        self._stage, self._error = "failed", str(error) or type(error).__name__
+        # Of the first line only: PostgreSQL goes on with what stands in the row.
+        self._stage, self._error = "failed", str(error).partition("\n")[0] or type(error).__name__
         await self.write()
 
     async def write(self) -> None:
@@ -117,7 +135,7 @@ async def _open(stack: AsyncExitStack, dsn: str, projection: str, *, dry_run: bo
     except _AWAY as error:
         log.warning("rebuild_not_recorded", error=repr(error))
         return RebuildBook(None, None)
-    return RebuildBook(connection, id_)
+    return RebuildBook(connection, id_, projection)
 
 
 def _json(value: Any) -> str | None:

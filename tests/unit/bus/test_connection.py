@@ -12,7 +12,8 @@ from drover.bus.connection import _user_of
     [
         (["nats://drover:secret@a:4222"], ("drover", "secret")),
         (["nats://drover:secret@a:4222", "nats://drover:secret@b:4222"], ("drover", "secret")),
-        (["tls://drover:p%40ss@a:4222"], ("drover", "p%40ss")),
+        (["tls://drover:p%40ss%2C%25@a:4222"], ("drover", "p@ss,%")),
+        (["nats://drover:secret@a:4222", "nats://b:4222"], ("drover", "secret")),
         (["nats://drover:secret@a:4222", "nats://other:secret@b:4222"], (None, None)),
         (["nats://token@a:4222"], (None, None)),
         (["nats://a:4222", "nats://b:4222"], (None, None)),

@@ -5,6 +5,7 @@ Which file that is says the read model alone, and only a file below the root of 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -36,6 +37,10 @@ RELATION: Final = "render_files"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
 """Sent by one process at the same time: each may hold a thread that waits for the NAS."""
+WRITE_BYTES_MAX: Final = 64 * 1024
+SEND_S: Final = 30.0
+"""A player that has not made room for the next few bytes by then is cut off. Browsers stop reading when they have
+enough, and would keep their turn for as long as the page is open. They come back for the rest with a range."""
 KEPT_S: Final = 600
 MEDIA: Final = "video/mp4"
 
@@ -103,13 +108,20 @@ OPERATIONS: Final = (
 
 class Films:
     def __init__(
-        self, auth: Authenticator, models: ReadModels, store: FilmStore | None, secrets: Sequence[str]
+        self,
+        auth: Authenticator,
+        models: ReadModels,
+        store: FilmStore | None,
+        secrets: Sequence[str],
+        *,
+        send_s: float = SEND_S,
     ) -> None:
         """`store`: where finished files are; None: this process has no NAS. `secrets`: what tickets are made with."""
         self._auth = auth
         self._models = models
         self._store = store
         self._tickets = Tickets(secrets)
+        self._send_s = send_s
         self._sending = 0
 
     def add_routes(self, app: web.Application) -> None:
@@ -143,9 +155,15 @@ class Films:
             first = await self._read(film, start, min(PIECE_BYTES_MAX, end - start))
             response = _head(film, span, is_download="download" in request.query)
             await response.prepare(request)
-            if request.method != "HEAD":
-                await self._send(response, film, Span(start, end), first)
-            await response.write_eof()
+            try:
+                if request.method != "HEAD":
+                    await self._send(response, film, Span(start, end), first)
+                async with asyncio.timeout(self._send_s):
+                    await response.write_eof()
+            except TimeoutError as error:
+                if request.transport is not None:
+                    request.transport.abort()  # closing it would wait until all of its buffer was read
+                raise ConnectionResetError("Its player does not read") from error
         return response
 
     def _let_in(self, request: web.Request, render_id: int) -> None:
@@ -200,7 +218,7 @@ class Films:
     async def _send(self, response: web.StreamResponse, film: Film, span: Span, piece: bytes) -> None:
         at = span.start
         while piece:
-            await response.write(piece)
+            await self._write(response, piece)
             at += len(piece)
             if at >= span.end:
                 return
@@ -209,6 +227,14 @@ class Films:
             except ApiError as error:  # it is too late to say so: the line is cut, and the player asks again
                 raise ConnectionResetError(error.message) from error
         raise ConnectionResetError("The file has ended before its size")
+
+    async def _write(self, response: web.StreamResponse, piece: bytes) -> None:
+        """In small parts: a slow line is not one that nobody reads."""
+        rest = memoryview(piece)
+        while rest:
+            async with asyncio.timeout(self._send_s):
+                await response.write(rest[:WRITE_BYTES_MAX])
+            rest = rest[WRITE_BYTES_MAX:]
 
 
 def _span(request: web.Request, film: Film) -> Span | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import PurePosixPath
@@ -18,6 +19,7 @@ from drover.domain.errors import DroverError
 from drover.render.nas.opening import open_store
 from drover.service.api_keys import Role
 from drover.service.health import Health
+from drover.testing.waiting import eventually
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.people import BuiltIn
@@ -185,6 +187,23 @@ async def test_no_more_than_so_many_are_sent_at_once(cinema):
     cinema.films._sending = FILMS_MAX
     assert await cinema.fault("/api/renders/7/file") == (503, "OVERLOADED")
     assert (await cinema.get("/api/renders/7/preview"))[0] == 200
+
+
+async def test_who_stops_reading_does_not_keep_their_turn(cinema):
+    large = bytes(64 * 1024 * 1024)  # more than the line has room for
+    cinema.nas.files = dict.fromkeys(cinema.nas.files, large)
+    cinema.delivered(size_bytes=len(large))
+    cinema.films._send_s = 0.05
+    _, writer = await asyncio.open_connection("127.0.0.1", cinema.client.port, limit=1)
+    ticket, _ = cinema.films._tickets.make(7)
+    writer.write(f"GET /api/renders/7/file?ticket={ticket} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+    async def cut_off():
+        return len(cinema.nas.reads) > 0 and cinema.films._sending == 0
+
+    await eventually(cut_off)
+    assert len(cinema.nas.reads) < len(large) // PIECE_BYTES_MAX
+    writer.transport.abort()
 
 
 async def test_a_file_that_a_worker_delivered_to_a_folder_is_shown_from_there(tmp_path):

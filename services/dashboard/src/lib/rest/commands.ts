@@ -39,7 +39,7 @@ export function cancelAssignments(server: Server, ids: readonly string[], key = 
   return patch(server, "job_assignments", ids, { status: "cancelled" }, key);
 }
 
-/** A failed one with attempts left, as the seeds name a phone for a job: it is taken up again. */
+/** A failed one with attempts left, by naming its phone for the job once more: it is taken up again. */
 export function retryAssignment(server: Server, job_id: string, device_id: string, key = randomKey()) {
   return server.request("/rest/v1/job_assignments", {
     method: "POST",
