@@ -78,6 +78,12 @@ def test_no_service_may_change_or_delete_what_is_in_the_log():
     assert may == {("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG}
 
 
+@pytest.mark.req("EV-02")
+def test_snapshots_which_have_the_accounts_in_them_are_for_those_who_go_on_from_one():
+    may = {name for name, user in USERS.items() if covered("$JS.API.STREAM.MSG.GET.SNAPSHOTS", publishes(user))}
+    assert may == {"gateway", *(name for name, user in USERS.items() if user.writes)}
+
+
 @pytest.mark.parametrize("name", ["single.conf", "cluster.conf"])
 def test_nats_server_accepts_the_files(nats_files, name):
     checked = nats_files.checks(name)

@@ -173,7 +173,7 @@ async def restore_command(
         with bar(f"verify {one.context}", quiet=as_json) as tell:
             if damaged := one.verify(tell):
                 raise damaged[0]
-    async with place_of(data_dir) as place:
+    async with place_of(data_dir, forget=forget) as place:
         wholes = [_whole(one) for one in archives if one.index.segments]
         for whole in wholes:
             await place.look(whole, forget=forget)

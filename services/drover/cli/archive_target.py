@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+import click
 import msgspec
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
@@ -78,14 +79,17 @@ class Place:
 
 
 @asynccontextmanager
-async def place_of(data_dir: Path | None) -> AsyncIterator[Place]:
-    """A data directory that was named, or the default one, unless the environment names servers."""
+async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Place]:
+    """A data directory that was named, or the default one, unless the environment names servers.
+
+    `forget`: read models are to be dropped, so there must be a database.
+    """
     async with AsyncExitStack() as stack:
         if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
             target = find_target(None)
             client = await stack.enter_async_context(nats_of(target))
             replicas = config.load(os.environ).nats_replicas
-            yield Place(client, await _postgres_if_there(stack, target), replicas)
+            yield Place(client, await _postgres(stack, target, must=forget), replicas)
             return
         directory = stack.enter_context(DataDirectory(data_dir or DATA_DIR_DEFAULT)).path
         server = await stack.enter_async_context(nats_server(directory))
@@ -96,9 +100,12 @@ async def place_of(data_dir: Path | None) -> AsyncIterator[Place]:
         yield Place(await stack.enter_async_context(connected(server.url, NAME)), postgres)
 
 
-async def _postgres_if_there(stack: AsyncExitStack, target: Target) -> Connection | None:
-    """The log is what is restored: it must not wait for a database that may be lost as well."""
+async def _postgres(stack: AsyncExitStack, target: Target, *, must: bool) -> Connection | None:
+    """The log is what is restored: it does not wait for a database that may be lost as well, unless told to."""
     try:
         return await stack.enter_async_context(postgres_of(target))
-    except PostgresUnreachable:
+    except PostgresUnreachable as error:
+        if must:
+            raise
+        click.echo(f"{error} Whether its tables tell of more than is restored was not looked at.", err=True)
         return None

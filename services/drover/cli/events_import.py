@@ -51,7 +51,7 @@ async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir
         else:
             console().print(said)
         return Exit.OK
-    async with place_of(data_dir) as place:
+    async with place_of(data_dir, forget=forget) as place:
         await place.look(whole, forget=forget)
         with bar(f"import {whole.context}", quiet=as_json) as tell:
             restored = await place.put(whole, tell, forget=forget)

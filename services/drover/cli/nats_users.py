@@ -40,6 +40,11 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it may write to any log without holding a lease, and say whether reactors are on."""
     reads: tuple[str, ...] = ()
     """Contexts whose log it follows. Whoever writes one reads it."""
+    resumes: bool = False
+    """Whether it follows a log from a snapshot on, as writers do. Who may read one may read those of all contexts, the
+    accounts among them: the server does not see which one is asked for."""
+    looks: bool = False
+    """Whether it asks who leads. Whoever has a lease does."""
     leads: tuple[str, ...] = ()
     """What it has a lease of without writing a log."""
     keeps: tuple[str, ...] = ()
@@ -56,6 +61,7 @@ USERS: Final = {
     "scheduler": User(writes=("fleet",), hears=("tel.fleet",)),
     "gateway": User(
         reads=("fleet", "identity"),
+        resumes=True,
         commands=("fleet", "render"),
         says=("tel.fleet", CLEAR_CACHE),
         hears=(PROGRESS,),
@@ -74,7 +80,7 @@ USERS: Final = {
     "projector": User(reads=CONTEXTS, says=(PROGRESS,), hears=("tel.fleet", "tel.render")),
     "api": User(writes=("identity",), reads=CONTEXTS, commands=("identity",), hears=(PROGRESS,)),
     # People with a shell, and whoever else is not a service.
-    "operator": User(reads=CONTEXTS, commands=CONTEXTS, hears=(PROGRESS,)),
+    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=(PROGRESS,)),
     "restore": User(reads=CONTEXTS, restores=True),
     "pages": User(says=(PAGES_DELETED,)),
 }
@@ -84,8 +90,11 @@ def publishes(user: User) -> list[str]:
     found: set[str] = set()
     if user != USERS["pages"]:
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE") for stream in STREAMS)
-        found.update(f"$JS.API.STREAM.MSG.GET.{stream}" for stream in (SNAPSHOTS, LEASES))
         found.add("$JS.API.INFO")  # whether there is JetStream at all
+    if user.writes or user.resumes:
+        found.add(f"$JS.API.STREAM.MSG.GET.{SNAPSHOTS}")
+    if user.writes or user.leads or user.looks:
+        found.add(f"$JS.API.STREAM.MSG.GET.{LEASES}")
     for context in {*user.reads, *user.writes}:
         found.update(_reading(context.upper()))
     for context in user.writes:
