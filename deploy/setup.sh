@@ -28,6 +28,7 @@ secret() {  # FILE COMMAND...: once
 sealing_key() { printf 'k1:%s\n' "$(openssl rand -base64 32)"; }
 
 secret jwt_secrets openssl rand -hex 32
+secret inner_secrets openssl rand -hex 32
 secret identity_secrets openssl rand -hex 32
 secret cron_secrets openssl rand -hex 32
 secret sealing_keys sealing_key

@@ -58,7 +58,7 @@ async def test_five_thousand_phones_are_there_and_few_are_drawn(operator):
     page = operator.page
     await operator.open("/fleet")
     await operator.is_live()
-    await expect(page.get_by_text("5,000 phones")).to_be_visible()
+    await expect(page.get_by_text("5,000 phones", exact=True)).to_be_visible()
     await expect(page.get_by_role("group", name="PC PC-001")).to_be_visible()
     await expect(page.get_by_role("group", name="PC PC-250")).to_have_count(0)
     assert await nodes(page) < NODES_MAX
@@ -73,7 +73,7 @@ async def test_five_thousand_phones_are_there_and_few_are_drawn(operator):
     await expect(page.get_by_role("complementary", name="MANY00004999")).to_contain_text("PC-250")
 
     await page.get_by_role("searchbox").fill("MANY0000123")
-    await expect(page.get_by_text("10 phones found")).to_be_visible()
+    await expect(page.get_by_text("10 phones found", exact=True)).to_be_visible()
 
 
 async def nodes(page) -> int:
@@ -89,7 +89,7 @@ async def test_the_page_says_that_its_server_is_away_and_goes_on_when_it_is_back
     banner = page.get_by_role("alert")
     await expect(banner).to_contain_text("Connection lost.")
     await expect(banner).to_contain_text("Trying again")
-    await expect(page.get_by_text("10 phones found")).to_be_visible()  # what was known is still there
+    await expect(page.get_by_text("10 phones found", exact=True)).to_be_visible()  # what was known is still there
 
     again = Platform(large.data_dir, port=large.port)
     try:

@@ -50,6 +50,12 @@ def test_what_is_read_from_a_file_is_a_secret_of_that_container():
     assert used == FILE["secrets"].keys()
 
 
+@pytest.mark.req("EV-01")
+def test_who_lets_nobody_in_does_not_know_what_keys_are_signed_with():
+    for name in {*SERVICES, *PARTS} - {"gateway", "cleanup", "reminder", "api", "projector"}:
+        assert not {"jwt_secrets", "identity_secrets", "cron_secrets"} & set(ALL[name]["secrets"]), name
+
+
 def test_secrets_are_files_that_git_does_not_have():
     ignored = (DEPLOY / ".gitignore").read_text().split()
     assert {"/secrets/", "/tls/", "/.env"} <= set(ignored)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from drover.archive.errors import ArchiveBusy, ArchiveMissing, ArchiveUnwritable, FileDamaged
-from drover.archive.index import INDEX_NAME, Index, Segment, is_segment_name, load_index, save_index
+from drover.archive.errors import ArchiveBusy, ArchiveMissing, ArchiveUnwritable, FileDamaged, ForeignArchive
+from drover.archive.index import INDEX_NAME, Index, Segment, is_segment_name, last_of_name, load_index, save_index
 from drover.archive.segment import TEMPORARY, read_segment
 from drover.archive.text import Placed
 
@@ -75,7 +75,7 @@ class Archive:
 
 @contextmanager
 def written_by_us(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
-    """The folder and its index, held against other writers, without what a crash left behind."""
+    """The folder and its index, held against other writers. What a crash left behind is for `sweep`."""
     folder = directory / context
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,7 +96,6 @@ def written_by_us(directory: Path, context: str, partitions: list[str]) -> Itera
             _refuse_a_lost_index(folder)
             index = Index(context, partitions)
             save_index(folder, index)  # before the first segment: so whoever finds one without an index knows
-        _sweep(folder, index)
         yield folder, index
     finally:
         os.close(lock)
@@ -118,10 +117,17 @@ def _refuse_a_lost_index(folder: Path) -> None:
         raise FileDamaged(folder / INDEX_NAME, "it is missing, and there are segments", advice)
 
 
-def _sweep(folder: Path, index: Index) -> None:
-    """Files of a writer that was killed: unfinished ones, and finished ones that the index never came to know."""
+def sweep(folder: Path, index: Index, end: int) -> None:
+    """Files of a writer that was killed: unfinished ones, and finished ones that the index never came to know.
+
+    `end`: of the log, which has all that is in them. One that goes on beyond it is no left-over, but may be all that
+    there is of its commits: somebody has put an older index in its place. Raises ForeignArchive.
+    """
     listed = {segment.file for segment in index.segments}
-    for file in folder.iterdir():
-        unfinished = file.name.startswith((TEMPORARY, f".{INDEX_NAME}."))
-        if unfinished or (is_segment_name(file.name) and file.name not in listed):
-            file.unlink(missing_ok=True)
+    unlisted = [file for file in folder.iterdir() if is_segment_name(file.name) and file.name not in listed]
+    for file in unlisted:
+        if (last := last_of_name(file.name)) > end:
+            reason = f"the log ends at {end}, and {file.name}, of which the index knows nothing, goes on"
+            raise ForeignArchive(index.context, last, reason)
+    for file in [*unlisted, *(one for one in folder.iterdir() if one.name.startswith((TEMPORARY, f".{INDEX_NAME}.")))]:
+        file.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from drover.archive.archive import Progress, quietly, replace_segments, written_by_us
+from drover.archive.archive import Progress, quietly, replace_segments, sweep, written_by_us
 from drover.archive.errors import ForeignArchive
 from drover.archive.index import Index, Segment
 from drover.archive.reading import ends_of, placed_commits
@@ -76,6 +76,7 @@ async def create(
         ends = await ends_of(logs)
         end = max(ends.values(), default=0)
         await _same_history(index, logs, end)
+        sweep(folder, index, end)
         had = (index.last, index.commits, index.events)
         if end > had[0]:
             of = await _events_to_come(logs, index)

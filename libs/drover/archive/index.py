@@ -78,6 +78,11 @@ def is_segment_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def last_of_name(name: str) -> int:
+    """The last commit of a segment, by its name."""
+    return int(name.removesuffix(".jsonl.zst").rpartition("-")[2])
+
+
 def load_index(folder: Path) -> Index:
     """Raises ArchiveMissing where there is none, FileDamaged where there is something else."""
     path = folder / INDEX_NAME

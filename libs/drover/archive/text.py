@@ -145,6 +145,7 @@ class Text:
         self._source = enumerate(source, 1)
         self._number = 0
         self._gathered: list[_Line] = []
+        self._gathered_bytes = 0
         self.end: End | None = None
         """Known when all commits were read."""
         first = self._next()
@@ -203,6 +204,9 @@ class Text:
             raise self._wrong(f"event {line.line} of commit {line.seq} is out of place")
         if self._gathered and (line.seq, line.commit) != (self._gathered[0].seq, self._gathered[0].commit):
             raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
+        self._gathered_bytes += len(bytes(line.event))
+        if self._gathered_bytes > LINE_BYTES_MAX:  # a small file can be a lot of text
+            raise self._wrong(f"commit {line.seq} is longer than a commit can be")
         self._gathered.append(line)
 
     def _placed(self) -> Placed:
@@ -210,7 +214,7 @@ class Text:
         if stored_at is None or stored_at.tzinfo is None:
             raise self._wrong("it does not say when it was stored")
         joined = b"\n".join(bytes(line.event) for line in self._gathered)
-        self._gathered = []
+        self._gathered, self._gathered_bytes = [], 0
         for payload in (joined + b"\n", joined):  # writers end the last line, too; nobody has to
             commit = StoredCommit(first.seq, first.commit, first.epoch, stored_at, payload)
             placed = Placed(first.partition, commit)

@@ -21,6 +21,7 @@ from drover.web.sockets import CLOSE_HANDSHAKE_S, Session, Sockets
 log = structlog.stdlib.get_logger(__name__)
 
 ANY: Final = "*"
+_PROXIED: Final = ("X-Forwarded-For", "Forwarded")
 SOCKETS: Final = web.AppKey("sockets", Sockets)
 """The open sockets of an application."""
 
@@ -188,4 +189,7 @@ def _health(reasons: dict[str, str]) -> web.Response:
 
 
 async def _metrics(request: web.Request) -> web.Response:
+    """For those who ask this process itself. An ingress passes on every path: what comes that way finds nothing."""
+    if any(name in request.headers for name in _PROXIED):
+        raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
     return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

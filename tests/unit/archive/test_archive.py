@@ -272,6 +272,20 @@ async def test_two_do_not_write_the_same_archive(tmp_path, stream):
     await create(tmp_path, stream.logs)
 
 
+async def test_what_an_older_index_does_not_know_of_is_not_swept_while_the_log_has_it_not(
+    tmp_path, stream, small_segments
+):
+    await create(tmp_path, stream.logs)
+    older = (tmp_path / "fleet" / "index.json").read_bytes()
+    await create(tmp_path, stream.grown(30).logs)
+    had = files(tmp_path)
+    (tmp_path / "fleet" / "index.json").write_bytes(older)
+    for lost in (Stream(), Stream().grown(20)):  # the log is gone, or was restored by that index
+        with pytest.raises(ForeignArchive):
+            await create(tmp_path, lost.logs)
+        assert files(tmp_path) == had
+
+
 async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, small_segments):
     stream = Stream("p0", "p1").grown(60)
     await create(tmp_path, stream.logs)

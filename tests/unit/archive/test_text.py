@@ -147,3 +147,17 @@ def test_a_chain_that_goes_on_knows_what_came_before():
     assert chained(stream, after=3, known=known).seq == 6
     with pytest.raises(ChainBroken):
         chained(stream, after=3, known={"main": known["main"] - 1})
+
+
+@pytest.mark.req("EV-06")
+def test_a_commit_without_end_is_not_gathered():
+    (line,) = written(Stream().commit("x" * 1_000))[1:-1]
+
+    def endless():
+        yield encode_head(Head("fleet", ["main"], 0))
+        for number in range(1_000_000):
+            fields = msgspec.json.decode(line) | {"line": number, "of": 1_000_000}
+            yield msgspec.json.encode(fields)
+
+    with pytest.raises(TextDamaged, match="longer than a commit can be"):
+        read(endless())
