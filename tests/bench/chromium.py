@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import msgspec
-from playwright.async_api import CDPSession, Page, async_playwright
+from playwright.async_api import CDPSession, Page
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-WINDOW = {"width": 1440, "height": 900}
+from tests.browser.chromium import SIZE, chromium
+
 CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline", "toplevel", "v8", "__metadata")
 TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
 LONG_MS = 100.0
@@ -67,21 +57,11 @@ class Trace(NamedTuple):
         )
 
 
-def find() -> str | None:
-    return next(filter(None, map(shutil.which, PROGRAMS)), None)
-
-
 @asynccontextmanager
 async def browsing() -> AsyncIterator[tuple[Page, CDPSession]]:
-    program = find()
-    assert program is not None, f"none of {', '.join(PROGRAMS)} is installed"
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        try:
-            page = await browser.new_page(viewport=WINDOW)  # type: ignore[arg-type]
-            yield page, await page.context.new_cdp_session(page)
-        finally:
-            await browser.close()
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+        yield page, await page.context.new_cdp_session(page)
 
 
 @asynccontextmanager

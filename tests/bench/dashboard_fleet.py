@@ -18,8 +18,9 @@ from drover.api.dashboard import find_dashboard
 from drover.bus.connection import connected
 from drover.service import logging
 from tests.bench.changes import Change, Farm
-from tests.bench.chromium import LONG_MS, WINDOW, browsing, find, heap_mb, tracing
+from tests.bench.chromium import LONG_MS, browsing, heap_mb, tracing
 from tests.bench.report import Figure, at_least, at_most
+from tests.browser.chromium import SIZE, find_chromium
 from tests.e2e.up import Platform
 
 RATE = 500
@@ -48,7 +49,7 @@ IN_RACKS = "() => [...document.querySelectorAll('.racks [data-device]')].map((ph
 
 
 async def figures() -> list[Figure]:
-    if find() is None or find_dashboard() is None:
+    if find_chromium() is None or find_dashboard() is None:
         _say("left out: it needs chromium, and the dashboard (make dashboard)")
         return []
     logging.configure("console", "warning")
@@ -113,7 +114,7 @@ async def _sign_in(page: Page, url: str, keys: dict[str, str]) -> None:
 
 async def _scroll(page: Page, seconds: float) -> None:
     """Down through the racks, as somebody does who looks for one."""
-    await page.mouse.move(WINDOW["width"] / 2, WINDOW["height"] / 2)
+    await page.mouse.move(SIZE["width"] / 2, SIZE["height"] / 2)
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         await page.mouse.wheel(0, SCROLL_PX)

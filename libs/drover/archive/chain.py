@@ -49,12 +49,15 @@ class Chain:
             if stamp.at < at:
                 raise ChainBroken(commit.seq, f"event {stamp.n} of {partition} is older than the one before it")
             n, at = stamp.n, stamp.at
-        if self.commits == 0:
+        self.seq = commit.seq
+        self.commits += 1
+        if not stamps:
+            return 0
+        if self.events == 0:
             self.first_at = stamps[0].at
-        self.seq, self.last_at = commit.seq, at
+        self.last_at = at
         first = self.ordinals[partition][0] if partition in self.ordinals else stamps[0].n
         self.ordinals[partition], self._at[partition] = (first, stamps[-1].n), at
-        self.commits += 1
         self.events += len(stamps)
         return len(stamps)
 
@@ -68,6 +71,6 @@ class Chain:
             stamps = [_decode(raw) for raw in lines(commit.payload)]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ChainBroken(commit.seq, f"a line of it is not an event ({error})") from None
-        if not stamps:
+        if not stamps and commit.id:
             raise ChainBroken(commit.seq, "it is empty")
         return stamps

@@ -51,7 +51,8 @@ class _Stop(msgspec.Struct, frozen=True):
         """Whether this commit is the first that is not wanted."""
         if self.seq is not None and placed.commit.seq > self.seq:
             return True
-        return self.before is not None and stamp_of(placed.commit.payload).at >= self.before
+        payload = placed.commit.payload
+        return self.before is not None and bool(payload) and stamp_of(payload).at >= self.before
 
 
 def stamp_of(payload: bytes) -> _Stamp:
@@ -166,6 +167,6 @@ async def _events_to_come(logs: Sequence[EventLog], index: Index) -> int:
     known = index.ordinals()
     count = 0
     for log in logs:
-        if (last := await log.last()) is not None:
+        if (last := await log.last()) is not None and last.payload:
             count += stamp_of(last.payload).n - known.get(log.partition.name, 0)
     return count

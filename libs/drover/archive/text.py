@@ -115,6 +115,10 @@ def event_lines(context: str, placed: Placed) -> list[bytes]:
     commit = placed.commit
     raws = lines(commit.payload)
     check = check_of(placed)
+    if not raws:  # a position that no writer wrote: it has to be told, or those after it would move up
+        nothing = msgspec.Raw(b"null")
+        about = (commit.id, commit.epoch, commit.stored_at, check, nothing)
+        return [_encode(EventLine(context, placed.partition, commit.seq, 0, 0, *about))]
     return [
         _encode(
             EventLine(
@@ -168,7 +172,7 @@ class Text:
                 self._finish(line.end, End(commits, events, last))
                 return
             self._gather(line)
-            if len(self._gathered) == line.of:
+            if len(self._gathered) == line.of or line.of == 0:
                 placed = self._placed()
                 commits, events, last = commits + 1, events + line.of, line.seq
                 yield placed
@@ -200,7 +204,8 @@ class Text:
             raise self._wrong("there is no event in it")
         if line.context != self.head.context or line.partition not in self.head.partitions:
             raise self._wrong(f"it is of {line.context}/{line.partition}, which is not in this log")
-        if line.line != len(self._gathered) or line.of <= line.line:
+        nothing = line.of == 0 and not line.commit
+        if line.line != len(self._gathered) or (line.of <= line.line and not nothing):
             raise self._wrong(f"event {line.line} of commit {line.seq} is out of place")
         if self._gathered and (line.seq, line.commit) != (self._gathered[0].seq, self._gathered[0].commit):
             raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
@@ -213,7 +218,7 @@ class Text:
         first, stored_at = self._gathered[0], self._gathered[0].stored_at
         if stored_at is None or stored_at.tzinfo is None:
             raise self._wrong("it does not say when it was stored")
-        joined = b"\n".join(bytes(line.event) for line in self._gathered)
+        joined = b"\n".join(bytes(line.event) for line in self._gathered) if first.of else b""
         self._gathered, self._gathered_bytes = [], 0
         for payload in (joined + b"\n", joined):  # writers end the last line, too; nobody has to
             commit = StoredCommit(first.seq, first.commit, first.epoch, stored_at, payload)

@@ -16,7 +16,7 @@ from nats.errors import Error as NatsError
 
 from drover.eventlog.log import ALL, AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
 from drover.eventlog.reader import JetStreamReader
-from drover.eventlog.stamp import stored_at
+from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
 
 APPEND_TRY_S: Final = 3.0
 """How long one try waits for its acknowledgement before the log is asked what became of it."""
@@ -27,8 +27,6 @@ READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
 """While a stream has no leader nobody answers a read. The next try, not the read, then finds the new one."""
 
-COMMIT_HEADER: Final = "Drover-Commit"
-EPOCH_HEADER: Final = "Drover-Epoch"
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 
 NO_MESSAGE_FOUND: Final = 10037
@@ -139,7 +137,7 @@ class JetStreamLog:
         except (NatsError, OSError, msgspec.DecodeError) as error:
             raise LogUnreachable(repr(error)) from error
         if answer.message is not None:
-            return _stored(answer.message)
+            return _stored(self.partition.stream, answer.message)
         if answer.error is not None and answer.error.err_code == NO_MESSAGE_FOUND:
             return None
         raise LogUnreachable(answer.error.description if answer.error else "empty answer")
@@ -153,15 +151,9 @@ class JetStreamLog:
             await reader.close()
 
 
-def _stored(message: _StoredMessage) -> StoredCommit:
+def _stored(stream: str, message: _StoredMessage) -> StoredCommit:
     headers = _parse_headers(base64.b64decode(message.hdrs))
-    return StoredCommit(
-        message.seq,
-        headers.get(COMMIT_HEADER, ""),
-        int(headers.get(EPOCH_HEADER, "0")),
-        stored_at(headers, message.time),
-        base64.b64decode(message.data),
-    )
+    return stored_commit(stream, message.seq, headers, message.time, base64.b64decode(message.data))
 
 
 def _parse_headers(raw: bytes) -> dict[str, str]:

@@ -39,7 +39,7 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class StoredCommit(msgspec.Struct, frozen=True):
-    """A commit as the log keeps it."""
+    """A commit as the log keeps it. Without an id and without events: a position that no writer wrote."""
 
     seq: int
     id: str

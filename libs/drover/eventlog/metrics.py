@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import Gauge
+from prometheus_client import Counter, Gauge
 
 SYNCED: Final = Gauge(
     "drover_log_synced",
@@ -14,3 +14,8 @@ STORE_USED: Final = Gauge(
     "drover_log_store_used_bytes", "What a NATS server keeps on disk for JetStream, as it said last", ["server"]
 )
 STORE_LIMIT: Final = Gauge("drover_log_store_limit_bytes", "What it may keep there; beyond that it refuses", ["server"])
+FOREIGN: Final = Counter(
+    "drover_log_foreign_messages_total",
+    "Messages read from a stream that no writer put there. They are passed over; whoever can write there should not",
+    ["stream"],
+)

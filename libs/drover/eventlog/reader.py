@@ -15,7 +15,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from drover.eventlog.log import Partition, StoredCommit
-from drover.eventlog.stamp import stored_at
+from drover.eventlog.stored import stored_commit
 
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
@@ -182,13 +182,8 @@ class JetStreamReader:
             return
         self._delivered += 1
         self._outstanding = max(0, self._outstanding - 1)
-        headers = message.headers or {}
-        commit = StoredCommit(
-            meta.sequence.stream,
-            headers.get("Drover-Commit", ""),
-            int(headers.get("Drover-Epoch", "0")),
-            stored_at(headers, meta.timestamp),
-            message.data,
+        commit = stored_commit(
+            self._partition.stream, meta.sequence.stream, message.headers or {}, meta.timestamp, message.data
         )
         self._buffered_to = commit.seq
         self._buffer.append((commit, meta.num_pending))

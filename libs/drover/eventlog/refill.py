@@ -14,9 +14,10 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
-from drover.eventlog.jetstream import COMMIT_HEADER, EPOCH_HEADER, JetStreamLog
+from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition, Reader, StoredCommit
 from drover.eventlog.stamp import STORED_HEADER
+from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
 
 ANSWER_S: Final = 3.0
 POSITION_HEADER: Final = "Nats-Expected-Last-Sequence"

@@ -136,7 +136,7 @@ class TimeTraveller:
                     payloads.append(commit.payload)
                     events += commit.payload.count(b"\n") + 1
                     size += len(commit.payload)
-                    if commit.seq >= last.seq or _begins(commit.payload) > at:
+                    if commit.seq >= last.seq or (commit.payload and _begins(commit.payload) > at):
                         return payloads
                     if events > STRETCH_EVENTS_MAX or size > STRETCH_BYTES_MAX:
                         raise MomentTooFar(log.partition.context, at)

@@ -78,7 +78,7 @@ class Tables(Protocol):
 def raw_lines(payload: bytes) -> list[str]:
     """The JSON of each event of a commit, in the order in which the codec decodes them."""
     # Not str.splitlines, which also splits at U+2028 and others that JSON leaves as they are.
-    return payload.decode().removesuffix("\n").split("\n")
+    return payload.decode().removesuffix("\n").split("\n") if payload else []
 
 
 def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:

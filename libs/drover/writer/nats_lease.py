@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-import nats.js.api as api
 import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.js.errors import BucketNotFoundError, NotFoundError
 
 from drover.domain.errors import DroverError
+from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
 from drover.eventlog.log import Partition
 from drover.service.tasks import end
 from drover.writer.clock import Clock
@@ -26,10 +25,7 @@ BUCKET: Final = "drover_leases"
 RETRY_S: Final = 0.5
 REQUEST_S: Final = 2.0
 SKEW_MAX: Final = timedelta(seconds=2)
-MARKER_TTL_S: Final = 60.0
 
-WRONG_LAST_SEQUENCE: Final = 10071
-NO_MESSAGE_FOUND: Final = 10037
 
 log = structlog.get_logger("drover.writer")
 
@@ -69,22 +65,6 @@ class _Entry(msgspec.Struct):
     revision: int
     holder: Holder | None
     stored_at: datetime | None
-
-
-async def ensure_bucket(client: Client, *, replicas: int = 1) -> None:
-    jetstream = client.jetstream()
-    try:
-        await jetstream.key_value(BUCKET)
-    except (BucketNotFoundError, NotFoundError):
-        await jetstream.create_key_value(
-            api.KeyValueConfig(
-                bucket=BUCKET,
-                history=1,
-                storage=api.StorageType.FILE,
-                replicas=replicas,
-                limit_marker_ttl=MARKER_TTL_S,
-            )
-        )
 
 
 class NatsLease:

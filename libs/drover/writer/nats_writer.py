@@ -14,6 +14,7 @@ from nats.js.errors import APIError
 from uuid_utils import uuid4
 
 from drover.domain.decider import Decider
+from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
@@ -21,7 +22,7 @@ from drover.eventlog.streams import StreamRefused, ensure_stream
 from drover.writer.clock import SystemClock
 from drover.writer.door import commands_over
 from drover.writer.lease import Lease
-from drover.writer.nats_lease import LeaseTimes, NatsLease, ensure_bucket
+from drover.writer.nats_lease import BUCKET, LeaseTimes, NatsLease
 from drover.writer.peers import Peers
 from drover.writer.shared_lease import SharedLease
 from drover.writer.snapshots import Snapshotter
@@ -69,7 +70,7 @@ async def _prepare(
         context: await ensure_stream(client, context, replicas=replicas, partitions=partitions.get(context, 1))
         for context in contexts
     }
-    await ensure_bucket(client, replicas=replicas)
+    await ensure_bucket(client, BUCKET, replicas=replicas)
     await JetStreamSnapshots(client).ensure(replicas=replicas)
     return divided
 

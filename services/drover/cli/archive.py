@@ -17,13 +17,13 @@ from drover.archive.archive import Archive, archived_contexts
 from drover.archive.creating import Archived, create
 from drover.archive.errors import FileDamaged
 from drover.cli.archive_target import Whole, place_of
+from drover.cli.bar import bar
 from drover.cli.errors import NoSuchLog
 from drover.cli.event_text import local
 from drover.cli.events_import import forget_option
 from drover.cli.events_options import Name
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json, printable
-from drover.cli.progress import bar
 from drover.cli.running import asynchronous
 from drover.cli.target import data_dir_option, find_target, nats_of
 from drover.cli.wanted import Moment

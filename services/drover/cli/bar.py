@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+REDRAW_S: Final = 0.1
+
+Tell = Callable[[int, int], None]
+"""(done, of)."""
+
 
 class Bar:
+    """Drawn where somebody looks at it; otherwise it costs nothing to speak of."""
+
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress = progress
         self._what = what
         self._task = progress.add_task(what, total=None, rate="")
+        self._told_at = float("-inf")
 
     def __call__(self, done: int, of: int) -> None:
+        now = self._progress.get_time()
+        if self._progress.disable or (done < of and now - self._told_at < REDRAW_S):
+            return
+        self._told_at = now
         # The first number only says where it begins: what an interrupted one had done was not done at this rate.
         speed = self._progress.tasks[0].speed
         rate = f"{speed:,.0f} events/s" if speed else ""
@@ -27,7 +40,7 @@ class Bar:
 
 
 @contextmanager
-def bar(what: str, *, quiet: bool, screen: Console | None = None) -> Iterator[Bar]:
+def bar(what: str, *, quiet: bool = False, screen: Console | None = None) -> Iterator[Bar]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -35,5 +48,7 @@ def bar(what: str, *, quiet: bool, screen: Console | None = None) -> Iterator[Ba
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=screen or Console(stderr=True), disable=quiet, transient=True) as progress:
+    screen = screen or Console(stderr=True)
+    hidden = quiet or not screen.is_terminal
+    with Progress(*columns, console=screen, disable=hidden, transient=True) as progress:
         yield Bar(progress, what)

@@ -17,12 +17,12 @@ from drover.archive.chain import Chain
 from drover.archive.errors import FileUnwritable
 from drover.archive.reading import ends_of
 from drover.archive.text import End, Head, Placed, encode_end, encode_head, event_lines
+from drover.cli.bar import Tell, bar
 from drover.cli.events_cloud import cloud_event
 from drover.cli.events_options import archive_option, context_option, filter_options, limit_option, partition_option
 from drover.cli.events_source import Source, found_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
-from drover.cli.progress import Tell, bar
 from drover.cli.record import records
 from drover.cli.running import asynchronous
 from drover.cli.target import data_dir_option

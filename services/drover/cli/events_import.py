@@ -14,9 +14,9 @@ from drover.archive.errors import ChainBroken, FileDamaged, NotWhole, TextDamage
 from drover.archive.segment import text_lines
 from drover.archive.text import Head, Placed, Text
 from drover.cli.archive_target import Whole, place_of
+from drover.cli.bar import bar
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json
-from drover.cli.progress import bar
 from drover.cli.running import asynchronous
 from drover.cli.target import data_dir_option
 

@@ -94,7 +94,8 @@ async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, Non
         after = first.seq - 1 if first else max(ends.values())
     async with aclosing(placed_commits(source.logs, ends, after)) as commits:
         async for placed in commits:
-            if wanted.until is not None and records(placed.commit)[0].envelope.at > wanted.until + SLACK:
+            together = records(placed.commit) if wanted.until is not None else []
+            if together and wanted.until is not None and together[0].envelope.at > wanted.until + SLACK:
                 return
             yield placed
 

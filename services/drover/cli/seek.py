@@ -23,7 +23,7 @@ async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> 
 
     Halves the range: some thirty reads in a log of a thousand million commits.
     """
-    found = await log.last()
+    found = await _last_with_events(log)
     if found is None or not holds(found):
         return None
     low, high = 1, found.seq  # `found` is always the first commit from `high` on
@@ -37,10 +37,28 @@ async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> 
     return found
 
 
+async def _last_with_events(log: EventLog) -> StoredCommit | None:
+    """The last position may be one that no writer wrote."""
+    last = await log.last()
+    if last is None or last.payload:
+        return last
+    upto = last.seq
+    while upto > 0:
+        after = max(0, upto - WINDOW_MIN)
+        found = [commit async for commit in commits_between(log, after, upto) if commit.payload]
+        if found:
+            return found[-1]
+        upto = after
+    return None
+
+
 async def commit_from(log: EventLog, seq: int) -> StoredCommit:
-    """The first commit at this sequence or after it. The caller knows that there is one."""
+    """The first commit with events at this sequence or after it. The caller knows that there is one."""
     async with log.read(seq - 1) as reader:
-        return (await _next(reader))[0]
+        while True:
+            for commit in await _next(reader):
+                if commit.payload:
+                    return commit
 
 
 async def commits_between(log: EventLog, after: int, upto: int) -> AsyncIterator[StoredCommit]:

@@ -12,11 +12,11 @@ import asyncpg
 import click
 import msgspec
 
+from drover.cli.bar import Tell, bar
 from drover.cli.events_options import archive_option
 from drover.cli.events_source import Source, opened
 from drover.cli.exits import Exit
 from drover.cli.output import console, json_option, print_json
-from drover.cli.progress import Tell, bar
 from drover.cli.record import last_of
 from drover.cli.running import asynchronous
 from drover.cli.seek import commits_between

@@ -12,10 +12,11 @@ from uuid_utils import uuid4
 
 from drover.domain.contexts import CONTEXTS
 from drover.domain.severity import CRITICAL
+from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
 from drover.notifier.lane import Lane, Times
-from drover.notifier.ledger import NatsLedger, ensure_bucket
+from drover.notifier.ledger import BUCKET, NatsLedger
 from drover.notifier.notice import Receiver
 from drover.notifier.reactor import Reactor
 from drover.notifier.receivers.choice import chosen_receivers
@@ -60,7 +61,7 @@ class Notifier:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        await ensure_bucket(self._client, replicas=self._settings.nats_replicas)
+        await ensure_bucket(self._client, BUCKET, replicas=self._settings.nats_replicas)
         async with self._reactor.running():
             yield
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 
 class Book:
-    """Of one context and one term."""
+    """Of one context, one lane and one term."""
 
     def __init__(self, position: int) -> None:
-        self.saved = position
         self._read_to = position
         self._open: dict[int, int] = {}
         """Sequence → notices of that commit that are not settled."""

@@ -11,20 +11,16 @@ from datetime import datetime
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
-import nats.js.api as api
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import BucketNotFoundError, NotFoundError
 
 from drover.domain.errors import DroverError
+from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
 
 BUCKET: Final = "drover_notifier"
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
 """An alert that lasts longer is over without anybody being told."""
-MARKER_TTL_S: Final = 60.0
-WRONG_LAST_SEQUENCE: Final = 10071
-NO_MESSAGE_FOUND: Final = 10037
 
 State = Literal["begun", "failed", "sent", "dropped"]
 
@@ -63,22 +59,6 @@ class Ledger(Protocol):
 
     async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
         """Write it if it still has this revision, and give the new one. Raises Taken."""
-
-
-async def ensure_bucket(client: Client, *, replicas: int = 1) -> None:
-    jetstream = client.jetstream()
-    try:
-        await jetstream.key_value(BUCKET)
-    except (BucketNotFoundError, NotFoundError):
-        await jetstream.create_key_value(
-            api.KeyValueConfig(
-                bucket=BUCKET,
-                history=1,
-                storage=api.StorageType.FILE,
-                replicas=replicas,
-                limit_marker_ttl=MARKER_TTL_S,
-            )
-        )
 
 
 class NatsLedger:

@@ -49,7 +49,9 @@ class Reactor:
         self._lanes = lanes
         self._held = held
         self._critical_only = critical_only
-        self._books: dict[str, Book] = {}
+        self._books: dict[str, list[Book]] = {}
+        """By context, one for each lane."""
+        self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -116,14 +118,20 @@ class Reactor:
         position = await self._begin(context)
         if context in self._held:
             await asyncio.Event().wait()  # until this process is started without
-        book = self._books[context] = Book(position)
+        self._saved[context] = position
+        self._books[context] = [Book(position) for _ in lanes]
+        # Each lane reads for itself: one that is full holds up no other.
+        async with asyncio.TaskGroup() as group:
+            for lane, book in zip(lanes, self._books[context], strict=True):
+                group.create_task(self._feed(context, position, lane, book))
+
+    async def _feed(self, context: str, position: int, lane: Lane, book: Book) -> None:
         async with self._logs[context].read(position) as reader:
             while True:
                 for commit in await reader.next():
                     for notice in notices(context, commit):
                         if self._is_wanted(notice):
-                            for lane in lanes:
-                                await lane.offer(notice, book.opened(commit.seq))
+                            await lane.offer(notice, book.opened(commit.seq))
                     book.read(commit.seq)
 
     def _is_wanted(self, notice: Notice) -> bool:
@@ -155,11 +163,12 @@ class Reactor:
                 log.warning("position_not_saved", error=repr(error))
 
     async def _save(self) -> None:
-        for context, book in self._books.items():
-            position = book.position
-            if position != book.saved:
+        """Up to where every lane is done: what one of them has told already, the ledger knows."""
+        for context, books in self._books.items():
+            position = min(book.position for book in books)
+            if position != self._saved[context]:
                 await self._ledger.set_position(context, position)
-                book.saved = position
+                self._saved[context] = position
 
     async def _save_last(self) -> None:
         try:

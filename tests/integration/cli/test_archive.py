@@ -240,3 +240,36 @@ async def test_reactors_are_switched_by_the_stream_they_act_on(here, empty):
         assert msgspec.json.decode(ended.out) == {"reminder": switch}
         assert await held_contexts(target, ["reminder", "fleet"]) == held
     assert (await here("reactors", "on", "--context", "fleet", **settings(server))).code == Exit.NOT_FOUND
+
+
+async def test_what_no_writer_wrote_keeps_its_place_through_archive_and_restore(here, nats, client, empty, tmp_path):
+    server, target = empty
+    context = f"t{uuid4().hex[:12]}"
+    await ensure_stream(client, context)
+    written = Written(client, context)
+    await written.commit(pc(), device())
+    for _ in range(2):
+        await client.publish("$JS.API.INFO", b"", reply=written.log.partition.subject)
+
+    async def both_landed():
+        return await written.log.context_end() == 3
+
+    await eventually(both_landed)
+    written.seq = 3
+    await written.commit(online("d1"))
+    await client.publish("$JS.API.INFO", b"", reply=written.log.partition.subject)
+    asked = ("--context", context)
+    archive = str(tmp_path / "archive")
+    for command in (("archive", "create", archive, *asked), ("archive", "verify", archive)):
+        ended = await here(*command, "--json", **settings(nats))
+        assert ended.code == 0, ended.err
+    ended = await here("archive", "restore", archive, **settings(server))
+    assert ended.code == 0, ended.err
+    assert await stored(target, context) == await stored(client, context)
+    for command in (
+        ("grep", "--since", "1h", "--until", "0s"),
+        ("tail", "--no-follow", "--since", "1h"),
+        ("show", "3"),
+    ):
+        ended = await here("events", *command, *asked, "--json", **settings(nats))
+        assert (ended.code, len(ended.out.splitlines())) == (0, 3 if command[0] != "show" else 1), ended.err

@@ -18,11 +18,12 @@ from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet import FLEET
 from drover.domain.render import RENDER
+from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.codec import Codec
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.notifier.app import LEADER, Notifier
-from drover.notifier.ledger import NatsLedger, Record, Taken, ensure_bucket
+from drover.notifier.ledger import BUCKET, NatsLedger, Record, Taken
 from drover.outbound.signing import verify
 from drover.service.config import load
 from drover.testing.waiting import eventually
@@ -144,7 +145,7 @@ class Farm:
 async def farm(own_nats, tmp_path):
     async with inbox() as receiver, connected(own_nats.url, "test") as client:
         await prepare(client, CONTEXTS)
-        await ensure_bucket(client)
+        await ensure_bucket(client, BUCKET)
         made = Farm(own_nats, client, receiver.url, tmp_path)
         made.inbox = receiver
         try:
@@ -214,8 +215,8 @@ async def test_slack_and_the_webhook_are_told_of_every_context_and_a_restart_tel
 
 async def test_the_ledger_lets_one_of_two_write(nats_url):
     async with connected(nats_url, "test") as client:
-        await ensure_bucket(client)
-        await ensure_bucket(client)
+        await ensure_bucket(client, BUCKET)
+        await ensure_bucket(client, BUCKET)
         one, two = NatsLedger(client), NatsLedger(client)
         key, record = f"fleet.{uuid4()}.raised", Record(state="begun", attempt=1, by="one")
         assert await one.get("slack", key) == (None, 0)

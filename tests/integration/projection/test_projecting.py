@@ -13,10 +13,12 @@ from prometheus_client import REGISTRY
 from drover.bus.telemetry import Beat
 from drover.domain.fleet.events import DeviceCameOnline
 from drover.postgres.pool import connect, open_pool
+from drover.projection.difference import total
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceWriter
 from drover.projection.projection import Tables
 from drover.projection.runtime import Limits, Runner
+from drover.projection.verify import verify
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.projector.fleet.presence import FLEET_PRESENCE
@@ -58,6 +60,19 @@ async def test_every_event_becomes_a_row_and_every_row_is_as_the_log_says(farm, 
     assert await read_model.agrees(farm)
     assert REGISTRY.get_sample_value("drover_projection_position", LABELS) == farm.head.seq
     assert REGISTRY.get_sample_value("drover_projection_behind_commits", LABELS) == 0
+
+
+async def test_positions_that_no_writer_wrote_are_passed_over(farm, dsn, read_model, follower) -> None:
+    await farm.register(phones=3)
+    await farm.commit_raw(b"", 0)
+    await farm.flip(commits=2)
+    await farm.commit_raw(b"", 0)
+    async with Projector(farm.log_of, dsn, follower.announce, limits=SMALL) as projector:
+        await follower.reaches(farm.head.seq)
+        assert projector.stopped == []
+    assert await read_model.checkpoint() == farm.head
+    assert await read_model.agrees(farm)
+    assert total((await verify(FLEET_PROJECTION, [farm.log], dsn)).tables) == 0
 
 
 async def test_a_projector_goes_on_where_the_last_one_stopped(farm, dsn, read_model, follower) -> None:

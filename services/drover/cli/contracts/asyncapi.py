@@ -15,8 +15,8 @@ from drover.cli.contracts.published import DEPRECATED, SUCCESSOR, Name, Schemas
 from drover.cli.contracts.schemas import Schema, schema_of
 from drover.domain.contexts import CONTEXTS
 from drover.domain.partitions import partition_names
-from drover.eventlog.jetstream import COMMIT_HEADER, EPOCH_HEADER
 from drover.eventlog.log import Partition
+from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
 from drover.reminder.edge.alarms import PAGES_MAX
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.reminder.page_events import PagesDeleted

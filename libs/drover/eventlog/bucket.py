@@ -1,0 +1,30 @@
+"""Buckets of NATS beside the log: how they must be. What is kept in one is its owner's."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import nats.js.api as api
+from nats.aio.client import Client
+from nats.js.errors import BucketNotFoundError, NotFoundError
+
+MARKER_TTL_S: Final = 60.0
+"""How long it is remembered that a key lapsed or was deleted, for those who watch."""
+WRONG_LAST_SEQUENCE: Final = 10071
+NO_MESSAGE_FOUND: Final = 10037
+
+
+async def ensure_bucket(client: Client, bucket: str, *, replicas: int = 1) -> None:
+    jetstream = client.jetstream()
+    try:
+        await jetstream.key_value(bucket)
+    except (BucketNotFoundError, NotFoundError):
+        await jetstream.create_key_value(
+            api.KeyValueConfig(
+                bucket=bucket,
+                history=1,
+                storage=api.StorageType.FILE,
+                replicas=replicas,
+                limit_marker_ttl=MARKER_TTL_S,
+            )
+        )
