@@ -23,6 +23,7 @@ from drover.bus.connection import connected
 from drover.domain.decider import Command, Decider, Decision, Tick, accept
 from drover.domain.event import Event, TermStarted
 from drover.embedded.nats import nats_server
+from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import MemorySnapshots
@@ -30,7 +31,7 @@ from drover.eventlog.streams import ensure_stream
 from drover.service.process import tune_garbage_collection
 from drover.writer.clock import SystemClock
 from drover.writer.door import commands_over
-from drover.writer.nats_lease import NatsLease, ensure_bucket
+from drover.writer.nats_lease import BUCKET, NatsLease
 from drover.writer.snapshots import Snapshotter
 from drover.writer.writer import Writer
 from tests.bench.report import Figure, at_least, at_most, side_by_side
@@ -137,7 +138,7 @@ async def _lone(call: Any) -> float:
 async def _writer(client: Client) -> AsyncIterator[Writer[Counters]]:
     partition = Partition("bench")
     await ensure_stream(client, "bench")
-    await ensure_bucket(client)
+    await ensure_bucket(client, BUCKET)
     lease = NatsLease(client, partition, instance="bench", token=str(uuid7()), clock=SystemClock())
     writer = Writer(
         COUNTERS,

@@ -6,11 +6,12 @@ import pytest
 from uuid_utils import uuid4
 
 from drover.bus.connection import connected
+from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.log import Partition
 from drover.testing.clock import VirtualClock
 from drover.testing.waiting import eventually
 from drover.writer.clock import SystemClock
-from drover.writer.nats_lease import ClockSkewed, LeaseTimes, NatsLease, ensure_bucket, read_holder
+from drover.writer.nats_lease import BUCKET, ClockSkewed, LeaseTimes, NatsLease, read_holder
 
 TIMES = LeaseTimes(ttl_s=1, renew_every_s=0.25, safety_s=0.25, poll_every_s=0.1)
 
@@ -18,7 +19,7 @@ TIMES = LeaseTimes(ttl_s=1, renew_every_s=0.25, safety_s=0.25, poll_every_s=0.1)
 @pytest.fixture
 async def client(nats):
     async with connected(nats.url, "test") as connection:
-        await ensure_bucket(connection)
+        await ensure_bucket(connection, BUCKET)
         yield connection
 
 
