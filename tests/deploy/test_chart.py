@@ -45,8 +45,7 @@ def test_services_have_what_those_of_compose_have():
         common = {
             f"nats_url_{name}",
             "nats_url_system",
-            "jwt_secrets",
-            *(["postgres_url"] if trait["database"] else []),
+            *(["jwt_secrets", "postgres_url"] if trait["database"] else ["inner_secrets"]),
         }
         assert {*trait["secrets"], *common} == set(COMPOSE[name]["secrets"]), name
 

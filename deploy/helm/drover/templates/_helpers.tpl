@@ -78,10 +78,12 @@ capabilities: {drop: [ALL]}
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - {name: DROVER_NATS_URL_FILE, value: /run/secrets/drover/nats_url_{{ .natsUser }}}
 - {name: DROVER_NATS_SYSTEM_URL_FILE, value: /run/secrets/drover/nats_url_system}
-- {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/jwt_secrets}
 {{- if .database }}
+- {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/jwt_secrets}
 - {name: DROVER_POSTGRES_URL_FILE, value: /run/secrets/drover/postgres_url}
 {{- else }}
+# It answers nobody whose key it would have to check, so it has no secret with which keys could be made.
+- {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/inner_secrets}
 # It opens no connection to a database, and the network policy would not let it.
 - {name: DROVER_POSTGRES_URL, value: "postgresql://nobody@127.0.0.1:1/nothing"}
 {{- end }}
@@ -112,9 +114,11 @@ capabilities: {drop: [ALL]}
     items:
       - {key: nats_url_{{ .natsUser }}, path: nats_url_{{ .natsUser }}}
       - {key: nats_url_system, path: nats_url_system}
-      - {key: jwt_secrets, path: jwt_secrets}
 {{- if .database }}
+      - {key: jwt_secrets, path: jwt_secrets}
       - {key: postgres_url, path: postgres_url}
+{{- else }}
+      - {key: inner_secrets, path: inner_secrets}
 {{- end }}
 {{- range .secrets }}
       - {key: {{ . }}, path: {{ . }}}
