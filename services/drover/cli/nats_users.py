@@ -1,7 +1,7 @@
 """Which NATS user may do what: one user a service. `python -m drover.cli.nats_users [FILE]` writes it for nats-server.
 
 Deny by default: a user has what its row says and nothing else. No service may change or delete a stream of the log.
-What NATS cannot forbid is an answer of the server that is sent to somebody else's subject (ADR 0022): see `eventlog.stored`.
+What NATS cannot forbid: an answer of the server, sent to somebody else's subject (ADR 0022, `eventlog.stored`).
 """
 
 from __future__ import annotations
