@@ -173,10 +173,10 @@ def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
     console = Console()
     console.print()
     console.print(f"  [bold green]Drover is ready[/]   {credentials.url}")
-    console.print(f"  Sign in as       {credentials.admin_email}")
     if console.is_terminal:  # somebody looks at it; what goes into a file stays there
+        console.print(f"  Sign in as       {credentials.admin_email}")
         console.print(f"  First password   {credentials.admin_password}", highlight=False)
-    console.print(f"  Keys, password   {data_dir / 'credentials.json'}")
+    console.print(f"  Keys, sign-in    {data_dir / 'credentials.json'}")
     console.print("  Watch the log    drover events tail")
     if demo:
         console.print(f"  Simulated farm   {data_dir / 'simulator.log'}")
