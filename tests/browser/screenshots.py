@@ -200,7 +200,7 @@ async def everything_moves(http: Http) -> None:
 @asynccontextmanager
 async def demo() -> AsyncIterator[tuple[str, Path]]:
     with tempfile.TemporaryDirectory(prefix="drover-demo-") as folder:
-        platform = Platform(Path(folder) / "data", "--demo")
+        platform = Platform(Path(folder) / "data", "--demo", environ={"DROVER_INSTANCE": "farm"})
         try:
             await platform.ready()
             yield platform.url, platform.data_dir
