@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+import structlog
 
 from drover.embedded.nats import NatsServer, nats_server
 from drover.embedded.postgres import PostgresServer, postgres_server
@@ -45,6 +46,20 @@ class BackgroundLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(SERVER_START_S)
         self._loop.close()
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test sets up for logging ends with it: a logger that was kept would write past those who capture logs."""
+    configure = structlog.configure
+
+    def configure_for_now(**options: Any) -> None:
+        configure(**{**options, "cache_logger_on_first_use": False})
+
+    monkeypatch.setattr(structlog, "configure", configure_for_now)
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
