@@ -7,20 +7,70 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from drover.domain.errors import DroverError
+from drover.service.setting_types import (
+    AccessSeconds,
+    AppriseUrls,
+    BodyBytes,
+    Burst,
+    ClaimName,
+    ClaimValue,
+    CleanupSeconds,
+    Concurrency,
+    Connections,
+    CronExpression,
+    CronSecrets,
+    Days,
+    FetchLimit,
+    Flag,
+    Folder,
+    Host,
+    HttpsUrl,
+    HttpUrl,
+    HttpUrlWithKey,
+    Instance,
+    Licences,
+    LogFormat,
+    LogLevel,
+    LongSeconds,
+    MinSeverity,
+    MountPoint,
+    Nas,
+    NasGuard,
+    NatsUrl,
+    Networks,
+    PartitionCount,
+    PauseSeconds,
+    Pixels,
+    Port,
+    PostgresUrl,
+    Provider,
+    Rate,
+    Ratio,
+    Replicas,
+    Retries,
+    SealingKeys,
+    Seconds,
+    Secrets,
+    SessionCount,
+    SlackUrl,
+    TierTimeouts,
+    TimeZoneName,
+    VapidKey,
+    VapidSubject,
+    Word,
+    WorkerCount,
+    WorkerId,
+)
 
 PREFIX: Final = "DROVER_"
 OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
 """What the users' own programs call a setting of ours."""
-SECRET_CHARS_MIN: Final = 32
-SECRETS_MAX: Final = 2
-CRON_SECRET_CHARS_MIN: Final = 16
-SEALING_KEYS_MAX: Final = 8
 
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
@@ -46,258 +96,6 @@ class ConfigurationError(DroverError):
 
 def _instance() -> str:
     return f"{socket.gethostname()}-{os.getpid()}"
-
-
-# The description of each type says what is expected, the first example what to write: both end up in error messages.
-NatsUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^(nats|tls|ws|wss)://[^\s]+$",
-        description="one or more NATS addresses, separated by commas",
-        examples=["nats://127.0.0.1:4222"],
-    ),
-]
-PostgresUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^postgres(ql)?://[^\s]*$",
-        description="a PostgreSQL address",
-        examples=["postgresql://drover@127.0.0.1:5432/drover"],
-    ),
-]
-Host = Annotated[
-    str, Meta(pattern=r"^[^\s/]{1,253}\Z", description="a host name or an IP address", examples=["127.0.0.1"])
-]
-Port = Annotated[
-    int, Meta(ge=0, le=65535, description="a port from 1 to 65535, or 0 for any free one", examples=["8080"])
-]
-Secret = Annotated[str, Meta(min_length=SECRET_CHARS_MIN, max_length=512)]
-Secrets = Annotated[
-    tuple[Secret, ...],
-    Meta(
-        min_length=1,
-        max_length=SECRETS_MAX,
-        description=f"one or two secrets of at least {SECRET_CHARS_MIN} characters, separated by a comma",
-        examples=["$(openssl rand -hex 32)"],
-    ),
-]
-SealingKey = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/_-]{43}=?\Z")]
-SealingKeys = Annotated[
-    tuple[SealingKey, ...],
-    Meta(
-        max_length=SEALING_KEYS_MAX,
-        description="id:base64 of 32 random bytes, several separated by commas, the first one seals",
-        examples=["k1:$(openssl rand -base64 32)"],
-    ),
-]
-CronSecret = Annotated[
-    # Whatever a header can hold, but for the comma between two of them.
-    str,
-    Meta(pattern=r"^[!-+\--~]+\Z", min_length=CRON_SECRET_CHARS_MIN, max_length=512),
-]
-CronSecrets = Annotated[
-    tuple[CronSecret, ...],
-    Meta(
-        max_length=SECRETS_MAX,
-        description=f"one or two secrets of at least {CRON_SECRET_CHARS_MIN} letters, digits and signs, separated by a "
-        "comma",
-        examples=["$(openssl rand -hex 32)"],
-    ),
-]
-CronExpression = Annotated[
-    str,
-    Meta(
-        pattern=r"^\S+( +\S+){4}\Z",
-        max_length=200,
-        description="the five fields of cron (minute, hour, day, month, weekday), in UTC",
-        examples=["'0 * * * *'"],
-    ),
-]
-CleanupSeconds = Annotated[int, Meta(ge=1, le=604800, description="seconds from 1 to 604800", examples=["1800"])]
-TierTimeout = Annotated[str, Meta(pattern=r"^[a-z0-9_-]{1,32}=[1-9][0-9]{0,5}\Z")]
-TierTimeouts = Annotated[
-    tuple[TierTimeout, ...],
-    Meta(
-        max_length=64,
-        description="tier=seconds, several separated by commas",
-        examples=["premium=3600,free=900"],
-    ),
-]
-Network = Annotated[str, Meta(pattern=r"^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?\Z")]
-Networks = Annotated[
-    tuple[Network, ...],
-    Meta(
-        max_length=64,
-        description="IP addresses or networks, separated by commas",
-        examples=["10.0.0.0/8,192.168.1.10"],
-    ),
-]
-HttpsUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s]+\Z",
-        max_length=2048,
-        description="an https address (http on this machine only)",
-        examples=["https://issuer.example.com/.well-known/jwks.json"],
-    ),
-]
-ClaimValue = Annotated[
-    str,
-    Meta(
-        pattern=r"^\S{1,512}\Z",
-        description="what the claim of a token must say, without spaces",
-        examples=["https://issuer.example.com"],
-    ),
-]
-ClaimName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_:/.-]{1,128}\Z",
-        description="the name of a claim",
-        examples=["drover_role"],
-    ),
-]
-AccessSeconds = Annotated[int, Meta(ge=60, le=3600, description="seconds from 60 to 3600", examples=["900"])]
-Days = Annotated[int, Meta(ge=1, le=365, description="days from 1 to 365", examples=["30"])]
-SessionCount = Annotated[int, Meta(ge=1, le=100, description="a number from 1 to 100", examples=["5"])]
-HttpUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^https?://[^\s/@]+(/[^\s]*)?\Z",
-        max_length=2048,
-        description="an http or https address without a password",
-        examples=["http://nexrender-server:3000"],
-    ),
-]
-HttpUrlWithKey = Annotated[
-    str,
-    Meta(
-        pattern=r"^https?://[^\s/@]+@[^\s/]+/[^\s]+\Z",
-        max_length=2048,
-        description="the DSN of a project at Sentry",
-        examples=["https://key@sentry.example.com/1"],
-    ),
-]
-Nas = Annotated[
-    str,
-    Meta(
-        pattern=r"^(/|[A-Za-z]:[\\/]|smb://[^\s/@]+/)[^\x00-\x1f]*\Z",
-        max_length=1000,
-        description="a mounted folder or smb://host/share/folder",
-        examples=["smb://nas.example.com/broadcast/output"],
-    ),
-]
-NasGuard = Annotated[
-    Literal["mount", "marker", "folder"], Meta(description="mount, marker or folder", examples=["mount"])
-]
-MountPoint = Annotated[
-    str,
-    Meta(
-        pattern=r"^/[^\x00-\x1f]*\Z",
-        max_length=1000,
-        description="a folder by its whole path",
-        examples=["/mnt/nas"],
-    ),
-]
-Folder = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^\x00-\x1f]+\Z",
-        max_length=1000,
-        description="a folder or file by its whole path",
-        examples=["/mnt/ae"],
-    ),
-]
-Word = Annotated[
-    str, Meta(pattern=r"^[^\x00-\x1f]+\Z", max_length=512, description="a text of one line", examples=["h264"])
-]
-WorkerId = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9._-]{1,120}\Z",
-        description="up to 120 letters, digits, dots, dashes and underscores",
-        examples=["ae-1"],
-    ),
-]
-WorkerCount = Annotated[int, Meta(ge=0, le=64, description="a number from 0 to 64", examples=["1"])]
-Licences = Annotated[int, Meta(ge=1, le=10_000, description="a number from 1 to 10000", examples=["4"])]
-Retries = Annotated[int, Meta(ge=0, le=10, description="a number from 0 to 10", examples=["3"])]
-LongSeconds = Annotated[float, Meta(ge=1, le=86400, description="seconds from 1 to 86400", examples=["1800"])]
-Pixels = Annotated[int, Meta(ge=16, le=16384, description="pixels from 16 to 16384", examples=["1920"])]
-PartitionCount = Annotated[int, Meta(ge=1, le=64, description="a number from 1 to 64", examples=["4"])]
-PauseSeconds = Annotated[
-    float, Meta(ge=0.1, le=31_536_000, description="seconds from 0.1 to 31536000 (a year)", examples=["86400"])
-]
-TimeZoneName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_+/-]{1,64}\Z",
-        description="the name of a time zone",
-        examples=["Asia/Seoul"],
-    ),
-]
-FetchLimit = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["100"])]
-Concurrency = Annotated[int, Meta(ge=1, le=1000, description="a number from 1 to 1000", examples=["10"])]
-Provider = Annotated[
-    Literal["log", "webhook", "webpush", "apprise"],
-    Meta(description="log, webhook, webpush or apprise", examples=["webhook"]),
-]
-VapidKey = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_-]{43,64}=?\Z",
-        description="a VAPID private key: 32 bytes in URL-safe base64",
-        examples=["$(openssl rand 32 | basenc --base64url | tr -d =)"],
-    ),
-]
-VapidSubject = Annotated[
-    str,
-    Meta(
-        pattern=r"^(mailto:[^\s@]+@[^\s@]+|https://[^\s]+)\Z",
-        description="how push services reach you: mailto: or https://",
-        examples=["mailto:ops@example.com"],
-    ),
-]
-AppriseUrl = Annotated[str, Meta(pattern=r"^[a-z0-9+]{2,32}://\S+\Z", max_length=2048)]
-AppriseUrls = Annotated[
-    tuple[AppriseUrl, ...],
-    Meta(max_length=16, description="apprise addresses, separated by commas", examples=["ntfy://ntfy.sh/my-topic"]),
-]
-SlackUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s@]+\Z",
-        max_length=2048,
-        description="the https address of an incoming webhook",
-        examples=["https://hooks.slack.com/services/T000/B000/XXXX"],
-    ),
-]
-MinSeverity = Annotated[
-    Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
-]
-LogFormat = Annotated[Literal["json", "console"], Meta(description="json or console", examples=["json"])]
-LogLevel = Annotated[
-    Literal["debug", "info", "warning", "error"],
-    Meta(description="debug, info, warning or error", examples=["info"]),
-]
-Flag = Annotated[bool, Meta(description="1 or 0, true or false", examples=["1"])]
-BodyBytes = Annotated[
-    int, Meta(ge=1024, le=64 * 1024 * 1024, description="bytes from 1024 to 67108864", examples=["1048576"])
-]
-Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
-Connections = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["8"])]
-Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]
-Ratio = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1", examples=["0.1"])]
-Burst = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number from 1 to 1000000", examples=["20"])]
-Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
-Instance = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9._-]{1,128}\Z",
-        description="up to 128 letters, digits, dots, dashes and underscores",
-        examples=["gateway-1"],
-    ),
-]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=False):

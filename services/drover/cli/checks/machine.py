@@ -19,6 +19,7 @@ from drover.cli.target import Target
 from drover.embedded import programs
 from drover.embedded.errors import ProgramMissing
 from drover.service import config
+from drover.service.setting_types import SECRET_CHARS_MIN
 
 PYTHON_MIN: Final = (3, 11)
 PROGRAM_S: Final = 10.0
@@ -28,7 +29,7 @@ HTTP_PORT_DEFAULT: Final = 8080
 _PLACEHOLDERS: Final = {
     "DROVER_NATS_URL": "nats://placeholder",
     "DROVER_POSTGRES_URL": "postgresql://placeholder",
-    "DROVER_JWT_SECRETS": "x" * config.SECRET_CHARS_MIN,
+    "DROVER_JWT_SECRETS": "x" * SECRET_CHARS_MIN,
 }
 """What `drover up` fills in itself, so that only the others are judged."""
 

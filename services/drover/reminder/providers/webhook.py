@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import msgspec
 
-from drover.outbound.http import Answer, NoAnswer, NotCalled, Outbound
-from drover.outbound.signing import HEADER, sign
+from drover.outbound.http import Answer, NoAnswer, NotCalled
+from drover.outbound.signed_hook import SignedHook
 from drover.reminder.notification import Delivered, Failed, Notification, Uncertain
 from drover.reminder.providers.answers import failure, is_success
 
-KEY_HEADER: Final = "Idempotency-Key"
 TRIES_MAX: Final = 2
 """A connection that broke without an answer is tried once more at once: by the key the receiver knows a repeat."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Webhook:
-    name = "webhook"
-
-    def __init__(
-        self, url: str, secrets: Sequence[str], outbound: Outbound, *, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._url = url
-        self._secrets = tuple(secrets)
-        self._outbound = outbound
-        self._clock = clock
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        async with self._outbound.running():
-            yield
-
+class Webhook(SignedHook):
     async def send(self, notification: Notification) -> Delivered | Failed | Uncertain:
         body = _encode(
             {
@@ -62,14 +43,8 @@ class Webhook:
         left = TRIES_MAX
         while True:
             left -= 1
-            headers = {
-                "Content-Type": "application/json",
-                "User-Agent": "drover",
-                KEY_HEADER: key,
-                HEADER: sign(body, self._secrets, int(self._clock())),
-            }
             try:
-                return await self._outbound.post(self._url, body, headers)
+                return await self._outbound.post(self._url, body, self._headers(key, body))
             except NoAnswer as error:
                 if error.code != "connection_lost" or not left:
                     raise
