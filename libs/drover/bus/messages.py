@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Awaitable
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from drover.domain.decider import Command
 from drover.domain.errors import Code
+from drover.domain.partitions import MAIN
 
 C = TypeVar("C")
 
@@ -40,6 +43,21 @@ class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
 
 
 Outcome = Accepted | Rejected
+
+
+class Bus(Protocol):
+    """What senders of commands need of `drover.bus.client.CommandBus`."""
+
+    def send(
+        self,
+        context: str,
+        command: Command,
+        *,
+        by: str,
+        id: str | None = None,
+        trace: str | None = None,
+        partition: str = MAIN,
+    ) -> Awaitable[Outcome]: ...
 
 
 OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")

@@ -10,8 +10,8 @@ from typing import Any
 from aiohttp import web
 from nats.aio.client import Client
 
+from drover.bus.messages import Bus
 from drover.cleanup import health
-from drover.cleanup.asking import Asking, Bus
 from drover.cleanup.books import Books
 from drover.cleanup.cleaning import Cleaning
 from drover.cleanup.cron import CleanupCron
@@ -24,11 +24,13 @@ from drover.cleanup.tests import Tests
 from drover.cleanup.users import Users
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.state import Analyses
+from drover.domain.analysis.validation import validate
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.service.config import Settings
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
+from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.writer.nats_writer import nats_writer
@@ -65,7 +67,7 @@ def add_routes(
 ) -> None:
     """What people, workers, cron jobs and watchers ask. Works in any process: commands go over the bus."""
     permissions, freshness = Permissions.of(settings), Freshness(positions)
-    asking = Asking(bus, freshness)
+    commands = CommandClient(bus, ANALYSIS.context, freshness=freshness, validate=validate)
     probes = {
         "database": health.database(pool),
         "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),
@@ -73,9 +75,9 @@ def add_routes(
         "nats": health.nats(client),
     }
     secrets, callers = CronSecrets(settings.cron_secrets), Callers(settings.trusted_proxies)
-    manual = ManualCleanup(asking, cleanup_options(settings))
+    manual = ManualCleanup(commands, cleanup_options(settings))
     Cleaning(secrets, manual, callers).add_routes(app)
     CleanupByPeople(auth, permissions, manual).add_routes(app)
     health.SystemHealth(probes, version("drover")).add_routes(app)
-    Tests(auth, permissions, asking, freshness, pool).add_routes(app)
-    Users(auth, permissions, asking).add_routes(app)
+    Tests(auth, permissions, commands, freshness, pool).add_routes(app)
+    Users(auth, permissions, commands).add_routes(app)

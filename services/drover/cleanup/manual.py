@@ -10,10 +10,10 @@ import msgspec
 from uuid_utils import uuid7
 
 from drover.bus.messages import Rejected
-from drover.cleanup.asking import Asking
 from drover.domain.analysis.commands import Cleanup, GetCleanupRun, ReportCleanupFailed
 from drover.domain.decider import Command
 from drover.domain.errors import DroverError
+from drover.web.commands import CommandClient, Origin
 
 WAIT_S: Final = 25.0
 """For its end, once it has begun. A thousand tests take less than one."""
@@ -53,8 +53,8 @@ class _Run(msgspec.Struct):
 
 
 class ManualCleanup:
-    def __init__(self, asking: Asking, options: Mapping[str, Any], wait_s: float = WAIT_S) -> None:
-        self._asking = asking
+    def __init__(self, client: CommandClient, options: Mapping[str, Any], wait_s: float = WAIT_S) -> None:
+        self._client = client
         self._options = options
         self._wait_s = wait_s
 
@@ -85,7 +85,7 @@ class ManualCleanup:
             pause_s = min(2 * pause_s, LOOK_EVERY_MAX_S)
 
     async def _ask(self, command: Command, by: str, shape: Any) -> Any:
-        outcome = await self._asking.outcome(command, by=by)
+        outcome = await self._client.outcome(command, Origin(by=by))
         if isinstance(outcome, Rejected):
             raise CleanupFailed(f"{outcome.code}: {outcome.message}")
         return msgspec.convert(outcome.result, shape)
@@ -94,6 +94,6 @@ class ManualCleanup:
         """Raise an alert, if anybody is there to raise one."""
         try:
             async with asyncio.timeout(REPORT_S):
-                await self._asking.outcome(ReportCleanupFailed(reason), by=by)
+                await self._client.outcome(ReportCleanupFailed(reason), Origin(by=by))
         except TimeoutError:
             pass

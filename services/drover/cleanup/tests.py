@@ -10,16 +10,17 @@ import msgspec
 from aiohttp import web
 from uuid_utils import uuid7
 
-from drover.cleanup.asking import CONTEXT, Asking
+from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.commands import CompleteTest, FailTest, StartTest
 from drover.domain.analysis.state import TestStatus
+from drover.domain.decider import Command
 from drover.service.api_keys import Role
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import encode_json, invalid, unavailable
 from drover.web.freshness import Freshness
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
 from drover.web.permissions import Permissions, Verb
 
 PATH: Final = "/api/saju/tests"
@@ -63,11 +64,11 @@ class Tests:
     __test__ = False  # not one of pytest's
 
     def __init__(
-        self, auth: Authenticator, permissions: Permissions, asking: Asking, freshness: Freshness, pool: Any
+        self, auth: Authenticator, permissions: Permissions, client: CommandClient, freshness: Freshness, pool: Any
     ) -> None:
         self._auth = auth
         self._permissions = permissions
-        self._asking = asking
+        self._client = client
         self._freshness = freshness
         self._pool = pool
 
@@ -83,41 +84,38 @@ class Tests:
         raw = await _body(request)
         wish = _START.decode(raw) if raw else _Start()
         command = StartTest(str(uuid7()), _whose(principal, wish.user_id))
-        result, headers = await self._asking.send(
-            command, principal, route=f"POST {PATH}", key=request.headers.get(IDEMPOTENCY_KEY), raw=raw
-        )
-        return _json(result, 201, headers)
+        return await self._send(request, principal, command, raw, 201)
 
     async def complete(self, request: web.Request) -> web.Response:
         principal = self._worker(request)
         raw = await _body(request)
         told = _COMPLETE.decode(raw) if raw else _Complete()
-        return await self._end(request, principal, CompleteTest(_id(request), told.result_ref), raw)
+        return await self._send(request, principal, CompleteTest(_id(request), told.result_ref), raw, 200)
 
     async def fail(self, request: web.Request) -> web.Response:
         principal = self._worker(request)
         raw = await _body(request)
         told = _FAIL.decode(raw) if raw else _Fail()
-        return await self._end(request, principal, FailTest(_id(request), told.error_code, told.error_message), raw)
+        command = FailTest(_id(request), told.error_code, told.error_message)
+        return await self._send(request, principal, command, raw, 200)
 
     def _worker(self, request: web.Request) -> Principal:
         principal = self._auth.authenticate(request.headers)
         self._permissions.demand(principal, ALL, Verb.UPDATE)
         return principal
 
-    async def _end(
-        self, request: web.Request, principal: Principal, command: CompleteTest | FailTest, raw: bytes
+    async def _send(
+        self, request: web.Request, principal: Principal, command: Command, raw: bytes, status: int
     ) -> web.Response:
-        key = request.headers.get(IDEMPOTENCY_KEY)
-        result, headers = await self._asking.send(command, principal, route=f"POST {request.path}", key=key, raw=raw)
-        return _json(result, 200, headers)
+        done = await self._client.send(command, request_origin(request, principal, raw=raw))
+        return _json(done.result, status, self._client.position_headers(done.position))
 
     async def show(self, request: web.Request) -> web.Response:
         principal = self._auth.authenticate(request.headers)
         self._permissions.demand(principal, OWN if principal.user_id else ALL, Verb.READ)
         asked = _query(request)
         user_id = asked["user_id"] if principal.user_id is None else _whose(principal, asked["user_id"])
-        await self._freshness.wait(request.headers, principal.name, CONTEXT)
+        await self._freshness.wait(request.headers, principal.name, ANALYSIS.context)
         try:
             rows = await self._pool.fetch(
                 _TESTS, user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S

@@ -7,14 +7,13 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from drover.cleanup.asking import Asking
 from drover.domain.analysis.commands import ChangeUser, RegisterUser
 from drover.domain.analysis.policy import TIER_DEFAULT
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import encode_json
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
 from drover.web.permissions import Permissions, Verb
 
 PATH: Final = "/api/saju/users"
@@ -40,10 +39,10 @@ _CHANGE: Final = Body(_Change)
 
 
 class Users:
-    def __init__(self, auth: Authenticator, permissions: Permissions, asking: Asking) -> None:
+    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient) -> None:
         self._auth = auth
         self._permissions = permissions
-        self._asking = asking
+        self._client = client
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "POST", PATH, self.register)
@@ -76,13 +75,8 @@ class Users:
         raw: bytes,
         status: int,
     ) -> web.Response:
-        result, headers = await self._asking.send(
-            command,
-            principal,
-            route=f"{request.method} {request.path}",
-            key=request.headers.get(IDEMPOTENCY_KEY),
-            raw=raw,
-        )
+        done = await self._client.send(command, request_origin(request, principal, raw=raw))
         # A change that changes nothing has nothing to show.
-        body = encode_json({"id": command.user_id} if result is None else result)
+        body = encode_json({"id": command.user_id} if done.result is None else done.result)
+        headers = self._client.position_headers(done.position)
         return web.Response(body=body, status=status, content_type="application/json", headers=headers)

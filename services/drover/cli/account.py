@@ -17,7 +17,7 @@ import msgspec
 
 from drover.api.identity.accounts import new_account
 from drover.api.identity.addresses import Addresses
-from drover.api.identity.desk import Desk, KnownAccount
+from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.passwords import Passwords
 from drover.bus.client import CommandBus
 from drover.cli.errors import AccountRefused, NoSuchAccount
@@ -39,9 +39,10 @@ from drover.embedded.credentials import load_or_create_secrets
 from drover.service import config
 from drover.service.identity_keys import IdentityKeys
 from drover.service.sealing import Sealer
+from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
-ACTOR: Final = "cli"
+ORIGIN: Final = Origin(by="cli")
 
 _LISTED: Final = """
 SELECT id, email_sealed, role, disabled, created_at, last_sign_in_at FROM rm_identity.account_rows
@@ -75,7 +76,7 @@ async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None
         command = await new_account(
             office.addresses, office.passwords, str(uuid4()), email, password, AccountRole(role)
         )
-        await office.desk.ask(command, by=ACTOR)
+        await office.client.send(command, ORIGIN)
     click.echo(command.account_id)
     return Exit.OK
 
@@ -119,7 +120,7 @@ async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exi
     async with _office(data_dir) as office, _told():
         known = await office.find(who)
         sealed = await office.passwords.sealed(new, known.account_id)
-        await office.desk.ask(ChangePassword(known.account_id, sealed), by=ACTOR)
+        await office.client.send(ChangePassword(known.account_id, sealed), ORIGIN)
     return Exit.OK
 
 
@@ -153,9 +154,9 @@ async def rekey(data_dir: Path | None) -> Exit:
     changed = 0
     async with _office(data_dir) as office, _told():
         for row in listed:
-            known = await office.desk.read(str(row["id"]))
+            known = await office.client.read(str(row["id"]))
             if known is not None and (command := office.rekeyed(known)) is not None:
-                await office.desk.ask(command, by=ACTOR)
+                await office.client.send(command, ORIGIN)
                 changed += 1
     click.echo(f"{changed} of {len(listed)} accounts were put under the current keys.")
     return Exit.OK
@@ -163,12 +164,12 @@ async def rekey(data_dir: Path | None) -> Exit:
 
 @dataclass(frozen=True)
 class _Office:
-    desk: Desk
+    client: IdentityClient
     addresses: Addresses
     passwords: Passwords
 
     async def find(self, who: str) -> KnownAccount:
-        known = await self.desk.read(who) if _is_id(who) else await self.desk.find(self.addresses.hashes(who))
+        known = await self.client.read(who) if _is_id(who) else await self.client.find(self.addresses.hashes(who))
         if known is None:
             raise NoSuchAccount(who)
         return known
@@ -188,7 +189,7 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
     async with nats_of(target) as client:
         passwords = Passwords(sealer)
         async with passwords.running():
-            yield _Office(Desk(CommandBus(client)), Addresses(keys, sealer), passwords)
+            yield _Office(IdentityClient(CommandBus(client)), Addresses(keys, sealer), passwords)
 
 
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
@@ -209,7 +210,7 @@ def _listed_in(text: str) -> list[str]:
 async def _change(data_dir: Path | None, who: str, command: Any) -> Exit:
     async with _office(data_dir) as office, _told():
         wanted: Command = command(await office.find(who))
-        await office.desk.ask(wanted, by=ACTOR)
+        await office.client.send(wanted, ORIGIN)
     return Exit.OK
 
 

@@ -13,16 +13,15 @@ from aiohttp import web
 
 from drover.bus.messages import Accepted, Outcome
 from drover.domain.decider import Command
-from drover.gateway.commanding import Commanding, position_headers
-from drover.gateway.patching import id_of, parse_patch, result_of, settle
+from drover.gateway.patching import id_of, parse_patch, settle
 from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.read import keep_sealed
 from drover.web.postgrest.sealed import Unseal
@@ -33,22 +32,17 @@ T = TypeVar("T", bound=msgspec.Struct)
 class Sending(msgspec.Struct, frozen=True):
     """The commands of one PATCH go out in its caller's name."""
 
-    commanding: Commanding
-    principal: Principal
-    route: str
-    key: str | None
-    raw: bytes
+    client: CommandClient
+    origin: Origin
 
     async def send(self, commands: Sequence[Command], ids: Sequence[str]) -> list[Outcome]:
         """One for each of these rows. Two commands for one row have the same id: the PATCH is one wish, and a repeat of
         it with the same key is told what came of it, whichever command that was."""
-        return await self.commanding.outcomes(
-            commands, principal=self.principal, route=self.route, key=self.key, raw=self.raw, targets=ids
-        )
+        return await self.client.outcomes(commands, self.origin, targets=ids)
 
     async def ask(self, questions: Sequence[Command]) -> list[Outcome]:
-        """What writes nothing down needs no key."""
-        return await self.commanding.outcomes(questions, principal=self.principal, route=self.route)
+        """A question writes nothing, so it needs no key."""
+        return await self.client.outcomes(questions, Origin(by=self.origin.by))
 
 
 class Alteration(Generic[T]):
@@ -59,11 +53,11 @@ class Alteration(Generic[T]):
         relation: str,
         shape: type[T],
         apply: Callable[[T, Sequence[str], Sending], Awaitable[Sequence[Outcome]]],
+        *,
         auth: Authenticator,
         permissions: Permissions,
-        commanding: Commanding,
+        client: CommandClient,
         stored: StoredRows,
-        *,
         hint: str,
         unseal: Callable[[Principal], Unseal] = lambda principal: keep_sealed,
     ) -> None:
@@ -72,7 +66,7 @@ class Alteration(Generic[T]):
         self._apply = apply
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._stored = stored
         self._hint = hint
         """What can be written, for whoever wrote something else."""
@@ -85,12 +79,10 @@ class Alteration(Generic[T]):
         patch = parse_patch(request.rel_url.raw_query_string, headers, relation)
         raw = await read_body(request)
         change = self._decode(raw)
-        sending = Sending(self._commanding, principal, f"PATCH {relation.name}", headers.get(HEADER), raw)
-        outcomes = await self._apply(change, patch.ids, sending)
-        context = self._commanding.context
-        done = settle(patch.ids, [result_of(outcome, context) for outcome in outcomes], context)
+        origin = request_origin(request, principal, route=f"PATCH {relation.name}", raw=raw)
+        done = settle(self._client, patch.ids, await self._apply(change, patch.ids, Sending(self._client, origin)))
         rows = await self._rows(done.rows, done.position, principal) if patch.preferences.representation else None
-        extra = position_headers(done.position, context)
+        extra = self._client.position_headers(done.position)
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     def _decode(self, raw: bytes) -> T:

@@ -7,8 +7,12 @@ from typing import Protocol
 
 from aiohttp import web
 
+from drover.bus.messages import Bus
+from drover.domain.fleet import FLEET
+from drover.domain.fleet.validation import validate as validate_fleet
+from drover.domain.render import RENDER
+from drover.domain.render.validation import validate as validate_render
 from drover.gateway.assignments import Assignments
-from drover.gateway.commanding import Bus, Commanding
 from drover.gateway.compositions import Compositions
 from drover.gateway.device_changes import DeviceChanges
 from drover.gateway.field_mapping import FieldMapping
@@ -33,6 +37,7 @@ from drover.service.config import Settings
 from drover.service.sealing import Sealer
 from drover.web.application import ANY, add_route, nothing_here
 from drover.web.auth import Authenticator
+from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
@@ -67,27 +72,29 @@ class Gateway:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
         freshness = Freshness(self.positions)
-        commanding = Commanding(self.bus, freshness, self.roster_at)
+        to_fleet = CommandClient(
+            self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
+        )
+        to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
         limits = DeviceLimits(self.bus, per_s=settings.device_requests_per_s, burst=settings.device_requests_burst)
-        offers = Offers(roster, commanding)
-        reports = Reports(roster, commanding, telemetry, limits)
+        offers = Offers(roster, to_fleet)
+        reports = Reports(roster, to_fleet, telemetry, limits)
         polling = Polling(roster, offers, telemetry, limits, self.roster_at)
-        to_render = Commanding(self.bus, freshness, context="render")
         stored = StoredRows(self.pool, self.positions)
         keys = settings.sealing_keys
         gfx_data = GfxData(Sealer.from_settings(keys) if keys else None)
         render_queue = RenderQueue(auth, permissions, to_render, gfx_data, stored)
         more = render_functions(self.tell)
         return [
-            Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, commanding)),
-            Registration(auth, permissions, commanding, roster),
-            Pcs(auth, permissions, commanding, roster),
-            Jobs(auth, permissions, commanding, roster),
-            Assignments(auth, permissions, commanding, roster, reports),
+            Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, to_fleet)),
+            Registration(auth, permissions, to_fleet, roster),
+            Pcs(auth, permissions, to_fleet, roster),
+            Jobs(auth, permissions, to_fleet, roster),
+            Assignments(auth, permissions, to_fleet, roster, reports),
             render_queue,
             Compositions(auth, permissions, to_render, stored),
             FieldMapping(auth, permissions, to_render, stored),
-            Rpc(auth, permissions, commanding, roster, self.roster_at, more=more),
+            Rpc(auth, permissions, to_fleet, roster, self.roster_at, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, render_queue.unseal),
         ]

@@ -12,11 +12,10 @@ from aiohttp import web
 from msgspec import UNSET, UnsetType
 from uuid_utils import uuid7
 
-from drover.bus.messages import Accepted
+from drover.bus.messages import Accepted, Outcome
 from drover.domain.fleet.commands import AssignJob, CancelAssignment
-from drover.gateway.commanding import Commanding, position_headers
 from drover.gateway.creation import Creation
-from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.patching import parse_patch, settle
 from drover.gateway.relations import RELATIONS
 from drover.gateway.reports import ReportBody, Reports
 from drover.gateway.representation import answer_update
@@ -25,8 +24,8 @@ from drover.gateway.rows import Row, assignment_row
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Permissions, Verb
 
 
@@ -59,17 +58,23 @@ _kind: Final = msgspec.json.Decoder(_Kind)
 
 class Assignments:
     def __init__(
-        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster, reports: Reports
+        self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster, reports: Reports
     ) -> None:
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._roster = roster
         self._reports = reports
         self._report = Body(ReportBody)
         self._cancellation = Body(Cancellation)
         self._creation = Creation(
-            "job_assignments", NewAssignment, NewAssignment.command, self._assigned, auth, permissions, commanding
+            "job_assignments",
+            NewAssignment,
+            NewAssignment.command,
+            self._assigned,
+            auth=auth,
+            permissions=permissions,
+            client=client,
         )
 
     def add_routes(self, app: web.Application) -> None:
@@ -82,35 +87,31 @@ class Assignments:
         self._permissions.demand(principal, "job_assignments", Verb.UPDATE)
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["job_assignments"])
         raw = await read_body(request)
+        origin = request_origin(request, principal, route="PATCH job_assignments", raw=raw)
         apply = self._cancel if _is_cancellation(raw) else self._take_report
-        done = settle(patch.ids, await apply(patch.ids, principal, headers.get(HEADER), raw))
+        done = settle(self._client, patch.ids, await apply(patch.ids, principal, origin))
         rows = None
         if patch.preferences.representation:
-            await self._commanding.on_roster(done.position)
+            await self._client.wait_local(done.position)
             rows = [self._row(id_, result) for id_, result in done.rows.items()]
-        extra = position_headers(done.position)
+        extra = self._client.position_headers(done.position)
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
-    async def _cancel(
-        self, ids: Sequence[str], principal: Principal, key: str | None, raw: bytes
-    ) -> list[Accepted | ApiError | None]:
+    async def _cancel(self, ids: Sequence[str], principal: Principal, origin: Origin) -> Sequence[Outcome]:
         # Whoever may name a device for a job may take that back. To report, which every phone may, is not enough.
         self._permissions.demand(principal, "job_assignments", Verb.CREATE)
-        self._cancellation.decode(raw)
+        self._cancellation.decode(origin.raw)
         commands = [CancelAssignment(assignment_id) for assignment_id in ids]
-        outcomes = await self._commanding.outcomes(
-            commands, principal=principal, route="PATCH job_assignments", key=key, raw=raw, targets=ids
-        )
-        return [result_of(outcome) for outcome in outcomes]
+        return await self._client.outcomes(commands, origin, targets=ids)
 
     async def _take_report(
-        self, ids: Sequence[str], principal: Principal, key: str | None, raw: bytes
-    ) -> list[Accepted | ApiError | None]:
-        body = self._report.decode(raw)
+        self, ids: Sequence[str], principal: Principal, origin: Origin
+    ) -> Sequence[Accepted | ApiError | None]:
+        body = self._report.decode(origin.raw)
 
         async def submit(assignment_id: str) -> Accepted | ApiError | None:
             try:
-                return await self._reports.submit(principal, assignment_id, body, key=key, raw=raw)
+                return await self._reports.submit(principal, assignment_id, body, key=origin.key, raw=origin.raw)
             except ApiError as error:
                 return error
 

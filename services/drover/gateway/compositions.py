@@ -11,9 +11,7 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.render.commands import DescribeComposition, GetComposition, RemoveComposition
-from drover.domain.render.validation import validate
 from drover.gateway.alteration import Alteration, Sending
-from drover.gateway.commanding import Commanding, check
 from drover.gateway.creation import Creation
 from drover.gateway.deletion import Deletion
 from drover.gateway.relations.render import AEP_COMPOSITIONS
@@ -21,6 +19,7 @@ from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
+from drover.web.commands import CommandClient
 from drover.web.errors import invalid
 from drover.web.permissions import Permissions
 
@@ -53,24 +52,32 @@ class CompositionChange(msgspec.Struct, forbid_unknown_fields=True):
 
 class Compositions:
     def __init__(
-        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, stored: StoredRows
+        self, auth: Authenticator, permissions: Permissions, client: CommandClient, stored: StoredRows
     ) -> None:
         self._creation = Creation(
             "aep_compositions",
             NewComposition,
             NewComposition.command,
             _described,
-            auth,
-            permissions,
-            commanding,
-            validate=validate,
+            auth=auth,
+            permissions=permissions,
+            client=client,
             unique="id",
             names={"composition_id": "id"},
         )
         self._alteration = Alteration(
-            "aep_compositions", CompositionChange, _apply, auth, permissions, commanding, stored, hint=_HINT
+            "aep_compositions",
+            CompositionChange,
+            _apply,
+            auth=auth,
+            permissions=permissions,
+            client=client,
+            stored=stored,
+            hint=_HINT,
         )
-        self._deletion = Deletion("aep_compositions", RemoveComposition, auth, permissions, commanding, stored)
+        self._deletion = Deletion(
+            "aep_compositions", RemoveComposition, auth=auth, permissions=permissions, client=client, stored=stored
+        )
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "POST", PATH, self._creation.post)
@@ -89,8 +96,7 @@ async def _apply(change: CompositionChange, ids: Sequence[str], sending: Sending
     if change == CompositionChange():
         raise invalid("name, template or output_module is required", field="name")
     commands = {id_: change.command(id_) for id_ in ids}
-    for command in commands.values():
-        check(command, validate)
+    sending.client.check(*commands.values())
     # The same command would make those that are not there, which is not what a PATCH is for.
     found = await sending.ask([GetComposition(id_) for id_ in ids])
     outcomes = {id_: _known(id_, one) for id_, one in zip(ids, found, strict=True)}

@@ -10,17 +10,15 @@ import msgspec
 from aiohttp import web
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.decider import Command, Rejection
+from drover.domain.decider import Command
 from drover.domain.errors import Code
-from drover.domain.fleet.validation import validate
-from drover.gateway.commanding import Commanding, position_headers, refusal
 from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_creation, parse_view
 from drover.gateway.rows import Row
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError, invalid
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile
@@ -52,11 +50,10 @@ class Creation(Generic[T, C]):
         shape: type[T],
         to_command: Callable[[T], C],
         show: Callable[[C, Accepted], Row],
+        *,
         auth: Authenticator,
         permissions: Permissions,
-        commanding: Commanding,
-        *,
-        validate: Callable[[C], Rejection | None] = validate,
+        client: CommandClient,
         unique: str | None = None,
         names: Mapping[str, str] = MappingProxyType({}),
         merge: Merge[C] | None = None,
@@ -67,9 +64,7 @@ class Creation(Generic[T, C]):
         self._show = show
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
-        self._validate = validate
-        """What the domain says of a command on its own."""
+        self._client = client
         self._unique = unique
         """A field that no two rows of one body may share."""
         self._names = names
@@ -88,21 +83,20 @@ class Creation(Generic[T, C]):
         preferences, select = parse_view(RELATIONS[self._relation], headers, query, len(rows))
         commands = self._commands(rows, many)
         self._check(rows, commands, many)
-        outcomes = await self._commanding.outcomes(
-            commands, principal=principal, route=f"POST {self._relation}", key=headers.get(HEADER), raw=raw
-        )
+        origin = request_origin(request, principal, route=f"POST {self._relation}", raw=raw)
+        outcomes = await self._client.outcomes(commands, origin)
         if self._merge is not None and preferences.resolution == "merge-duplicates":
             preferences = preferences.resolving()
-            outcomes = await self._merged(commands, outcomes, principal, headers.get(HEADER), raw)
+            outcomes = await self._merged(commands, outcomes, origin)
         position = max((outcome.position for outcome in outcomes), default=0)
         # So that whoever comes next, as a phone that was registered a moment ago, is known here.
-        await self._commanding.on_roster(position)
+        await self._client.wait_local(position)
         return answer_creation(
             [self._show(command, done) for command, done in zip(commands, self._done(outcomes, many), strict=True)],
             preferences,
             headers,
             select=select,
-            extra=position_headers(position, self._commanding.context),
+            extra=self._client.position_headers(position),
         )
 
     def _commands(self, rows: Sequence[T], many: bool) -> list[C]:
@@ -114,9 +108,7 @@ class Creation(Generic[T, C]):
                 raise self._placed(error, index if many else None) from error
         return commands
 
-    async def _merged(
-        self, commands: Sequence[C], outcomes: Sequence[Outcome], principal: Principal, key: str | None, raw: bytes
-    ) -> list[Outcome]:
+    async def _merged(self, commands: Sequence[C], outcomes: Sequence[Outcome], origin: Origin) -> list[Outcome]:
         """Those that are there already become as they were sent."""
         assert self._merge is not None
         settled = list(outcomes)
@@ -126,12 +118,9 @@ class Creation(Generic[T, C]):
             if isinstance(outcome, Rejected) and outcome.code == Code.UNIQUE_VIOLATION
         }
         # By the same ids: a repeat of the whole request is then told what came of it, whichever command it was.
-        merged = await self._commanding.outcomes(
+        merged = await self._client.outcomes(
             [self._merge.command(commands[index], refused) for index, refused in there.items()],
-            principal=principal,
-            route=f"POST {self._relation}",
-            key=key,
-            raw=raw,
+            origin,
             targets=list(map(str, there)),
         )
         for (index, refused), outcome in zip(there.items(), merged, strict=True):
@@ -146,7 +135,7 @@ class Creation(Generic[T, C]):
         """
         seen: dict[Any, int] = {}
         for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
-            if (rejection := self._validate(command)) is not None:
+            if (rejection := self._client.validate(command)) is not None:
                 refused = Rejected(rejection.code, rejection.message, rejection.details)
                 raise self._in_place(refused, index if many else None)
             if self._unique is None:
@@ -168,13 +157,13 @@ class Creation(Generic[T, C]):
                     error.details = {**details, "accepted": accepted}
                     error.hint = "Rows whose index is in details.accepted were written."
                     position = max(one.position for one in done)
-                    error.headers.update(position_headers(position, self._commanding.context))
+                    error.headers.update(self._client.position_headers(position))
                 raise error
         return done
 
     def _in_place(self, rejected: Rejected, index: int | None) -> ApiError:
         """The refusal of one row, by the names that its client knows; in an array it says which."""
-        return self._placed(refusal(rejected, self._commanding.context), index)
+        return self._placed(self._client.refusal(rejected), index)
 
     def _placed(self, error: ApiError, index: int | None) -> ApiError:
         if not isinstance(error.details, dict):

@@ -9,14 +9,13 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
-from drover.gateway.commanding import Commanding, position_headers
-from drover.gateway.patching import id_of, named_ids, result_of, settle
+from drover.gateway.patching import id_of, named_ids, settle
 from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update, check_media, parse_view
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.web.auth import Authenticator
-from drover.web.idempotency import HEADER
+from drover.web.commands import CommandClient, request_origin
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.respond import check_profile
 
@@ -28,21 +27,22 @@ class Deletion:
         self,
         relation: str,
         to_command: Callable[[str], Command],
+        *,
         auth: Authenticator,
         permissions: Permissions,
-        commanding: Commanding,
+        client: CommandClient,
         stored: StoredRows,
     ) -> None:
         self._relation = RELATIONS[relation]
         self._to_command = to_command
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._stored = stored
 
     async def delete(self, request: web.Request) -> web.Response:
         headers, query = request.headers, request.rel_url.raw_query_string
-        relation, context = self._relation, self._commanding.context
+        relation = self._relation
         principal = self._auth.authenticate(headers)
         self._permissions.demand(principal, relation.name, Verb.DELETE)
         check_profile(headers, "Content-Profile")
@@ -50,22 +50,20 @@ class Deletion:
         preferences, select = parse_view(relation, headers, query, len(ids))
         before: dict[str, Row] = {}
         if preferences.representation and ids:  # what is to be shown is there before, and not after
-            await self._commanding.readable(headers, principal)
+            await self._client.readable(headers, principal)
             before = await self._stored.get(relation, ids)
-        outcomes = await self._commanding.outcomes(
+        outcomes = await self._client.outcomes(
             [self._to_command(id_) for id_ in ids],
-            principal=principal,
-            route=f"DELETE {relation.name}",
-            key=headers.get(HEADER),
+            request_origin(request, principal, route=f"DELETE {relation.name}"),
             targets=ids,
         )
         there = {id_: outcome for id_, outcome in zip(ids, outcomes, strict=True) if not _is_absent(outcome)}
-        done = settle(list(there), [result_of(outcome, context) for outcome in there.values()], context)
+        done = settle(self._client, list(there), list(there.values()))
         rows = None
         if preferences.representation:
             rows = [before.get(id_, {"id": id_of(relation, id_)}) for id_ in done.rows]
             check_media(len(rows), preferences, headers)  # none, where one was asked for: nothing was done
-        extra = position_headers(done.position, context)
+        extra = self._client.position_headers(done.position)
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 
 

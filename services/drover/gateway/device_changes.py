@@ -15,7 +15,6 @@ from msgspec import UNSET, UnsetType
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.fleet.commands import ChangeDevice, ResetDevice
 from drover.domain.fleet.state import Device, DeviceStatus
-from drover.gateway.commanding import Commanding, check, position_headers, refusal
 from drover.gateway.device_lookup import find_devices
 from drover.gateway.heartbeat import Heartbeat
 from drover.gateway.relations import RELATIONS
@@ -24,8 +23,8 @@ from drover.gateway.roster import Roster
 from drover.gateway.rows import device_row
 from drover.web.auth import Principal
 from drover.web.bodies import Body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import invalid
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Grant
 
 
@@ -63,9 +62,9 @@ class DeviceChange(Heartbeat):
 class DeviceChanges:
     """Takes the back office's writes out of the heartbeats."""
 
-    def __init__(self, roster: Roster, commanding: Commanding) -> None:
+    def __init__(self, roster: Roster, client: CommandClient) -> None:
         self._roster = roster
-        self._commanding = commanding
+        self._client = client
         self._body = Body(DeviceChange)
 
     async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
@@ -79,22 +78,31 @@ class DeviceChanges:
         devices = find_devices(self._roster, query, principal, grant)
         preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
         commands = _commands(change, devices)
-        outcomes = await self._commanding.outcomes(
+        self._client.check(*commands)
+        outcomes = await self._client.outcomes(
             commands,
-            principal=principal,
-            route="PATCH devices",
-            key=headers.get(HEADER),
-            raw=raw,
+            request_origin(request, principal, route="PATCH devices", raw=raw),
             targets=[f"{type(command).__name__} {command.device_id}" for command in commands],
         )
         position = max((outcome.position for outcome in outcomes), default=0)
-        await self._commanding.on_roster(position)
-        _refuse(commands, outcomes)
+        await self._client.wait_local(position)
+        self._refuse(commands, outcomes)
         rows = None
         if preferences.representation:
             known = self._roster.fleet.devices
             rows = [device_row(known[device.device_id], None) for device in devices]
-        return answer_update(rows, preferences, headers, select=select, extra=position_headers(position))
+        return answer_update(rows, preferences, headers, select=select, extra=self._client.position_headers(position))
+
+    def _refuse(self, commands: Sequence[ChangeDevice | ResetDevice], outcomes: Sequence[Outcome]) -> None:
+        """The first refusal, with what was done all the same: each device is changed by itself."""
+        for command, outcome in zip(commands, outcomes, strict=True):
+            if isinstance(outcome, Rejected):
+                error = self._client.refusal(outcome)
+                pairs = zip(commands, outcomes, strict=True)
+                done = [one.device_id for one, other in pairs if isinstance(other, Accepted)]
+                details = error.details if isinstance(error.details, dict) else {}
+                error.details = {**details, "device_id": command.device_id, "accepted": done}
+                raise error
 
 
 def _commands(change: DeviceChange, devices: Sequence[Device]) -> list[ChangeDevice | ResetDevice]:
@@ -102,18 +110,6 @@ def _commands(change: DeviceChange, devices: Sequence[Device]) -> list[ChangeDev
     for device in devices:
         if change.changes:
             commands.append(change.command(device.device_id))
-            check(commands[-1])
         if change.resets and device.error is not None:
             commands.append(ResetDevice(device.device_id))
     return commands
-
-
-def _refuse(commands: Sequence[ChangeDevice | ResetDevice], outcomes: Sequence[Outcome]) -> None:
-    """The first refusal, with what was done all the same: each device is changed by itself."""
-    for command, outcome in zip(commands, outcomes, strict=True):
-        if isinstance(outcome, Rejected):
-            error = refusal(outcome)
-            done = [one.device_id for one, other in zip(commands, outcomes, strict=True) if isinstance(other, Accepted)]
-            details = error.details if isinstance(error.details, dict) else {}
-            error.details = {**details, "device_id": command.device_id, "accepted": done}
-            raise error

@@ -10,9 +10,7 @@ from aiohttp import web
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.render.commands import ChangeField, MapField, UnmapField
-from drover.domain.render.validation import validate
 from drover.gateway.alteration import Alteration, Sending
-from drover.gateway.commanding import Commanding, check
 from drover.gateway.creation import Creation, Merge
 from drover.gateway.deletion import Deletion
 from drover.gateway.relations.render import AEP_FIELD_MAPPING
@@ -20,6 +18,7 @@ from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
+from drover.web.commands import CommandClient
 from drover.web.errors import invalid
 from drover.web.permissions import Permissions
 
@@ -55,24 +54,35 @@ class FieldChange(msgspec.Struct, forbid_unknown_fields=True):
 
 class FieldMapping:
     def __init__(
-        self, auth: Authenticator, permissions: Permissions, commanding: Commanding, stored: StoredRows
+        self, auth: Authenticator, permissions: Permissions, client: CommandClient, stored: StoredRows
     ) -> None:
         self._creation = Creation(
             "aep_field_mapping",
             NewField,
             NewField.command,
             _mapped,
-            auth,
-            permissions,
-            commanding,
-            validate=validate,
+            auth=auth,
+            permissions=permissions,
+            client=client,
             merge=Merge(_as_sent, ("composition_id,field_name", "field_name,composition_id")),
         )
         self._alteration = Alteration(
-            "aep_field_mapping", FieldChange, _apply, auth, permissions, commanding, stored, hint=_HINT
+            "aep_field_mapping",
+            FieldChange,
+            _apply,
+            auth=auth,
+            permissions=permissions,
+            client=client,
+            stored=stored,
+            hint=_HINT,
         )
         self._deletion = Deletion(
-            "aep_field_mapping", lambda id_: UnmapField(int(id_)), auth, permissions, commanding, stored
+            "aep_field_mapping",
+            lambda id_: UnmapField(int(id_)),
+            auth=auth,
+            permissions=permissions,
+            client=client,
+            stored=stored,
         )
 
     def add_routes(self, app: web.Application) -> None:
@@ -96,6 +106,5 @@ async def _apply(change: FieldChange, ids: Sequence[str], sending: Sending) -> l
     commands = [change.command(int(id_)) for id_ in ids]
     if change == FieldChange():
         raise invalid("layer_name, kind or property is required", field="layer_name")
-    for command in commands:
-        check(command, validate)
+    sending.client.check(*commands)
     return await sending.send(commands, ids)

@@ -15,9 +15,8 @@ from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
 from drover.domain.fleet.events import Target
-from drover.gateway.commanding import Commanding, position_headers
 from drover.gateway.creation import Creation
-from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.patching import parse_patch, settle
 from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
@@ -25,8 +24,8 @@ from drover.gateway.rows import Row, job_row
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import invalid
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Permissions, Verb
 
 
@@ -78,13 +77,15 @@ _BY_STATUS: Final[dict[str, Callable[[str], Command]]] = {
 
 
 class Jobs:
-    def __init__(self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster) -> None:
+    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._roster = roster
         self._change = Body(JobChange)
-        self._creation = Creation("jobs", NewJob, NewJob.command, self._created, auth, permissions, commanding)
+        self._creation = Creation(
+            "jobs", NewJob, NewJob.command, self._created, auth=auth, permissions=permissions, client=client
+        )
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "POST", "/rest/v1/jobs", self._creation.post)
@@ -97,18 +98,15 @@ class Jobs:
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["jobs"])
         raw = await read_body(request)
         command = self._change.decode(raw).command()
-        outcomes = await self._commanding.outcomes(
+        outcomes = await self._client.outcomes(
             [command(job_id) for job_id in patch.ids],
-            principal=principal,
-            route="PATCH jobs",
-            key=headers.get(HEADER),
-            raw=raw,
+            request_origin(request, principal, route="PATCH jobs", raw=raw),
             targets=patch.ids,
         )
-        done = settle(patch.ids, list(map(result_of, outcomes)))
-        await self._commanding.on_roster(done.position)
+        done = settle(self._client, patch.ids, outcomes)
+        await self._client.wait_local(done.position)
         rows = list(map(self._row, done.rows)) if patch.preferences.representation else None
-        extra = position_headers(done.position)
+        extra = self._client.position_headers(done.position)
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     def _created(self, command: CreateJob, done: Accepted) -> Row:

@@ -9,9 +9,9 @@ from typing import Final
 
 import structlog
 
-from drover.bus.messages import Rejected
+from drover.bus.messages import Bus, Rejected
+from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import ReportThrottled
-from drover.gateway.commanding import CONTEXT, Bus
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 VITAL_FACTOR: Final = 4
@@ -63,7 +63,7 @@ class DeviceLimits:
         task.add_done_callback(self._telling.discard)
 
     async def _report(self, device_id: str) -> None:
-        outcome = await self._bus.send(CONTEXT, ReportThrottled(device_id), by=ACTOR)
+        outcome = await self._bus.send(FLEET.context, ReportThrottled(device_id), by=ACTOR)
         if isinstance(outcome, Rejected):
             log.warning("device_stop_not_recorded", device_id=device_id, code=outcome.code)
 

@@ -9,10 +9,10 @@ from drover.bus.messages import Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.fleet.commands import SendAttempt
 from drover.domain.fleet.state import Assignment, Phase
-from drover.gateway.commanding import Commanding, refusal
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, offer_row
 from drover.web.auth import Principal
+from drover.web.commands import CommandClient, origin_of
 
 _GONE: Final = frozenset({Code.NOT_FOUND, Code.CONFLICT, Code.STALE_ATTEMPT})
 """Taken back, or handed out anew, since the roster heard of it."""
@@ -21,9 +21,9 @@ _GONE: Final = frozenset({Code.NOT_FOUND, Code.CONFLICT, Code.STALE_ATTEMPT})
 class Offers:
     """What waits for a device, and its delivery. Poll and socket share it, so that one run is recorded once."""
 
-    def __init__(self, roster: Roster, commanding: Commanding) -> None:
+    def __init__(self, roster: Roster, client: CommandClient) -> None:
         self._roster = roster
-        self._commanding = commanding
+        self._client = client
         self._sending: dict[tuple[str, int], asyncio.Task[Outcome]] = {}
         """Deliveries on their way to the log: at most one for each device that has an offer."""
 
@@ -47,10 +47,10 @@ class Offers:
         if isinstance(outcome, Rejected):
             if outcome.code in _GONE:
                 return None
-            raise refusal(outcome)
+            raise self._client.refusal(outcome)
         if outcome.position and not outcome.result:
             return None  # the writer looked again and took it back instead
-        await self._commanding.on_roster(outcome.position)
+        await self._client.wait_local(outcome.position)
         fleet = self._roster.fleet
         current = fleet.assignments.get(assignment.assignment_id)
         if current is None or current.run != run or current.phase not in (Phase.OFFERED, Phase.SENT):
@@ -61,11 +61,8 @@ class Offers:
         key = (assignment.assignment_id, assignment.run)
         sending = self._sending.get(key)
         if sending is None:
-            sending = self._sending[key] = asyncio.create_task(
-                self._commanding.outcome(
-                    SendAttempt(*key), principal=principal, route="deliver", device=assignment.device_id
-                )
-            )
+            origin = origin_of(principal, route="deliver", device=assignment.device_id)
+            sending = self._sending[key] = asyncio.create_task(self._client.outcome(SendAttempt(*key), origin))
             sending.add_done_callback(lambda _: self._sending.pop(key))
         # Shielded: of two who wait for the same delivery, one that hangs up must not take it from the other.
         return await asyncio.shield(sending)

@@ -12,8 +12,8 @@ from multidict import CIMultiDictProxy
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
-from drover.gateway.commanding import CONTEXT, position_headers, refusal
 from drover.gateway.representation import parse_view
+from drover.web.commands import CommandClient
 from drover.web.errors import ApiError, invalid
 from drover.web.postgrest.ast import Item
 from drover.web.postgrest.grammar import parse_filter, split_parameters
@@ -84,7 +84,7 @@ class Done(msgspec.Struct, frozen=True):
     position: int
 
 
-def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None], context: str = CONTEXT) -> Done:
+def settle(client: CommandClient, ids: Sequence[str], results: Sequence[Outcome | ApiError | None]) -> Done:
     """All that could be done, or the refusal of one, which then says what was done all the same.
 
     That nobody knows a row is no refusal, unless it is so of all of them.
@@ -94,6 +94,8 @@ def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None], co
     for id_, result in zip(ids, results, strict=True):
         if isinstance(result, ApiError):
             refused[id_] = result
+        elif isinstance(result, Rejected):
+            refused[id_] = client.refusal(result)
         else:
             rows[id_] = result
     position = max((result.position for result in rows.values() if result is not None), default=0)
@@ -104,10 +106,6 @@ def settle(ids: Sequence[str], results: Sequence[Accepted | ApiError | None], co
             details = error.details if isinstance(error.details, dict) else {}
             error.details = {**details, "id": id_, "accepted": list(rows)}
             error.hint = "Rows whose id is in details.accepted were changed."
-            error.headers.update(position_headers(position, context))
+            error.headers.update(client.position_headers(position))
         raise error
     return Done(rows, position)
-
-
-def result_of(outcome: Outcome, context: str = CONTEXT) -> Accepted | ApiError:
-    return refusal(outcome, context) if isinstance(outcome, Rejected) else outcome

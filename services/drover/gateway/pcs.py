@@ -12,9 +12,8 @@ from drover.domain.errors import Code
 from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import DeviceStatus, Fleet
-from drover.gateway.commanding import Commanding, check, position_headers
 from drover.gateway.creation import Creation
-from drover.gateway.patching import parse_patch, result_of, settle
+from drover.gateway.patching import parse_patch, settle
 from drover.gateway.relations.fleet import PCS
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
@@ -22,8 +21,8 @@ from drover.gateway.rows import Row
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, unavailable
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Permissions, Verb
 
 
@@ -44,10 +43,10 @@ class PcChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pcs:
-    def __init__(self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster) -> None:
+    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._roster = roster
         self._change = Body(PcChange)
         self._creation = Creation(
@@ -55,9 +54,9 @@ class Pcs:
             NewPc,
             NewPc.command,
             self._shown,
-            auth,
-            permissions,
-            commanding,
+            auth=auth,
+            permissions=permissions,
+            client=client,
             unique="id",
             names={"pc_id": "id"},
         )
@@ -73,21 +72,14 @@ class Pcs:
         patch = parse_patch(request.rel_url.raw_query_string, headers, PCS)
         raw = await read_body(request)
         change = self._change.decode(raw)
-        commands = [RegisterPc(pc_id, change.capacity) for pc_id in self._known(patch.ids)]
-        for command in commands:
-            check(command)
-        outcomes = await self._commanding.outcomes(
-            commands,
-            principal=principal,
-            route="PATCH pcs",
-            key=headers.get(HEADER),
-            raw=raw,
-            targets=[command.pc_id for command in commands],
-        )
-        done = settle([command.pc_id for command in commands], list(map(result_of, outcomes)))
-        await self._commanding.on_roster(done.position)
+        ids = self._known(patch.ids)
+        commands = [RegisterPc(pc_id, change.capacity) for pc_id in ids]
+        self._client.check(*commands)
+        origin = request_origin(request, principal, route="PATCH pcs", raw=raw)
+        done = settle(self._client, ids, await self._client.outcomes(commands, origin, targets=ids))
+        await self._client.wait_local(done.position)
         rows = [pc_row(self._roster.fleet, pc_id) for pc_id in done.rows] if patch.preferences.representation else None
-        extra = position_headers(done.position)
+        extra = self._client.position_headers(done.position)
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     def _known(self, ids: tuple[str, ...]) -> list[str]:

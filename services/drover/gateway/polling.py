@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
-from drover.gateway.commanding import CONTEXT
+from drover.domain.fleet import FLEET
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
 from drover.gateway.poll_plan import EMBEDDED, Plan, Plans
@@ -81,7 +81,7 @@ class Polling:
         self._telemetry.beat(device_id, self._clock(), None)  # also when it polls too often
         self._limits.check(device_id)
         if MIN_POSITION_HEADER in headers:
-            await self._freshness.wait(headers, principal.name, CONTEXT)
+            await self._freshness.wait(headers, principal.name, FLEET.context)
         waiting = self._offers.waiting(device_id)
         row = None if waiting is None else await self._offers.deliver(waiting, principal)
         return _respond(row, plan, view, self._poll_after(device_id, row))

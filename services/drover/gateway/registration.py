@@ -11,12 +11,12 @@ from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted
 from drover.domain.fleet.commands import RegisterDevice
-from drover.gateway.commanding import Commanding
 from drover.gateway.creation import Creation
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, device_row
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
+from drover.web.commands import CommandClient
 from drover.web.permissions import Permissions
 
 
@@ -37,10 +37,17 @@ class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
 class Registration:
     """Registering phones. Their heartbeats, and other changes to them, are `heartbeat`'s."""
 
-    def __init__(self, auth: Authenticator, permissions: Permissions, commanding: Commanding, roster: Roster) -> None:
+    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
         self._roster = roster
         self._creation = Creation(
-            "devices", NewDevice, NewDevice.command, self._row, auth, permissions, commanding, unique="serial_number"
+            "devices",
+            NewDevice,
+            NewDevice.command,
+            self._row,
+            auth=auth,
+            permissions=permissions,
+            client=client,
+            unique="serial_number",
         )
 
     def add_routes(self, app: web.Application) -> None:

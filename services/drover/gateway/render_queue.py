@@ -15,9 +15,7 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
-from drover.domain.render.validation import validate
 from drover.gateway.alteration import Alteration, Sending
-from drover.gateway.commanding import Commanding
 from drover.gateway.creation import Creation
 from drover.gateway.gfx_data import GfxData, Sealed
 from drover.gateway.relations.render import RENDER_QUEUE
@@ -25,6 +23,7 @@ from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
+from drover.web.commands import CommandClient
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.sealed import Unseal
 
@@ -75,7 +74,7 @@ class RenderQueue:
         self,
         auth: Authenticator,
         permissions: Permissions,
-        commanding: Commanding,
+        client: CommandClient,
         gfx_data: GfxData,
         stored: StoredRows,
     ) -> None:
@@ -86,20 +85,19 @@ class RenderQueue:
             NewRender,
             self._request,
             self._requested,
-            auth,
-            permissions,
-            commanding,
-            validate=validate,
+            auth=auth,
+            permissions=permissions,
+            client=client,
             names={"composition": "composition_name"},
         )
         self._alteration = Alteration(
             "render_queue",
             RenderChange,
             _apply,
-            auth,
-            permissions,
-            commanding,
-            stored,
+            auth=auth,
+            permissions=permissions,
+            client=client,
+            stored=stored,
             hint=_ONLY_STATUS,
             unseal=self.unseal,
         )

@@ -15,10 +15,10 @@ from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, 
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.reports import PROGRESS_STEP
 from drover.domain.fleet.state import Assignment, Phase
-from drover.gateway.commanding import Commanding, check
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.roster import Roster
 from drover.web.auth import Principal
+from drover.web.commands import CommandClient, origin_of
 from drover.web.errors import invalid
 
 _CLAIMED_YEARS: Final = range(1970, 9999)
@@ -72,13 +72,13 @@ class Reports:
     def __init__(
         self,
         roster: Roster,
-        commanding: Commanding,
+        client: CommandClient,
         telemetry: Telemetry,
         limits: DeviceLimits,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._roster = roster
-        self._commanding = commanding
+        self._client = client
         self._telemetry = telemetry
         self._limits = limits
         self._clock = clock
@@ -110,13 +110,11 @@ class Reports:
         if assignment is not None and self._roster.complete and _says_nothing_new(assignment, body, principal):
             return None
         command = _command(assignment_id, body, principal)
-        check(command)
-        accepted = await self._commanding.send(
-            command, principal=principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id
-        )
+        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id)
+        accepted = await self._client.send(command, origin)
         if body.is_final:
             # Its slot was filled again in the same commit: an agent that polls next finds what is there for it.
-            await self._commanding.on_roster(accepted.position)
+            await self._client.wait_local(accepted.position)
         return accepted
 
     def _speaker(self, principal: Principal, assignment_id: str) -> str | None:

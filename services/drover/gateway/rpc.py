@@ -14,19 +14,19 @@ from aiohttp import web
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.errors import Code
+from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.state import Fleet, Phase
 from drover.domain.fleet.why import why
-from drover.gateway.commanding import CONTEXT, Commanding, check, position_headers
 from drover.gateway.roster import Roster
 from drover.gateway.task_rows import claimed_row, failed_row
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
 from drover.web.freshness import Freshness, Waiter
-from drover.web.idempotency import HEADER
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
@@ -85,7 +85,7 @@ class Rpc:
         self,
         auth: Authenticator,
         permissions: Permissions,
-        commanding: Commanding,
+        client: CommandClient,
         roster: Roster,
         roster_at: Waiter,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -94,7 +94,7 @@ class Rpc:
         """`more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
-        self._commanding = commanding
+        self._client = client
         self._roster = roster
         self._freshness = Freshness(roster_at)
         self._clock = clock
@@ -148,21 +148,15 @@ class Rpc:
         answer = await function.call(call, function.body.decode(call.raw))
         return web.Response(
             body=encode_json(answer.result),
-            headers=position_headers(answer.position),
+            headers=self._client.position_headers(answer.position),
             content_type="application/json",
             charset="utf-8",
         )
 
     async def _send(self, call: Call, command: Command) -> Accepted:
-        check(command)
-        done = await self._commanding.send(
-            command,
-            principal=call.principal,
-            route=f"rpc {call.function}",
-            key=call.request.headers.get(HEADER),
-            raw=call.raw,
-        )
-        await self._commanding.on_roster(done.position)
+        origin = request_origin(call.request, call.principal, route=f"rpc {call.function}", raw=call.raw)
+        done = await self._client.send(command, origin)
+        await self._client.wait_local(done.position)
         return done
 
     async def _claim(self, call: Call, claim: Claim) -> Answer:
@@ -192,7 +186,7 @@ class Rpc:
         named = {name: str(value) for name, value in msgspec.structs.asdict(subject).items() if value is not None}
         if len(named) != 1:
             raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
-        await self._freshness.wait(call.request.headers, call.principal.name, CONTEXT)
+        await self._freshness.wait(call.request.headers, call.principal.name, FLEET.context)
         fleet = self._roster.fleet
         if call.grant.own:
             check_own(call.grant, call.principal, _device_of(fleet, named))

@@ -14,14 +14,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from nats.aio.client import Client
 
+from drover.bus.messages import Bus
 from drover.domain.errors import DroverError
-from drover.domain.reminder import reminder_decider
+from drover.domain.reminder import REMINDER, reminder_decider
 from drover.domain.reminder.local_time import is_timezone
 from drover.domain.reminder.policy import Policy
 from drover.domain.reminder.state import Reminders
+from drover.domain.reminder.validation import validate
 from drover.eventlog.log import Partition
 from drover.reminder.edge.alarms import Alarms
-from drover.reminder.edge.asking import CONTEXT, Asking
 from drover.reminder.edge.callers import Callers
 from drover.reminder.edge.listing import Listing
 from drover.reminder.edge.sending import Sending
@@ -30,10 +31,11 @@ from drover.reminder.edge.users import Users
 from drover.reminder.page_events import listening
 from drover.reminder.providers.choice import chosen_provider
 from drover.reminder.reactor import Reactor
-from drover.reminder.sender import Bus, Sender
+from drover.reminder.sender import Sender
 from drover.service.config import Settings
 from drover.service.sealing import Sealer
 from drover.web.auth import Authenticator
+from drover.web.commands import PartitionedClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.writer.nats_writer import nats_writer
@@ -77,7 +79,7 @@ class ReminderService:
         self._settings = settings
         instance = settings.instance
         names = [partition.name for partition in partitions]
-        self._peers = Peers(CONTEXT, instance, names)
+        self._peers = Peers(REMINDER.context, instance, names)
         decider = reminder_decider(policy_of(settings))
         self.writers: list[Writer[Reminders]] = [
             nats_writer(client, decider, instance=instance, partition=name, lease_token=lease_token, peers=self._peers)
@@ -137,23 +139,24 @@ class ReminderEdge:
         self._freshness = Freshness(positions)
         self._pool = pool
         self._callers = Callers(auth, Permissions.of(settings))
-        self.asking = Asking(bus, self._freshness, [partition.name for partition in partitions])
+        names = [partition.name for partition in partitions]
+        self.clients = PartitionedClient(bus, REMINDER.context, names, freshness=self._freshness, validate=validate)
 
     def add_routes(self, app: web.Application) -> None:
-        callers, asking, settings = self._callers, self.asking, self._settings
+        callers, clients, settings = self._callers, self.clients, self._settings
         sealer = Sealer.from_settings(settings.sealing_keys) if settings.sealing_keys else None
         public_key = None
         if settings.reminder_vapid_private_key is not None:
             public_key = vapid_public_key(settings.reminder_vapid_private_key)
-        Alarms(callers, asking).add_routes(app)
-        Users(callers, asking).add_routes(app)
+        Alarms(callers, clients).add_routes(app)
+        Users(callers, clients).add_routes(app)
         Listing(callers, self._freshness, self._pool).add_routes(app)
-        Subscriptions(callers, asking, sealer, public_key).add_routes(app)
-        Sending(callers, asking).add_routes(app)
+        Subscriptions(callers, clients, sealer, public_key).add_routes(app)
+        Sending(callers, clients).add_routes(app)
 
     @asynccontextmanager
     async def listening(self, client: Client) -> AsyncIterator[None]:
-        async with listening(client, self.asking):
+        async with listening(client, self.clients):
             yield
 
 

@@ -16,10 +16,8 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from drover.reminder.edge.alarms import PAGES_MAX, delete_pages
-from drover.reminder.edge.asking import Asking
 from drover.reminder.faults import report
-from drover.service.api_keys import Role
-from drover.web.auth import Principal
+from drover.web.commands import Origin, PartitionedClient
 from drover.web.errors import ApiError
 
 SUBJECT: Final = "ext.pages.deleted"
@@ -28,7 +26,7 @@ QUEUE: Final = "drover-reminder"
 
 log = structlog.get_logger("alarm")
 
-_BY: Final = Principal(Role.SERVICE_ROLE, "pages", float("inf"))
+_ORIGIN: Final = Origin(by="pages", route=SUBJECT)
 
 
 class PagesDeleted(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,9 +38,9 @@ _decode: Final = msgspec.json.Decoder(PagesDeleted).decode
 
 
 @asynccontextmanager
-async def listening(client: Client, asking: Asking) -> AsyncIterator[None]:
+async def listening(client: Client, clients: PartitionedClient) -> AsyncIterator[None]:
     async def on_message(message: Msg) -> None:
-        answer = await _answer(asking, message.data)
+        answer = await _answer(clients, message.data)
         if message.reply:
             with suppress(NatsError, OSError):
                 await message.respond(msgspec.json.encode(answer))
@@ -55,7 +53,7 @@ async def listening(client: Client, asking: Asking) -> AsyncIterator[None]:
             await subscription.unsubscribe()
 
 
-async def _answer(asking: Asking, data: bytes) -> dict[str, Any]:
+async def _answer(clients: PartitionedClient, data: bytes) -> dict[str, Any]:
     try:
         told = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -64,7 +62,7 @@ async def _answer(asking: Asking, data: bytes) -> dict[str, Any]:
     if len(told.page_ids) > PAGES_MAX:
         return {"error": "VALIDATION_ERROR", "message": f"At most {PAGES_MAX} pages at once"}
     try:
-        deleted, _ = await delete_pages(asking, told.page_ids, told.user_id, _BY, route=SUBJECT, key=None, raw=b"")
+        deleted, _ = await delete_pages(clients, told.page_ids, told.user_id, _ORIGIN)
     except ApiError as error:
         if error.status >= 500:
             report("batch_update", "pages_not_deleted", code=error.code)

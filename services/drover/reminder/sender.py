@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import structlog
 from uuid_utils import uuid7
 
-from drover.bus.messages import Accepted, Rejected
+from drover.bus.messages import Accepted, Bus, Rejected
 from drover.bus.messages import Outcome as Reply
 from drover.domain.decider import Command
 from drover.domain.errors import Code
@@ -29,21 +29,6 @@ REPORT_TRIES_MAX: Final = 6
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")
-
-
-class Bus(Protocol):
-    """What is needed of `drover.bus.client.CommandBus`."""
-
-    def send(
-        self,
-        context: str,
-        command: Command,
-        *,
-        by: str,
-        id: str | None = None,
-        trace: str | None = None,
-        partition: str = "main",
-    ) -> Awaitable[Reply]: ...
 
 
 class Claim(msgspec.Struct, frozen=True):

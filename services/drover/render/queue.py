@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import date
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import structlog
 
-from drover.bus.messages import Outcome, Rejected
+from drover.bus.messages import Bus, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code, DroverError
 from drover.domain.render import commands as c
@@ -105,12 +105,6 @@ class Standing(msgspec.Struct, frozen=True):
     status: Status
     run: int
     uid: str
-
-
-class Bus(Protocol):
-    """What is needed of `drover.bus.client.CommandBus`."""
-
-    def send(self, context: str, command: Command, *, by: str, id: str | None = None) -> Awaitable[Outcome]: ...
 
 
 T = TypeVar("T")

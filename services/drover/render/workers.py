@@ -10,10 +10,11 @@ from typing import Final
 import structlog
 from nats.aio.client import Client
 
+from drover.bus.messages import Bus
 from drover.domain.errors import DroverError
 from drover.domain.render.polling import Pace
 from drover.render.nudges import Nudges
-from drover.render.queue import Bus, Queue
+from drover.render.queue import Queue
 from drover.render.stopping import Stops
 from drover.render.sweeping import SWEEP_EVERY_S, sweep
 from drover.render.worker import HAND_BACK_S, Telemetry, Worker

@@ -43,7 +43,7 @@ class Writer:
         """Ticks before each question about a run: 0 and no run that takes several commits ever ends."""
         self._seq = 0
 
-    async def send(self, context, command, *, by, id=None, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         assert context == "analysis"
         self.sent.append({"command": command, "by": by, "id": id, "trace": trace})
         if self.answer is not None:

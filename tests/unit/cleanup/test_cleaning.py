@@ -9,12 +9,11 @@ import pytest
 
 from drover.bus.messages import Rejected
 from drover.cleanup import cleaning, manual, secret
-from drover.cleanup.asking import Asking
 from drover.cleanup.secret import CronSecrets
 from drover.domain.analysis import commands as c
 from drover.domain.errors import Code
-from drover.web.freshness import Freshness
-from tests.unit.cleanup.conftest import ANN, CRON_SECRET, OLD_SECRET, Reached
+from drover.web.commands import CommandClient
+from tests.unit.cleanup.conftest import ANN, CRON_SECRET, OLD_SECRET
 
 UNAUTHORIZED = {"error": "UNAUTHORIZED", "message": "Invalid cron secret"}
 
@@ -224,7 +223,7 @@ async def test_a_run_that_does_not_end_is_a_failure_and_not_a_wait_for_ever(worl
         world.stalled(f"user_{number:04d}", number)
     world.analyses.after(minutes=31)
     world.bus.ticks_between = 0
-    cleanup = manual.ManualCleanup(Asking(world.bus, Freshness(Reached())), {}, wait_s=0.05)
+    cleanup = manual.ManualCleanup(CommandClient(world.bus, "analysis"), {}, wait_s=0.05)
     with pytest.raises(manual.CleanupFailed, match=r"has not ended within .* it goes on"):
         await cleanup.run(by="somebody")
 

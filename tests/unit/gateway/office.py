@@ -15,8 +15,8 @@ from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
+from drover.domain.fleet.validation import validate
 from drover.gateway.assignments import Assignments
-from drover.gateway.commanding import Commanding
 from drover.gateway.jobs import Jobs
 from drover.gateway.pcs import Pcs
 from drover.gateway.registration import Registration
@@ -27,7 +27,8 @@ from drover.service.health import Health
 from drover.testing.scenario import Scenario
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
-from drover.web.freshness import Freshness
+from drover.web.commands import CommandClient
+from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 
 SECRET = "s" * 32
@@ -51,7 +52,7 @@ class Writer:
         self._roster = roster
         self._seq = 0
 
-    async def send(self, context, command, *, by, id=None, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         self.sent.append({"context": context, "command": command, "by": by, "id": id, "trace": trace})
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -106,6 +107,10 @@ class Here:
         return True
 
 
+def fleet_client(bus: Any, positions: Waiter, roster_at: Waiter) -> CommandClient:
+    return CommandClient(bus, FLEET.context, freshness=Freshness(positions), local=roster_at, validate=validate)
+
+
 class Office:
     client: TestClient
 
@@ -152,13 +157,13 @@ async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Of
     office = Office()
     auth = Authenticator([SECRET])
     permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
-    commanding = Commanding(office.bus, Freshness(Here()), office.roster_at)
+    fleet = fleet_client(office.bus, Here(), office.roster_at)
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
-    Registration(auth, permissions, commanding, office.roster).add_routes(app)
-    Pcs(auth, permissions, commanding, office.roster).add_routes(app)
-    Jobs(auth, permissions, commanding, office.roster).add_routes(app)
-    Assignments(auth, permissions, commanding, office.roster, office.reports).add_routes(app)
-    Rpc(auth, permissions, commanding, office.roster, office.roster_at, lambda: office.bus.fleet.now).add_routes(app)
+    Registration(auth, permissions, fleet, office.roster).add_routes(app)
+    Pcs(auth, permissions, fleet, office.roster).add_routes(app)
+    Jobs(auth, permissions, fleet, office.roster).add_routes(app)
+    Assignments(auth, permissions, fleet, office.roster, office.reports).add_routes(app)
+    Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now).add_routes(app)
     async with TestClient(TestServer(app)) as client:
         office.client = client
         yield office

@@ -59,7 +59,7 @@ class QueueWriter:
         self._seq = 0
         self._done: dict[str, Outcome] = {}
 
-    async def send(self, context, command, *, by, id=None, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         assert context == "render"
         self.sent.append({"command": command, "by": by, "id": id})
         return self.do(command, id)

@@ -16,7 +16,6 @@ from drover.domain.decider import Command, Tick
 from drover.domain.event import Event
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import CreateJob, MarkOnline, RegisterDevice
-from drover.gateway.commanding import Commanding
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
 from drover.gateway.reports import Reports
@@ -26,10 +25,9 @@ from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
-from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions
 from drover.web.serve import serve
-from tests.unit.gateway.office import SECRET, Writer, device_id
+from tests.unit.gateway.office import SECRET, Writer, device_id, fleet_client
 
 PATIENCE_S = 10.0
 GRACE_S = 10.0
@@ -176,14 +174,14 @@ class Farm:
         self.clock_ahead = timedelta()
         self._registered = 0
         self._agents: list[Agent] = []
-        commanding = Commanding(self.writer, Freshness(self.feed), self.feed)
+        client = fleet_client(self.writer, self.feed, self.feed)
         limits = DeviceLimits(self.writer, per_s=10_000, burst=10_000)
         self.sockets = AgentSockets(
             Authenticator([SECRET]),
             Permissions(),
             self.roster,
-            Offers(self.roster, commanding),
-            Reports(self.roster, commanding, self.telemetry, limits),
+            Offers(self.roster, client),
+            Reports(self.roster, client, self.telemetry, limits),
             self.telemetry,
             clock=lambda: datetime.now(UTC) + self.clock_ahead,
         )

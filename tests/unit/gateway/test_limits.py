@@ -21,7 +21,7 @@ class Bus:
         self.sent = []
         self.answer = Rejected(Code.UNAVAILABLE, "nobody answered")
 
-    async def send(self, context, command, *, by, id=None, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         self.sent.append((context, command, by))
         return self.answer
 

@@ -11,15 +11,13 @@ from drover.domain.errors import Code
 from drover.domain.fleet.commands import AssignJob, CancelJob, CreateJob, FireOverdue, MarkOnline, RegisterDevice
 from drover.domain.fleet.events import Target
 from drover.domain.fleet.state import Phase
-from drover.gateway.commanding import Commanding
 from drover.gateway.offers import Offers
 from drover.gateway.roster import Roster
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.freshness import Freshness
 from tests.unit.gateway.conftest import JOB, Reached
-from tests.unit.gateway.office import Writer, device_id
+from tests.unit.gateway.office import Writer, device_id, fleet_client
 
 AGENT = Principal(Role.ANON, "anon", float("inf"))
 PHONE = device_id(1)
@@ -35,7 +33,7 @@ class SlowBus:
         self.go = asyncio.Event()
         self.asked = 0
 
-    async def send(self, context, command, *, by, id=None, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         self.asked += 1
         await self.go.wait()
         return await self.writer.send(context, command, by=by, id=id, trace=trace)
@@ -57,7 +55,7 @@ class Desk:
         self.writer = Writer(self.roster)
         self.bus = SlowBus(self.writer)
         self.roster_at = Meanwhile()
-        self.offers = Offers(self.roster, Commanding(self.bus, Freshness(Reached()), self.roster_at))
+        self.offers = Offers(self.roster, fleet_client(self.bus, Reached(), self.roster_at))
         self.writer.do(RegisterDevice(PHONE, "SERIAL0001", "P1-G1", "PC-01"))
         self.writer.do(MarkOnline(PHONE))
         self.writer.do(CreateJob(JOB, "https://youtu.be/abc"))

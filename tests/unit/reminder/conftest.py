@@ -77,7 +77,7 @@ class Edge:
             positions=self.positions,
             partitions=[Partition("reminder", name) for name in PARTITIONS],
         )
-        self.asking = edge.asking
+        self.clients = edge.clients
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
         edge.add_routes(self.app)
 

@@ -145,19 +145,19 @@ async def test_pages_are_deleted_by_event_too(edge):
     await edge.registered("a", "u1")
     await edge.registered("b", "u2")
     told = msgspec.json.encode({"page_ids": ["a", "b", "c"]})
-    assert sorted((await _answer(edge.asking, told))["deleted"]) == ["a", "b"]
-    assert await _answer(edge.asking, told) == {"deleted": []}
+    assert sorted((await _answer(edge.clients, told))["deleted"]) == ["a", "b"]
+    assert await _answer(edge.clients, told) == {"deleted": []}
 
 
 @pytest.mark.req("RM-05", "RM-14")
 @pytest.mark.parametrize("told", [b"", b"{}", b'{"page_ids": "a"}', b'{"page_ids": ["a b"]}', b"\xff"])
 async def test_an_event_that_cannot_be_read_is_answered_so(edge, told):
-    assert (await _answer(edge.asking, told))["error"] == "VALIDATION_ERROR"
+    assert (await _answer(edge.clients, told))["error"] == "VALIDATION_ERROR"
 
 
 @pytest.mark.req("RM-14")
 async def test_an_event_that_could_not_be_acted_on_is_reported(edge):
     edge.bus.refuse_with = [Rejected(Code.UNAVAILABLE, "nobody")] * 4
     before = errors("batch_update")
-    assert (await _answer(edge.asking, b'{"page_ids": ["a"]}'))["error"] == "UNAVAILABLE"
+    assert (await _answer(edge.clients, b'{"page_ids": ["a"]}'))["error"] == "UNAVAILABLE"
     assert errors("batch_update") == before + 1

@@ -12,11 +12,10 @@ from msgspec import UNSET, UnsetType
 
 from drover.api.identity.addresses import Addresses
 from drover.api.identity.bodies import NO_STORE, read, respond
-from drover.api.identity.desk import CONTEXT, Desk, position_headers
+from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import Door
-from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.domain.identity.commands import (
@@ -33,8 +32,8 @@ from drover.domain.identity.policy import AccountRole
 from drover.postgres.pool import Pool
 from drover.web.application import add_route
 from drover.web.auth import Principal
+from drover.web.commands import origin_of
 from drover.web.errors import ApiError, invalid, unavailable
-from drover.web.freshness import Freshness
 from drover.web.permissions import Verb, demand
 
 PAGE_MAX: Final = 200
@@ -66,19 +65,17 @@ class Accounts:
         self,
         door: Door,
         issuing: Issuing,
-        desk: Desk,
+        client: IdentityClient,
         addresses: Addresses,
         passwords: Passwords,
         pool: Pool,
-        freshness: Freshness,
     ) -> None:
         self._door = door
         self._issuing = issuing
-        self._desk = desk
+        self._client = client
         self._addresses = addresses
         self._passwords = passwords
         self._pool = pool
-        self._freshness = freshness
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "GET", "/api/accounts", self.list)
@@ -92,7 +89,7 @@ class Accounts:
     async def list(self, request: web.Request) -> web.Response:
         admin = self._admin(request, "accounts", Verb.READ)
         limit, offset = _number(request, "limit", PAGE_MAX, PAGE_MAX), _number(request, "offset", 0, 1_000_000)
-        await self._freshness.wait(request.headers, admin.name, CONTEXT)
+        await self._client.readable(request.headers, admin)
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
@@ -104,8 +101,9 @@ class Accounts:
         body = await read(request, NewAccount)
         account_id = str(uuid4())
         command = await new_account(self._addresses, self._passwords, account_id, body.email, body.password, body.role)
-        done = await self._ask(command, admin)
-        return respond(await self._shown(account_id), status=201, headers=position_headers(done))
+        done = await self._client.send(command, origin_of(admin))
+        headers = self._client.position_headers(done.position)
+        return respond(await self._shown(account_id), status=201, headers=headers)
 
     async def get(self, request: web.Request) -> web.Response:
         self._admin(request, "accounts", Verb.READ)
@@ -115,36 +113,32 @@ class Accounts:
         admin = self._admin(request, "accounts", Verb.UPDATE)
         body = await read(request, Change)
         account_id = request.match_info["id"]
-        done = await self._ask(await self._command(account_id, body), admin)
-        return respond(await self._shown(account_id), headers=position_headers(done))
+        done = await self._client.send(await self._command(account_id, body), origin_of(admin))
+        return respond(await self._shown(account_id), headers=self._client.position_headers(done.position))
 
     async def sessions(self, request: web.Request) -> web.Response:
         admin = self._admin(request, "sessions", Verb.READ)
-        listed = await self._desk.ask(ListSessions(request.match_info["id"]), by=admin.name)
+        listed = await self._client.send(ListSessions(request.match_info["id"]), origin_of(admin))
         return respond({"sessions": listed.result})
 
     async def end_all(self, request: web.Request) -> web.Response:
         admin = self._admin(request, "sessions", Verb.DELETE)
-        done = await self._ask(EndAllSessions(request.match_info["id"], reason=BY_ADMIN), admin)
-        return respond({"ended": (done.result or {}).get("ended", 0)}, headers=position_headers(done))
+        command = EndAllSessions(request.match_info["id"], reason=BY_ADMIN)
+        done = await self._client.send(command, origin_of(admin))
+        headers = self._client.position_headers(done.position)
+        return respond({"ended": (done.result or {}).get("ended", 0)}, headers=headers)
 
     async def end_one(self, request: web.Request) -> web.Response:
         admin = self._admin(request, "sessions", Verb.DELETE)
         account_id, session_id = request.match_info["id"], request.match_info["session_id"]
-        done = await self._ask(EndSession(session_id, account_id, reason=BY_ADMIN), admin)
-        return web.Response(status=204, headers={**NO_STORE, **position_headers(done)})
+        done = await self._client.send(EndSession(session_id, account_id, reason=BY_ADMIN), origin_of(admin))
+        return web.Response(status=204, headers={**NO_STORE, **self._client.position_headers(done.position)})
 
     def _admin(self, request: web.Request, relation: str, verb: Verb) -> Principal:
         self._door.callers.demand_https(request)
         principal = self._door.auth.authenticate(request.headers)
         demand(principal, relation, verb)
         return principal
-
-    async def _ask(self, command: Command, admin: Principal) -> Accepted:
-        done = await self._desk.ask(command, by=admin.name)
-        if done.position:
-            self._freshness.wrote(admin.name, CONTEXT, done.position)
-        return done
 
     async def _command(self, account_id: str, body: Change) -> Command:
         given = [name for name in body.__struct_fields__ if getattr(body, name) is not UNSET]
@@ -158,7 +152,7 @@ class Accounts:
         return ChangePassword(account_id, await self._passwords.sealed(body.password, account_id))
 
     async def _shown(self, account_id: str) -> dict[str, Any]:
-        account = await self._desk.read(account_id)
+        account = await self._client.read(account_id)
         if account is None:
             raise ApiError(404, Code.NOT_FOUND, "Account not found")
         return self._issuing.person(account)

@@ -12,13 +12,14 @@ from argon2 import PasswordHasher
 from drover.api.identity.accounts import Accounts
 from drover.api.identity.addresses import Addresses
 from drover.api.identity.browser import Browser
-from drover.api.identity.desk import Bus, Desk
+from drover.api.identity.client import IdentityClient
 from drover.api.identity.first_admin import FirstAdmin, made
 from drover.api.identity.gotrue import GoTrue
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.key_ring import Keys
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import Door
+from drover.bus.messages import Bus
 from drover.postgres.pool import Pool
 from drover.service.config import ConfigurationError, Settings
 from drover.service.identity_keys import IdentityKeys
@@ -54,15 +55,15 @@ class Identity:
     ) -> None:
         sealer = Sealer.from_settings(settings.sealing_keys)
         keys = IdentityKeys(settings.identity_secrets)
-        self.desk = Desk(bus)
+        self.client = IdentityClient(bus, freshness)
         self.passwords = Passwords(sealer, hasher)
         self.addresses = Addresses(keys, sealer)
         door = Door(auth, Callers(settings.trusted_proxies))
-        issuing = Issuing(settings, keys, self.desk, self.addresses, self.passwords, clock=clock)
+        issuing = Issuing(settings, keys, self.client, self.addresses, self.passwords, clock=clock)
         self._parts = (
-            GoTrue(door, issuing, self.desk, keys),
-            Browser(door, issuing, self.desk, self.passwords, clock=clock),
-            Accounts(door, issuing, self.desk, self.addresses, self.passwords, pool, freshness),
+            GoTrue(door, issuing, self.client, keys),
+            Browser(door, issuing, self.client, self.passwords, clock=clock),
+            Accounts(door, issuing, self.client, self.addresses, self.passwords, pool),
             Keys(auth, settings),
         )
 
@@ -71,4 +72,4 @@ class Identity:
             part.add_routes(app)
 
     def first_admin(self, admin: FirstAdmin) -> AbstractAsyncContextManager[None]:
-        return made(self.desk, self.addresses, self.passwords, admin)
+        return made(self.client, self.addresses, self.passwords, admin)

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from drover.api.identity.bodies import NO_STORE, SignInBody, read, respond
-from drover.api.identity.desk import Desk, refusal
+from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import Door
@@ -20,6 +20,7 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.identity.commands import ChangePassword, EndAllSessions, EndSession, ListSessions
 from drover.web.application import add_route
+from drover.web.commands import Origin, origin_of
 from drover.web.errors import ApiError
 from drover.web.permissions import Verb, demand
 from drover.web.same_origin import demand_same_origin
@@ -40,14 +41,14 @@ class Browser:
         self,
         door: Door,
         issuing: Issuing,
-        desk: Desk,
+        client: IdentityClient,
         passwords: Passwords,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._door = door
         self._issuing = issuing
-        self._desk = desk
+        self._client = client
         self._passwords = passwords
         self._clock = clock
 
@@ -95,9 +96,9 @@ class Browser:
         self._guard_cookie(request)
         session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
         if session_id is not None:
-            outcome = await self._desk.outcome(EndSession(session_id), by=f"session:{session_id}")
+            outcome = await self._client.outcome(EndSession(session_id), Origin(by=f"session:{session_id}"))
             if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
-                raise refusal(outcome)
+                raise self._client.refusal(outcome)
         response = web.Response(status=204, headers=NO_STORE)
         self._drop_cookie(request, response)
         return response
@@ -105,16 +106,15 @@ class Browser:
     async def change_password(self, request: web.Request) -> web.Response:
         person = self._door.person(request, Verb.UPDATE)
         body = await read(request, PasswordBody)
-        account = await self._desk.read(person.account_id)
+        account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, Code.NOT_FOUND, "Account not found")
         # As with a sign-in: a token that was left open somewhere must not be a way to guess the password.
         if not await self._issuing.confirms(account, body.current_password, address=self._door.callers.key_of(request)):
             raise ApiError(401, "INVALID_CREDENTIALS", "This is not the current password")
         sealed = await self._passwords.sealed(body.new_password, person.account_id)
-        await self._desk.ask(
-            ChangePassword(person.account_id, sealed, keep_session_id=person.session_id), by=person.principal.name
-        )
+        command = ChangePassword(person.account_id, sealed, keep_session_id=person.session_id)
+        await self._client.send(command, origin_of(person.principal))
         return web.Response(status=204, headers=NO_STORE)
 
     async def me(self, request: web.Request) -> web.Response:
@@ -123,7 +123,7 @@ class Browser:
         demand(principal, "me", Verb.READ)
         about: dict[str, Any] = {"user": {"id": principal.user_id, "role": principal.role}}
         if principal.issuer == self._issuing.issuer and principal.user_id is not None:
-            account = await self._desk.read(principal.user_id)
+            account = await self._client.read(principal.user_id)
             if account is not None:
                 about["user"] = self._issuing.person(account)
         about |= {
@@ -135,7 +135,7 @@ class Browser:
 
     async def sessions(self, request: web.Request) -> web.Response:
         person = self._door.person(request, Verb.READ)
-        listed = await self._desk.ask(ListSessions(person.account_id), by=person.principal.name)
+        listed = await self._client.send(ListSessions(person.account_id), origin_of(person.principal))
         rows = [{**row, "current": row["id"] == person.session_id} for row in listed.result]
         return respond({"sessions": rows})
 
@@ -143,13 +143,13 @@ class Browser:
         """All but the one that asks, which signs out by itself."""
         person = self._door.person(request, Verb.DELETE)
         command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
-        ended = await self._desk.ask(command, by=person.principal.name)
+        ended = await self._client.send(command, origin_of(person.principal))
         return respond({"ended": (ended.result or {}).get("ended", 0)})
 
     async def end_one(self, request: web.Request) -> web.Response:
         person = self._door.person(request, Verb.DELETE)
         session_id = request.match_info["id"]
-        await self._desk.ask(EndSession(session_id, person.account_id), by=person.principal.name)
+        await self._client.send(EndSession(session_id, person.account_id), origin_of(person.principal))
         response = web.Response(status=204, headers=NO_STORE)
         if session_id == person.session_id:
             self._drop_cookie(request, response)

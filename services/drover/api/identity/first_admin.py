@@ -11,9 +11,10 @@ import structlog
 
 from drover.api.identity.accounts import new_account
 from drover.api.identity.addresses import Addresses
-from drover.api.identity.desk import Desk
+from drover.api.identity.client import IdentityClient
 from drover.api.identity.passwords import Passwords
 from drover.domain.identity.policy import AccountRole
+from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
 log = structlog.stdlib.get_logger("drover.identity")
@@ -25,15 +26,17 @@ class FirstAdmin(NamedTuple):
 
 
 @asynccontextmanager
-async def made(desk: Desk, addresses: Addresses, passwords: Passwords, admin: FirstAdmin) -> AsyncIterator[None]:
+async def made(
+    client: IdentityClient, addresses: Addresses, passwords: Passwords, admin: FirstAdmin
+) -> AsyncIterator[None]:
     """Make sure of the account. What its owner has changed since, the password too, stays as it is."""
     try:
-        if await desk.find(addresses.hashes(admin.email)) is None:
+        if await client.find(addresses.hashes(admin.email)) is None:
             account_id = str(uuid4())
             command = await new_account(
                 addresses, passwords, account_id, admin.email, admin.password, AccountRole.ADMIN
             )
-            await desk.ask(command, by="up")
+            await client.send(command, Origin(by="up"))
             log.info("first_admin_made", user_id=account_id)
     except ApiError as error:  # the platform is more than its accounts: it starts all the same
         log.error("first_admin_not_made", code=error.code, message=error.message)

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from drover.api.identity.bodies import NO_STORE, RefreshBody, SignInBody, read, respond
-from drover.api.identity.desk import Desk, KnownAccount, refusal
+from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.self_service import Door
 from drover.api.identity.user_agents import label
@@ -18,15 +18,16 @@ from drover.domain.identity.commands import EndAllSessions, EndSession
 from drover.service.access_tokens import AUDIENCE
 from drover.service.identity_keys import IdentityKeys
 from drover.web.application import add_route
+from drover.web.commands import origin_of
 from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
 
 
 class GoTrue:
-    def __init__(self, door: Door, issuing: Issuing, desk: Desk, keys: IdentityKeys) -> None:
+    def __init__(self, door: Door, issuing: Issuing, client: IdentityClient, keys: IdentityKeys) -> None:
         self._door = door
         self._issuing = issuing
-        self._desk = desk
+        self._client = client
         self._jwks = keys.jwks()
 
     def add_routes(self, app: web.Application) -> None:
@@ -54,7 +55,7 @@ class GoTrue:
 
     async def user(self, request: web.Request) -> web.Response:
         person = self._door.person(request, Verb.READ)
-        account = await self._desk.read(person.account_id)
+        account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, "USER_NOT_FOUND", "User not found")
         return respond(self._user(account))
@@ -70,9 +71,9 @@ class GoTrue:
         scope = request.query.get("scope", "global")
         if scope not in ends:
             raise invalid("scope must be global, local or others", field="scope", value=scope[:64])
-        outcome = await self._desk.outcome(ends[scope], by=person.principal.name)
+        outcome = await self._client.outcome(ends[scope], origin_of(person.principal))
         if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
-            raise refusal(outcome)
+            raise self._client.refusal(outcome)
         return web.Response(status=204, headers=NO_STORE)
 
     async def jwks(self, request: web.Request) -> web.Response:

@@ -13,7 +13,7 @@ import structlog
 
 from drover.api.identity.addresses import Addresses
 from drover.api.identity.attempts import Attempts
-from drover.api.identity.desk import Desk, KnownAccount, refusal
+from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.metrics import REFRESHES, SIGN_INS
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.refresh_tokens import NotOurs, RefreshTokens, digest
@@ -24,6 +24,7 @@ from drover.service.access_tokens import ISSUER, issue_access_token
 from drover.service.api_keys import Role
 from drover.service.config import Settings
 from drover.service.identity_keys import IdentityKeys
+from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
 DAY_S: Final = 86_400
@@ -59,7 +60,7 @@ class Issuing:
         self,
         settings: Settings,
         keys: IdentityKeys,
-        desk: Desk,
+        client: IdentityClient,
         addresses: Addresses,
         passwords: Passwords,
         *,
@@ -67,7 +68,7 @@ class Issuing:
         attempts: Attempts | None = None,
     ) -> None:
         self._keys = keys
-        self._desk = desk
+        self._client = client
         self._addresses = addresses
         self._passwords = passwords
         self._clock = clock
@@ -83,7 +84,7 @@ class Issuing:
         account = await self._checked(email, password, address=address)
         session_id = str(uuid4())
         token = self._refresh_tokens.first(session_id)
-        started = await self._desk.outcome(
+        started = await self._client.outcome(
             StartSession(
                 session_id,
                 account.account_id,
@@ -94,10 +95,11 @@ class Issuing:
                 self._lifetime_s,
                 self._sessions_max,
             ),
-            by=f"user:{account.account_id}",
+            Origin(by=f"user:{account.account_id}"),
         )
         if isinstance(started, Rejected):
-            raise wrong() if started.code == Code.CONFLICT else refusal(started)  # changed in this very moment
+            # A conflict: the account was changed in this very moment.
+            raise wrong() if started.code == Code.CONFLICT else self._client.refusal(started)
         SIGN_INS.labels("ok").inc()
         log.info("signed_in", user_id=account.account_id, session_id=session_id)
         return self._issued(account, session_id, token, msgspec.convert(started.result["expires_at"], datetime))
@@ -107,7 +109,7 @@ class Issuing:
         the same work is done and the same is said."""
         hashes = self._addresses.hashes(email)
         self._attempts.check(address, hashes[0])
-        account = await self._desk.find(hashes)
+        account = await self._client.find(hashes)
         good = await self._passwords.matches(
             password,
             None if account is None else account.password_sealed,
@@ -132,13 +134,14 @@ class Issuing:
             REFRESHES.labels("refused").inc()
             raise session_over("REFRESH_TOKEN_NOT_FOUND") from None
         children = {digest(child): child for child in self._refresh_tokens.children(token)}
-        outcome = await self._desk.outcome(
-            RotateRefresh(session_id, digest(token), next(iter(children)), self._idle_s), by=f"session:{session_id}"
+        outcome = await self._client.outcome(
+            RotateRefresh(session_id, digest(token), next(iter(children)), self._idle_s),
+            Origin(by=f"session:{session_id}"),
         )
         if isinstance(outcome, Rejected):
             raise self._refused(outcome, session_id)
         rotated = msgspec.convert(outcome.result, _Rotated)
-        account = await self._desk.read(rotated.account_id)
+        account = await self._client.read(rotated.account_id)
         if account is None or rotated.child not in children:
             raise session_over("SESSION_EXPIRED")  # made under a secret that is gone
         REFRESHES.labels("ok" if outcome.position else "repeated").inc()
@@ -147,7 +150,7 @@ class Issuing:
 
     def _refused(self, rejected: Rejected, session_id: str) -> ApiError:
         if rejected.code not in (Code.CONFLICT, Code.NOT_FOUND):
-            return refusal(rejected)
+            return self._client.refusal(rejected)
         reason = (rejected.details or {}).get("reason")
         REFRESHES.labels("refused").inc()
         log.info("refresh_refused", session_id=session_id, reason=reason)

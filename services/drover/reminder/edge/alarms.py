@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from aiohttp import web
@@ -13,14 +13,12 @@ from drover.domain.reminder.commands import DeletePages, RegisterByPage, Schedul
 from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
 from drover.domain.reminder.texts import cut
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.asking import Asking
 from drover.reminder.edge.callers import Callers, whose
 from drover.reminder.faults import report
 from drover.web.application import add_route
-from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
+from drover.web.commands import Origin, PartitionedClient, request_origin
 from drover.web.errors import ApiError, invalid
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
 from drover.web.permissions import Verb
 
 REGISTER: Final = "/api/reminder/register-by-page"
@@ -55,9 +53,9 @@ _DELETED: Final = Body(_Deleted)
 
 
 class Alarms:
-    def __init__(self, callers: Callers, asking: Asking) -> None:
+    def __init__(self, callers: Callers, clients: PartitionedClient) -> None:
         self._callers = callers
-        self._asking = asking
+        self._clients = clients
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "POST", REGISTER, self.register)
@@ -72,9 +70,10 @@ class Alarms:
         # Cut here already: what a page has beyond that need not travel.
         title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
         command = RegisterByPage(wish.page_id, user_id, title, body)
-        result, headers = await self._send(request, user_id, command, principal, REGISTER, raw)
-        alarm = {name: value for name, value in result.items() if name != "created"}
-        return json_answer(alarm, 201 if result["created"] else 200, headers)
+        client = self._clients.of(user_id)
+        done = await client.send(command, request_origin(request, principal, raw=raw))
+        alarm = {name: value for name, value in done.result.items() if name != "created"}
+        return json_answer(alarm, 201 if done.result["created"] else 200, client.position_headers(done.position))
 
     async def schedule(self, request: web.Request) -> web.Response:
         principal = self._callers.admit(request, Verb.UPDATE)
@@ -82,16 +81,17 @@ class Alarms:
         wish = _SCHEDULE.decode(raw)
         user_id = whose(principal, wish.user_id)
         command = Schedule(wish.page_id, user_id, _time(wish.next_alarm_time))
+        client = self._clients.of(user_id)
         try:
-            result, headers = await self._send(request, user_id, command, principal, SCHEDULE, raw)
+            done = await client.send(command, request_origin(request, principal, raw=raw))
         except ApiError as error:
             if error.code == Code.PAST_SCHEDULE:
                 asked = command.next_alarm_time.isoformat()
                 report("past_schedule", "past_schedule_skipped", page_id=wish.page_id, user_id=user_id, asked=asked)
             raise
-        if result["crowded"]:
+        if done.result["crowded"]:
             report("crowded_minute", "minute_crowded", page_id=wish.page_id, user_id=user_id)
-        return json_answer(result, 200, headers)
+        return json_answer(done.result, 200, client.position_headers(done.position))
 
     async def pages_deleted(self, request: web.Request) -> web.Response:
         """Without a user, the back office's wish goes to all partitions: pages are deleted by programs that may not
@@ -101,37 +101,19 @@ class Alarms:
         wish = _DELETED.decode(raw)
         if len(wish.page_ids) > PAGES_MAX:
             raise invalid(f"At most {PAGES_MAX} pages at once", field="page_ids", value=len(wish.page_ids))
-        key = request.headers.get(IDEMPOTENCY_KEY)
         user_id = whose(principal, wish.user_id) if principal.user_id or wish.user_id else None
-        deleted, headers = await delete_pages(
-            self._asking, wish.page_ids, user_id, principal, route=f"POST {DELETED}", key=key, raw=raw
-        )
+        origin = request_origin(request, principal, raw=raw)
+        deleted, headers = await delete_pages(self._clients, wish.page_ids, user_id, origin)
         return json_answer({"deleted": deleted}, 200, headers)
-
-    async def _send(
-        self, request: web.Request, user_id: str, command: Any, principal: Principal, path: str, raw: bytes
-    ) -> tuple[Any, dict[str, str]]:
-        key = request.headers.get(IDEMPOTENCY_KEY)
-        return await self._asking.of_user(user_id, command, principal, route=f"POST {path}", key=key, raw=raw)
 
 
 async def delete_pages(
-    asking: Asking,
-    page_ids: list[str],
-    user_id: str | None,
-    principal: Principal,
-    *,
-    route: str,
-    key: str | None,
-    raw: bytes,
+    clients: PartitionedClient, page_ids: list[str], user_id: str | None, origin: Origin
 ) -> tuple[list[str], dict[str, str]]:
     """Those that had an alarm, and where that is on record."""
     parts = [page_ids[at : at + PAGES_PER_DELETION_MAX] for at in range(0, len(page_ids), PAGES_PER_DELETION_MAX)]
     commands = [DeletePages(tuple(part), user_id) for part in parts]
-    if user_id is None:
-        results, headers = await asking.of_all(commands, principal, route=route, key=key, raw=raw)
-    else:
-        results, headers = await asking.of_user_all(user_id, commands, principal, route=route, key=key, raw=raw)
+    results, headers = await clients.send_all(commands, origin, owner=user_id)
     return [page_id for result in results for page_id in result["deleted"]], headers
 
 

@@ -11,8 +11,8 @@ import asyncpg
 import msgspec
 from aiohttp import web
 
+from drover.domain.reminder import REMINDER
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.asking import CONTEXT
 from drover.reminder.edge.callers import Callers, whose
 from drover.reminder.faults import report
 from drover.web.application import add_route
@@ -62,7 +62,7 @@ class Listing:
         if principal.user_id is not None:
             user_id = whose(principal, user_id)
         limit, after = _limit(query.get("limit")), _cursor(query.get("after"))
-        await self._freshness.wait(request.headers, principal.name, CONTEXT)
+        await self._freshness.wait(request.headers, principal.name, REMINDER.context)
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
             rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)

@@ -10,11 +10,10 @@ from aiohttp import web
 from drover.domain.reminder.commands import ChangeFetchLimit
 from drover.domain.reminder.policy import FETCH_LIMIT_MAX
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.asking import Asking
 from drover.reminder.edge.callers import Callers
 from drover.web.application import add_route
 from drover.web.bodies import Body, read_body
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
+from drover.web.commands import PartitionedClient, request_origin
 from drover.web.permissions import Verb
 
 PATH: Final = "/api/reminder/sending"
@@ -31,9 +30,9 @@ _CHANGE: Final = Body(_Change)
 class Sending:
     """It is recorded, so it holds for instances that start later, too."""
 
-    def __init__(self, callers: Callers, asking: Asking) -> None:
+    def __init__(self, callers: Callers, clients: PartitionedClient) -> None:
         self._callers = callers
-        self._asking = asking
+        self._clients = clients
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "PATCH", PATH, self.change)
@@ -42,7 +41,6 @@ class Sending:
         principal = self._callers.demand(request, RELATION, Verb.UPDATE)
         raw = await read_body(request)
         wish = _CHANGE.decode(raw)
-        key = request.headers.get(IDEMPOTENCY_KEY)
-        command = ChangeFetchLimit(wish.fetch_limit)
-        _, headers = await self._asking.of_all([command], principal, route=f"PATCH {PATH}", key=key, raw=raw)
+        origin = request_origin(request, principal, raw=raw)
+        _, headers = await self._clients.send_all([ChangeFetchLimit(wish.fetch_limit)], origin)
         return json_answer({"fetch_limit": wish.fetch_limit}, 200, headers)

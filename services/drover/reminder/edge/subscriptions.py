@@ -9,14 +9,13 @@ from aiohttp import web
 
 from drover.domain.reminder.commands import AddSubscription, RemoveSubscription
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.asking import Asking
 from drover.reminder.edge.callers import Callers, whose
 from drover.reminder.providers.push_keys import PushSubscription, id_of, sealed
 from drover.service.sealing import Sealer
 from drover.web.application import add_route
 from drover.web.bodies import Body, read_body
+from drover.web.commands import PartitionedClient, request_origin
 from drover.web.errors import ApiError
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
 from drover.web.permissions import Verb
 
 PATH: Final = "/api/reminder/subscriptions"
@@ -33,10 +32,12 @@ _SUBSCRIBE: Final = Body(_Subscribe)
 
 
 class Subscriptions:
-    def __init__(self, callers: Callers, asking: Asking, sealer: Sealer | None, public_key: str | None) -> None:
+    def __init__(
+        self, callers: Callers, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None
+    ) -> None:
         """`sealer` and `public_key` are None where nothing is pushed to browsers."""
         self._callers = callers
-        self._asking = asking
+        self._clients = clients
         self._sealer = sealer
         self._public_key = public_key
 
@@ -54,19 +55,17 @@ class Subscriptions:
         user_id = whose(principal, wish.user_id)
         id_ = id_of(user_id, wish.subscription)
         command = AddSubscription(user_id, id_, CHANNEL, sealed(self._sealer, wish.subscription, user_id, id_))
-        key = request.headers.get(IDEMPOTENCY_KEY)
-        result, headers = await self._asking.of_user(
-            user_id, command, principal, route=f"POST {PATH}", key=key, raw=raw
-        )
-        return json_answer(result, 201, headers)
+        client = self._clients.of(user_id)
+        done = await client.send(command, request_origin(request, principal, raw=raw))
+        return json_answer(done.result, 201, client.position_headers(done.position))
 
     async def remove(self, request: web.Request) -> web.Response:
         principal = self._callers.admit(request, Verb.DELETE)
         user_id = whose(principal, request.query.get("user_id"))
         command = RemoveSubscription(user_id, request.match_info["id"])
-        key = request.headers.get(IDEMPOTENCY_KEY)
-        _, headers = await self._asking.of_user(user_id, command, principal, route=f"DELETE {request.path}", key=key)
-        return web.Response(status=204, headers=headers)
+        client = self._clients.of(user_id)
+        done = await client.send(command, request_origin(request, principal))
+        return web.Response(status=204, headers=client.position_headers(done.position))
 
     async def key(self, request: web.Request) -> web.Response:
         """What a browser needs to subscribe. It is public, as its name says."""

@@ -9,11 +9,10 @@ from aiohttp import web
 
 from drover.domain.reminder.commands import SetTimezone
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.asking import Asking
 from drover.reminder.edge.callers import Callers, whose
 from drover.web.application import add_route
 from drover.web.bodies import Body, read_body
-from drover.web.idempotency import HEADER as IDEMPOTENCY_KEY
+from drover.web.commands import PartitionedClient, request_origin
 from drover.web.permissions import Verb
 
 PATH: Final = "/api/reminder/users/{id}/timezone"
@@ -27,9 +26,9 @@ _TIMEZONE: Final = Body(_Timezone)
 
 
 class Users:
-    def __init__(self, callers: Callers, asking: Asking) -> None:
+    def __init__(self, callers: Callers, clients: PartitionedClient) -> None:
         self._callers = callers
-        self._asking = asking
+        self._clients = clients
 
     def add_routes(self, app: web.Application) -> None:
         add_route(app, "PUT", PATH, self.set_timezone)
@@ -39,12 +38,6 @@ class Users:
         raw = await read_body(request)
         wish = _TIMEZONE.decode(raw)
         user_id = whose(principal, request.match_info["id"])
-        result, headers = await self._asking.of_user(
-            user_id,
-            SetTimezone(user_id, wish.timezone),
-            principal,
-            route=f"PUT {request.path}",
-            key=request.headers.get(IDEMPOTENCY_KEY),
-            raw=raw,
-        )
-        return json_answer(result, 200, headers)
+        client = self._clients.of(user_id)
+        done = await client.send(SetTimezone(user_id, wish.timezone), request_origin(request, principal, raw=raw))
+        return json_answer(done.result, 200, client.position_headers(done.position))

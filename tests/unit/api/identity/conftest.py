@@ -83,7 +83,7 @@ class Writer:
         self.sent: list[tuple[Command, str]] = []
         self.down = False
 
-    async def send(self, context, command, *, by, trace=None):
+    async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
         assert context == "identity"
         self.sent.append((command, by))
         if self.down:

@@ -1,0 +1,200 @@
+"""Sends the commands of HTTP handlers to the writer of a context, and turns its refusals into HTTP errors.
+
+The meaning of a command, and who may send it, is not known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Bus, Outcome, Rejected
+from drover.domain.decider import Command, Rejection
+from drover.domain.partitions import MAIN, partition_of
+from drover.projection.positions import POSITION_HEADER, format_position, place_of
+from drover.service.api_keys import Role
+from drover.service.tracing import current, current_id
+from drover.web.auth import Principal
+from drover.web.errors import ApiError, refused
+from drover.web.freshness import Freshness, Waiter
+from drover.web.idempotency import HEADER, command_id
+
+LOCAL_WAIT_S: Final = 1.0
+"""How long an answer is held back until this process itself has folded the write."""
+
+Validate = Callable[[Any], Rejection | None]
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sends a command, and which request it is part of."""
+
+    by: str
+    """The actor that its events name."""
+    route: str = ""
+    key: str | None = None
+    """The client's Idempotency-Key. Its scope is the actor, the route and the target."""
+    raw: bytes = b""
+    """The body of the request: the same key with another body is refused."""
+    reader: str | None = None
+    """The caller whose next reads wait for this write; None: nobody reads it back."""
+    device: str | None = None
+    """The device that the reader speaks for, where many phones share one key."""
+
+
+def origin_of(
+    principal: Principal, *, route: str = "", key: str | None = None, raw: bytes = b"", device: str | None = None
+) -> Origin:
+    """A write of somebody who will read it back. `device`: the one that it is about."""
+    shared = device if principal.role is Role.ANON else None
+    return Origin(by=principal.name, route=route, key=key, raw=raw, reader=principal.name, device=shared)
+
+
+def request_origin(request: web.Request, principal: Principal, *, route: str | None = None, raw: bytes = b"") -> Origin:
+    """The same for an HTTP request, with its Idempotency-Key. Without a `route` it is its method and path."""
+    named = f"{request.method} {request.path}" if route is None else route
+    return origin_of(principal, route=named, key=request.headers.get(HEADER), raw=raw)
+
+
+def _valid(command: Any) -> None:
+    return None
+
+
+class CommandClient:
+    """Sends commands to one partition of a context with id, actor and trace, and notes who wrote what."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        context: str,
+        *,
+        partition: str = MAIN,
+        freshness: Freshness | None = None,
+        local: Waiter | None = None,
+        validate: Validate = _valid,
+        codes: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`freshness` holds back reads of the caller until they show its write. `local` is how far this process itself
+        has folded the context. `validate` finds commands that can never be accepted. `codes` renames codes of refusals.
+        """
+        self._bus = bus
+        self.context = context
+        self.partition = partition
+        self.place = place_of(context, partition)
+        self._freshness = freshness
+        self._local = local
+        self.validate = validate
+        self._codes = codes
+
+    async def send(self, command: Command, origin: Origin) -> Accepted:
+        """Done and on disk, or the refusal raised as an HTTP error."""
+        self.check(command)
+        return self.accepted(await self.outcome(command, origin))
+
+    async def outcome(self, command: Command, origin: Origin, *, target: str = "") -> Outcome:
+        """The same without validation, for callers who handle refusals. `target`: the row that it is aimed at."""
+        trace = current()
+        outcome = await self._bus.send(
+            self.context,
+            command,
+            by=origin.by,
+            id=command_id(origin.key, principal=origin.by, route=origin.route, body=origin.raw, target=target),
+            trace=None if trace is None else str(trace),
+            partition=self.partition,
+        )
+        if outcome.position and origin.reader is not None and self._freshness is not None:
+            self._freshness.wrote(origin.reader, self.place, outcome.position, device=origin.device)
+        return outcome
+
+    async def outcomes(
+        self, commands: Sequence[Command], origin: Origin, *, targets: Sequence[str] | None = None
+    ) -> list[Outcome]:
+        """Several at once (the bus gathers them), each with an id of its own.
+
+        `targets`: the row that each is aimed at, for writes whose body does not name it. Without them a second PATCH
+        with the same key and body, but another filter, would pass for a repeat of the first.
+        """
+        aimed = zip(commands, targets or map(str, range(len(commands))), strict=True)
+        return await asyncio.gather(*(self.outcome(command, origin, target=target) for command, target in aimed))
+
+    def check(self, *commands: Command) -> None:
+        """400 for a command that can never be accepted: the writer need not be asked."""
+        for command in commands:
+            if (rejection := self.validate(command)) is not None:
+                raise self.refusal(Rejected(rejection.code, rejection.message, rejection.details))
+
+    def accepted(self, outcome: Outcome) -> Accepted:
+        if isinstance(outcome, Rejected):
+            raise self.refusal(outcome)
+        return outcome
+
+    def refusal(self, rejected: Rejected) -> ApiError:
+        code = self._codes.get(rejected.code, rejected.code)
+        error = refused(msgspec.structs.replace(rejected, code=code), current_id())
+        error.headers.update(self.position_headers(rejected.position))  # a refusal may be on record too
+        return error
+
+    def position_headers(self, position: int) -> dict[str, str]:
+        """Tell the client where its write is in the log; empty where nothing was written."""
+        return _headers({self.place: position})
+
+    async def readable(self, headers: Mapping[str, str], principal: Principal) -> None:
+        """Wait, as a read does, until the read model has the caller's earlier writes."""
+        if self._freshness is not None:
+            await self._freshness.wait(headers, principal.name, self.context)
+
+    async def wait_local(self, position: int) -> bool:
+        """Wait until this process itself has folded the write, so that the next request here finds it."""
+        if not position or self._local is None:
+            return True
+        return await self._local.wait(self.place, position, LOCAL_WAIT_S)
+
+
+class PartitionedClient:
+    """The clients of a context that is divided into partitions by owner, such as a user."""
+
+    def __init__(
+        self, bus: Bus, context: str, partitions: Sequence[str], *, freshness: Freshness, validate: Validate
+    ) -> None:
+        self._clients = {
+            name: CommandClient(bus, context, partition=name, freshness=freshness, validate=validate)
+            for name in partitions
+        }
+        self._names = tuple(partitions)
+
+    def of(self, owner: str) -> CommandClient:
+        """The client of the partition where everything of this owner is kept."""
+        return self._clients[partition_of(owner, self._names)]
+
+    async def send_all(
+        self, commands: Sequence[Command], origin: Origin, *, owner: str | None = None
+    ) -> tuple[list[Any], dict[str, str]]:
+        """Several to the partition of an owner, or, without one, to every partition: all results, and position headers.
+
+        The first refusal is raised, with the positions of everything that was written all the same.
+        """
+        clients = list(self._clients.values()) if owner is None else [self.of(owner)]
+        clients[0].check(*commands)
+        asked = [(client, index, command) for client in clients for index, command in enumerate(commands)]
+        outcomes = await asyncio.gather(
+            *(client.outcome(command, origin, target=f"{client.partition}/{index}") for client, index, command in asked)
+        )
+        written: dict[str, int] = {}
+        for (client, _, _), outcome in zip(asked, outcomes, strict=True):
+            written[client.place] = max(outcome.position, written.get(client.place, 0))
+        headers = _headers(written)
+        for (client, _, _), outcome in zip(asked, outcomes, strict=True):
+            if isinstance(outcome, Rejected):
+                error = client.refusal(outcome)
+                error.headers.update(headers)
+                raise error
+        return [outcome.result for outcome in outcomes if isinstance(outcome, Accepted)], headers
+
+
+def _headers(positions: Mapping[str, int]) -> dict[str, str]:
+    written = {place: position for place, position in positions.items() if position}
+    return {POSITION_HEADER: format_position(written)} if written else {}

@@ -1,0 +1,57 @@
+"""Identity's command client, and its questions about accounts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from drover.bus.messages import Accepted, Bus
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.domain.identity import IDENTITY
+from drover.domain.identity.commands import FindAccount, ReadAccount
+from drover.domain.identity.policy import AccountRole
+from drover.web.commands import CommandClient, Origin
+from drover.web.freshness import Freshness
+
+_CODES: Final = {Code.UNIQUE_VIOLATION: Code.CONFLICT}
+"""These routes are not PostgREST's: its number for a duplicate would say nothing to their clients."""
+_QUESTION: Final = Origin(by="api")
+
+
+class KnownAccount(msgspec.Struct, frozen=True):
+    """An account as the writer knows it. Sealed fields stay sealed."""
+
+    account_id: str
+    email_hash: str
+    email_sealed: str
+    role: AccountRole
+    password_sealed: str
+    revision: int
+    disabled: bool
+    created_at: datetime
+    updated_at: datetime
+    last_sign_in_at: datetime | None
+
+
+class IdentityClient(CommandClient):
+    """No command is given the client's Idempotency-Key: its id would put a digest of a password into the log."""
+
+    def __init__(self, bus: Bus, freshness: Freshness | None = None) -> None:
+        super().__init__(bus, IDENTITY.context, freshness=freshness, codes=_CODES)
+
+    async def find(self, email_hashes: tuple[str, ...]) -> KnownAccount | None:
+        return await self._known(FindAccount(email_hashes))
+
+    async def read(self, account_id: str) -> KnownAccount | None:
+        return await self._known(ReadAccount(account_id))
+
+    async def _known(self, question: Command) -> KnownAccount | None:
+        outcome = await self.outcome(question, _QUESTION)
+        if isinstance(outcome, Accepted):
+            return msgspec.convert(outcome.result, KnownAccount)
+        if outcome.code == Code.NOT_FOUND:
+            return None
+        raise self.refusal(outcome)
