@@ -19,6 +19,7 @@ from drover.bus.connection import connected
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.fleet.events import DeviceRegistered, PcRegistered
 from drover.embedded.nats import nats_server
+from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.projection.positions import Positions
@@ -78,8 +79,8 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         telemetry=telemetry,
         roster=roster,
         pool=nobody,
-        positions=Positions(),
-        roster_at=Positions(),
+        positions=Positions([Partition("fleet")]),
+        roster_at=Positions([Partition("fleet")]),
     ).add_routes(app)
     return app
 

@@ -17,6 +17,8 @@ from nats.aio.client import Client
 
 from drover.cli.compose import SERVICES, Process
 from drover.cli.openapi import FILE, OPERATIONS, openapi_document, openapi_yaml
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.log import Partition
 from drover.service.config import load
 from drover.web.application import ANY
 
@@ -46,7 +48,7 @@ def all_services() -> Process:
         }
     )
     pool: Any = None
-    process = Process(settings, Client(), pool)
+    process = Process(settings, Client(), pool, partitions={context: (Partition(context),) for context in CONTEXTS})
     for service in SERVICES:
         getattr(process, f"add_{service}")()
     return process

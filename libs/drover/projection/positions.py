@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from drover.domain.partitions import MAIN
-from drover.postgres.pool import Connection
+from drover.eventlog.log import Partition
 from drover.projection.errors import BadPosition
 
 POSITION_HEADER: Final = "Drover-Position"
@@ -21,7 +21,6 @@ WAITERS_MAX: Final = 10_000
 
 # ASCII digits, not \d: int() would take Korean full-width digits too.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]{1,19})")
-_LOAD: Final = "SELECT context, partition, seq FROM drover.checkpoints WHERE schema = 'rm_' || context"
 
 
 def place_of(context: str, partition: str = MAIN) -> str:
@@ -60,19 +59,20 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
 class Positions:
     """How far each read model is, as far as this process has heard, and who waits for it to be further."""
 
-    def __init__(
-        self, waiters_max: int = WAITERS_MAX, *, partitions: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        """`partitions`: how contexts are divided. Without it those count that were heard of."""
+    def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX) -> None:
+        """`partitions`: all there are. One that was not heard of yet is at 0, so its context is, too."""
         self._waiters_max = waiters_max
-        self._seen: dict[str, dict[str, int]] = {
-            context: dict.fromkeys(names, 0) for context, names in (partitions or {}).items()
-        }
+        self._seen: dict[str, dict[str, int]] = {}
+        for partition in partitions:
+            self._seen.setdefault(partition.context, {})[partition.name] = 0
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
 
     def observe(self, context: str, partition: str, seq: int) -> None:
         """A projector stands here. It may be less than before: a read model that is folded anew starts over."""
-        self._seen.setdefault(context, {})[partition] = seq
+        seen = self._seen.get(context, {})
+        if partition not in seen:  # nobody can wait for it
+            return
+        seen[partition] = seq
         for place in {context, place_of(context, partition)}:
             if waiting := self._waiting.get(place):
                 position = self.position(place)
@@ -108,8 +108,3 @@ class Positions:
     @property
     def waiting(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
-
-    async def load(self, connection: Connection) -> None:
-        """Learn from the database what was announced before this process listened."""
-        for row in await connection.fetch(_LOAD):
-            self.observe(row["context"], row["partition"], row["seq"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from typing import Final
 
 import structlog
@@ -93,12 +94,13 @@ class Process:
         pool: Pool,
         lease_token: str | None = None,
         first_admin: FirstAdmin | None = None,
-        partitions: Mapping[str, Sequence[Partition]] | None = None,
+        *,
+        partitions: Mapping[str, Sequence[Partition]],
     ) -> None:
-        """`partitions`: how contexts are divided."""
+        """`partitions`: how every context is divided."""
         self.settings = settings
         self.lease_token = lease_token
-        self.partitions = {context: (Partition(context),) for context in CONTEXTS} | dict(partitions or {})
+        self.partitions = partitions
         self.held: frozenset[str] = frozenset()
         """Contexts whose reactors stay off."""
         self.first_admin = first_admin
@@ -149,18 +151,17 @@ class Process:
         )
 
     def add_gateway(self) -> None:
-        roster, positions = Roster(), self._positions()
+        roster = Roster()
         telemetry = TelemetryOut(self.client, "fleet", self.settings.instance)
         feed = RosterFeed(JetStreamLog(self.client, Partition("fleet")), roster, JetStreamSnapshots(self.client))
         self.health.add_ready("roster", feed.why_not_ready)
         bus = CommandBus(self.client)
         tell = partial(say, self.client)
-        gateway = Gateway(self.settings, self.auth, bus, telemetry, roster, self.pool, positions, feed.at, tell)
+        gateway = Gateway(self.settings, self.auth, bus, telemetry, roster, self.pool, self.positions, feed.at, tell)
         gateway.add_routes(self.app)
         self.components += [
             Component("roster", Phase.REACTOR, feed.running(), failure=feed.wait_failed),
             Component("telemetry", Phase.REACTOR, telemetry.running()),
-            Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe)),
         ]
 
     def add_render(self) -> None:
@@ -180,7 +181,6 @@ class Process:
 
     def add_cleanup(self) -> None:
         cleanup = cleanup_app.Cleanup(self.client, self.settings, self.lease_token)
-        positions = self._positions()
         cleanup_app.add_routes(
             self.app,
             self.settings,
@@ -188,25 +188,23 @@ class Process:
             bus=CommandBus(self.client),
             client=self.client,
             pool=self.pool,
-            positions=positions,
+            positions=self.positions,
         )
         self.components += [
             Component("analysis writer", Phase.WRITER, cleanup.writer.running(), failure=cleanup.writer.wait_failed),
             Component("cleanup", Phase.REACTOR, cleanup.watching(), failure=cleanup.books.wait_failed),
-            Component("analysis positions", Phase.REACTOR, following_progress(self.client, positions.observe)),
         ]
 
     def add_reminder(self) -> None:
-        positions, bus, partitions = self._positions(), CommandBus(self.client), self.partitions["reminder"]
+        bus, partitions = CommandBus(self.client), self.partitions["reminder"]
         service = ReminderService(self.client, self.settings, bus, partitions, self.lease_token)
         edge = ReminderEdge(
-            self.settings, auth=self.auth, bus=bus, pool=self.pool, positions=positions, partitions=partitions
+            self.settings, auth=self.auth, bus=bus, pool=self.pool, positions=self.positions, partitions=partitions
         )
         edge.add_routes(self.app)
         self.components += [
             Component("reminder writers", Phase.WRITER, service.writing(), failure=service.wait_failed),
             Component("pages deleted", Phase.REACTOR, edge.listening(self.client)),
-            Component("reminder positions", Phase.REACTOR, following_progress(self.client, positions.observe)),
         ]
         if not self._is_held("reminder"):
             self.components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
@@ -224,9 +222,14 @@ class Process:
             return
         self.components.append(Component("notifier", Phase.REACTOR, notifier.running(), failure=notifier.wait_failed))
 
-    def _positions(self) -> Positions:
-        names = {context: [one.name for one in divided] for context, divided in self.partitions.items()}
-        return Positions(partitions=names)
+    @cached_property
+    def positions(self) -> Positions:
+        """How far every read model is, for all services of this process that hold reads back."""
+        positions = Positions(chain.from_iterable(self.partitions.values()))
+        self.components.append(
+            Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
+        )
+        return positions
 
     def add_projector(self) -> None:
         projector = Projector(
@@ -275,14 +278,10 @@ class Process:
         self._add_past()
 
     def _add_reads(self) -> None:
-        positions = Positions()
         log = NatsState(self.client, CONTEXTS)
         instance = self.settings.instance
-        reads = Reads(self.auth, self.pool, positions, log, instance=instance, document=openapi_document)
+        reads = Reads(self.auth, self.pool, self.positions, log, instance=instance, document=openapi_document)
         reads.add_routes(self.app)
-        self.components.append(
-            Component("read positions", Phase.REACTOR, following_progress(self.client, positions.observe))
-        )
 
     def _add_films(self) -> None:
         """Finished files, where this process has a NAS to read them from."""
@@ -312,13 +311,9 @@ class Process:
         if not is_configured(self.settings):
             log.warning("nobody_can_sign_in", settings=["DROVER_IDENTITY_SECRETS", "DROVER_SEALING_KEYS"])
             return
-        positions = Positions()
-        identity = Identity(self.settings, self.auth, CommandBus(self.client), self.pool, Freshness(positions))
+        identity = Identity(self.settings, self.auth, CommandBus(self.client), self.pool, Freshness(self.positions))
         identity.add_routes(self.app)
-        self.components += [
-            Component("passwords", Phase.REACTOR, identity.passwords.running()),
-            Component("identity positions", Phase.REACTOR, following_progress(self.client, positions.observe)),
-        ]
+        self.components.append(Component("passwords", Phase.REACTOR, identity.passwords.running()))
         if self.first_admin is not None:
             self.components.append(Component("first admin", Phase.REACTOR, identity.first_admin(self.first_admin)))
 
@@ -362,7 +357,7 @@ async def serve(
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
         )
-        process = Process(settings, client, pool, lease_token, first_admin, partitions)
+        process = Process(settings, client, pool, lease_token, first_admin, partitions=partitions)
         process.is_edge = "gateway" in services
         process.held = await held_contexts(client, CONTEXTS)
         for service in (*SERVICES, *PARTS):

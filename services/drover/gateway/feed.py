@@ -31,7 +31,7 @@ class RosterFeed:
     """Folds the fleet's events into a roster: from the writer's latest snapshot if there is one, and then for ever."""
 
     def __init__(self, event_log: EventLog, roster: Roster, snapshots: SnapshotStore | None = None) -> None:
-        self.at = Positions()
+        self.at = Positions([event_log.partition])
         """For those who wait until the roster has what they wrote."""
         self._log = event_log
         self._roster = roster

@@ -68,11 +68,11 @@ async def office(own_nats, postgres_dsn):
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
-        await prepare(client, ("analysis",))
+        divided = await prepare(client, ("analysis",))
         cleanup = Cleanup(client, settings)
         await enter(cleanup.writer.running())
         await enter(cleanup.watching())
-        positions = Positions()
+        positions = Positions(divided["analysis"])
         await enter(following_progress(client, positions.observe))
         await enter(
             Projector(

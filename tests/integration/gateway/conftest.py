@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import pytest
 from nats.aio.client import Client
@@ -76,11 +77,11 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
-        await prepare(client, CONTEXTS)
+        divided = await prepare(client, CONTEXTS)
         for decider in (FLEET, RENDER):
             await enter(nats_writer(client, decider, instance=settings.instance).running())
 
-        positions = Positions()
+        positions = Positions(chain.from_iterable(divided.values()))
         await enter(following_progress(client, positions.observe))
         projector = await enter(
             Projector(

@@ -12,7 +12,8 @@ from prometheus_client import REGISTRY
 
 from drover.bus.telemetry import Beat
 from drover.domain.fleet.events import DeviceCameOnline
-from drover.postgres.pool import connect, open_pool
+from drover.eventlog.log import Partition
+from drover.postgres.pool import open_pool
 from drover.projection.difference import total
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceWriter
@@ -34,7 +35,7 @@ class Follower:
     """Hears announcements, as the edges do."""
 
     def __init__(self) -> None:
-        self.positions = Positions()
+        self.positions = Positions([Partition("fleet")])
 
     async def announce(self, context: str, partition: str, seq: int) -> None:
         self.positions.observe(context, partition, seq)
@@ -223,16 +224,6 @@ async def test_an_announcement_that_fails_does_not_hold_the_projection_up(farm, 
     await farm.register(phones=3)
     async with Runner(FLEET_PROJECTION, farm.log, dsn, deaf):
         await eventually(lambda: _is_at(read_model, farm))
-
-
-async def test_positions_are_learnt_from_the_database(farm, dsn, follower) -> None:
-    await farm.register(phones=3)
-    async with Runner(FLEET_PROJECTION, farm.log, dsn, follower.announce):
-        await follower.reaches(farm.head.seq)
-    positions = Positions()
-    async with connect(dsn, "test") as connection:
-        await positions.load(connection)
-    assert positions.position("fleet") == farm.head.seq
 
 
 async def test_presence_keeps_the_newest_sign_of_each_device(dsn, read_model) -> None:

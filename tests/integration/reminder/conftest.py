@@ -64,7 +64,7 @@ class Platform:
         divided = await prepare(self.nats, ("reminder",), partitions={"reminder": settings.reminder_partitions})
         self.partitions = divided["reminder"]
         self.pool = await stack.enter_async_context(open_pool(self.dsn, "test"))
-        self.positions = Positions(partitions={"reminder": [one.name for one in self.partitions]})
+        self.positions = Positions(self.partitions)
         await stack.enter_async_context(following_progress(self.nats, self.positions.observe))
         projector = Projector(
             partial(JetStreamLog, self.nats),

@@ -83,7 +83,7 @@ async def test_a_read_waits_for_the_partition_that_was_written_and_not_for_idle_
 async def test_a_process_that_has_heard_nothing_yet_does_not_take_one_partition_for_all(platform):
     await platform.register("page-1")
     last = await JetStreamLog(platform.nats, platform.partitions[0]).context_end()
-    fresh = Positions(partitions={"reminder": [one.name for one in platform.partitions]})
+    fresh = Positions(platform.partitions)
     fresh.observe("reminder", "p0", last)
     assert not await fresh.wait("reminder", last, 0.01)
 

@@ -6,11 +6,14 @@ import asyncio
 
 import pytest
 
+from drover.eventlog.log import Partition
 from drover.projection.errors import BadPosition
 from drover.projection.positions import Positions, context_of, format_position, parse_position, place_of
 
 IN_TIME_S = 5.0
 AT_ONCE_S = 0.001
+FLEET = (Partition("fleet"),)
+REMINDER = (Partition("reminder", "p0"), Partition("reminder", "p1"))
 
 
 def test_a_position_reads_as_it_was_written() -> None:
@@ -54,13 +57,13 @@ def test_a_header_that_reads_otherwise_is_refused_with_its_name(value: str) -> N
 
 
 async def test_what_is_already_there_is_not_waited_for() -> None:
-    positions = Positions()
+    positions = Positions(FLEET)
     positions.observe("fleet", "main", 5)
     assert await positions.wait("fleet", 5, timeout_s=0)
 
 
 async def test_a_read_waits_until_its_write_is_projected() -> None:
-    positions = Positions()
+    positions = Positions(FLEET)
     read = asyncio.create_task(positions.wait("fleet", 7, IN_TIME_S))
     while not positions.waiting:
         await asyncio.sleep(0)
@@ -73,21 +76,28 @@ async def test_a_read_waits_until_its_write_is_projected() -> None:
 
 
 async def test_a_read_that_waits_too_long_is_told_and_forgotten() -> None:
-    positions = Positions()
+    positions = Positions([*FLEET, Partition("render")])
     positions.observe("render", "main", 100)
     assert not await positions.wait("fleet", 1, AT_ONCE_S)
     assert positions.waiting == 0
 
 
 async def test_a_context_is_as_far_as_the_last_of_its_partitions() -> None:
-    positions = Positions()
-    positions.observe("render", "a", 10)
-    positions.observe("render", "b", 4)
-    assert positions.position("render") == 4
+    positions = Positions(REMINDER)
+    positions.observe("reminder", "p0", 10)
+    positions.observe("reminder", "p1", 4)
+    assert positions.position("reminder") == 4
 
 
-async def test_a_partition_that_was_not_heard_of_yet_counts_where_it_is_known_to_be() -> None:
-    positions = Positions(partitions={"reminder": ("p0", "p1")})
+async def test_a_partition_that_does_not_exist_is_not_heard() -> None:
+    positions = Positions(REMINDER)
+    for context, partition in (("reminder", "p2"), ("elsewhere", "main")):
+        positions.observe(context, partition, 10)
+    assert [positions.position(place) for place in ("reminder", "reminder.p2", "elsewhere")] == [0, 0, 0]
+
+
+async def test_a_partition_that_was_not_heard_of_yet_holds_its_context_back() -> None:
+    positions = Positions(REMINDER)
     positions.observe("reminder", "p0", 10)
     assert positions.position("reminder") == 0
     assert not await positions.wait("reminder", 5, AT_ONCE_S)
@@ -96,7 +106,7 @@ async def test_a_partition_that_was_not_heard_of_yet_counts_where_it_is_known_to
 
 
 async def test_who_waits_for_one_partition_does_not_wait_for_the_others() -> None:
-    positions = Positions(partitions={"reminder": ("p0", "p1")})
+    positions = Positions(REMINDER)
     read = asyncio.create_task(positions.wait("reminder.p1", 7, IN_TIME_S))
     while not positions.waiting:
         await asyncio.sleep(0)
@@ -110,14 +120,14 @@ async def test_who_waits_for_one_partition_does_not_wait_for_the_others() -> Non
 
 
 async def test_a_read_model_that_is_folded_anew_is_behind_again() -> None:
-    positions = Positions()
+    positions = Positions(FLEET)
     positions.observe("fleet", "main", 10)
     positions.observe("fleet", "main", 2)
     assert not await positions.wait("fleet", 10, AT_ONCE_S)
 
 
 async def test_only_so_many_reads_wait_at_once() -> None:
-    positions = Positions(waiters_max=1)
+    positions = Positions(FLEET, waiters_max=1)
     first = asyncio.create_task(positions.wait("fleet", 1, IN_TIME_S))
     while not positions.waiting:
         await asyncio.sleep(0)

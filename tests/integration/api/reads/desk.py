@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.api.reads.app import Reads
 from drover.api.reads.system import Lead
+from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
 from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
@@ -22,6 +23,7 @@ from drover.web.application import create_application
 from drover.web.auth import Authenticator
 
 SECRET = "s" * 32
+PARTITIONS = [Partition(context) for context in CONTEXTS]
 
 
 class QuietLog:
@@ -86,7 +88,7 @@ class Desk:
 @asynccontextmanager
 async def desk_on(dsn: str, *, connections: int = 4) -> AsyncIterator[Desk]:
     async with open_pool(dsn, "test", connections) as pool:
-        recording, positions = RecordingPool(pool), Positions()
+        recording, positions = RecordingPool(pool), Positions(PARTITIONS)
         app = create_application(Health(), body_bytes_max=1024)
         auth, log = Authenticator([SECRET]), QuietLog()
         reads = Reads(auth, recording, positions, log, instance="test", document=dict)

@@ -31,7 +31,7 @@ from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.openapi.document import document
 from drover.web.serve import serve
-from tests.integration.api.reads.desk import SECRET, QuietLog
+from tests.integration.api.reads.desk import PARTITIONS, SECRET, QuietLog
 from tests.integration.api.reads.logs import Logs, at_second
 from tests.integration.api.reads.test_office_reads import write_analyses, write_fleet, write_reminders, write_renders
 
@@ -63,7 +63,7 @@ async def served_on(dsn: str) -> AsyncIterator[str]:
     async with open_pool(dsn, "test", 4) as pool:
         app = create_application(Health(), body_bytes_max=1024)
         auth = Authenticator([SECRET])
-        Reads(auth, pool, Positions(), QuietLog(), instance="test", document=dict).add_routes(app)
+        Reads(auth, pool, Positions(PARTITIONS), QuietLog(), instance="test", document=dict).add_routes(app)
         async with serve(app, "127.0.0.1", 0, grace_s=1) as port:
             yield f"http://127.0.0.1:{port}"
 

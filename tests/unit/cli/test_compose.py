@@ -1,0 +1,96 @@
+"""Services put together into one process: what they share, as requests see it. Nothing is connected."""
+
+from __future__ import annotations
+
+import base64
+import time
+from contextlib import AsyncExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from nats.aio.client import Client
+
+from drover.bus.live import Progress
+from drover.cli.compose import Process
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.log import Partition
+from drover.service.api_keys import Role, issue_api_key
+from drover.service.config import load
+from drover.web import freshness
+
+SECRET = "s" * 32
+PARTITIONS = {context: (Partition(context),) for context in CONTEXTS} | {
+    "reminder": (Partition("reminder", "p0"), Partition("reminder", "p1"))
+}
+READS = {"api": "/api/reminders", "reminder": "/api/reminder/alarms?user_id=kim"}
+"""A read of reminders at each service that has one."""
+
+
+class Listening(Client):
+    """Keeps what is subscribed to. Nothing is connected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard_by: list[Any] = []
+
+    async def subscribe(self, subject: str, cb: Any = None, **more: Any) -> Any:
+        self.heard_by.append(cb)
+        return SimpleNamespace(unsubscribe=self.nothing)
+
+    async def nothing(self) -> None: ...
+
+    async def hear(self, partition: Partition, seq: int) -> None:
+        """A projector announces how far it is."""
+        data = msgspec.json.encode(Progress(partition.name, seq))
+        for callback in self.heard_by:
+            await callback(SimpleNamespace(subject=f"live.{partition.context}", data=data))
+
+
+class EmptyPool:
+    async def fetch(self, *args: Any, **more: Any) -> list[Any]:
+        return []
+
+
+def process_of(service: str, client: Client) -> Process:
+    settings = load(
+        {
+            "DROVER_NATS_URL": "nats://nowhere",
+            "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+            "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_IDENTITY_SECRETS": "i" * 32,
+            "DROVER_SEALING_KEYS": f"k1:{base64.b64encode(b'k' * 32).decode()}",
+        }
+    )
+    pool: Any = EmptyPool()
+    process = Process(settings, client, pool, partitions=PARTITIONS)
+    getattr(process, f"add_{service}")()
+    return process
+
+
+@pytest.mark.parametrize(("service", "path"), READS.items())
+async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(service, path, monkeypatch):
+    monkeypatch.setattr(freshness, "HARD_WAIT_S", 0.05)
+    client = Listening()
+    process = process_of(service, client)
+    caller = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
+    async with AsyncExitStack() as stack:
+        for component in process.components:
+            if "positions" in component.name:
+                await stack.enter_async_context(component.context)
+        http = await stack.enter_async_context(TestClient(TestServer(process.app)))
+
+        async def read() -> tuple[int, Any]:
+            async with http.get(path, headers=caller | {"Drover-Min-Position": "reminder=50"}) as answer:
+                return answer.status, await answer.json()
+
+        ahead, lagging = PARTITIONS["reminder"]
+        await client.hear(ahead, 100)
+        status, body = await read()
+        assert (status, body.get("error")) == (503, "READ_MODEL_BEHIND"), "of the other partition nothing was heard yet"
+        await client.hear(lagging, 49)
+        assert (await read())[0] == 503
+        await client.hear(lagging, 50)
+        assert (await read())[0] == 200
