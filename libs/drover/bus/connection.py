@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
+from drover.service.reasons import reason_of
 
 CONNECT_TIMEOUT_S: Final = 2
 CONNECT_TRIES_MAX: Final = 15
@@ -30,15 +31,39 @@ log = structlog.get_logger("drover.bus")
 
 
 class NatsUnreachable(DroverError):
-    """No NATS server answered: check DROVER_NATS_URL and that the server runs."""
+    """No NATS server took the connection."""
+
+    def __init__(self, address: str, reason: str, setting: str) -> None:
+        if "authorization" in reason.lower():  # nats-py has no class for it: the server's own words tell
+            said = f"NATS at {address} refused the user ({reason}). Check user and password in {setting}."
+        else:
+            said = f"NATS does not answer at {address} ({reason}). "
+            said += f"Check that the server runs there, and the address in {setting}."
+        super().__init__(said)
+        self.address = address
+        self.reason = reason
+
+
+class NatsClosed(DroverError):
+    """The connection to NATS was closed for good."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The connection to NATS was closed for good ({reason}). Restart this process.")
+        self.reason = reason
 
 
 @asynccontextmanager
-async def connected(url: str, name: str) -> AsyncIterator[Client]:
-    """A connection that mends itself for ever, and that never sends later what could not be sent now."""
+async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") -> AsyncIterator[Client]:
+    """A connection that mends itself for ever, and that never sends later what could not be sent now.
+
+    `setting`: where people write this address.
+    """
+    trouble: Exception | None = None
 
     async def on_error(error: Exception) -> None:
-        log.warning("nats_error", error=repr(error))
+        nonlocal trouble
+        trouble = error
+        log.warning("nats_error", error=reason_of(error))
 
     async def on_disconnect() -> None:
         if not client.is_closed:  # closing on purpose is no news
@@ -70,7 +95,8 @@ async def connected(url: str, name: str) -> AsyncIterator[Client]:
             reconnected_cb=on_reconnect,
         )
     except (NatsError, OSError, TimeoutError) as error:
-        raise NatsUnreachable(f"{_without_password(url)}: {error!r}") from error
+        # nats-py ends with "no servers available"; why each of them was not is what it told before.
+        raise NatsUnreachable(_without_password(url), reason_of(trouble or error), setting) from error
     client.options["max_reconnect_attempts"] = -1
     try:
         yield client
@@ -83,7 +109,7 @@ async def wait_closed(client: Client) -> None:
     """Raise once the client has closed for good: it does so on some errors of the server, and does not come back."""
     while not client.is_closed:  # noqa: ASYNC110 - nats-py has one callback, and it is not ours alone
         await asyncio.sleep(CLOSED_LOOK_EVERY_S)
-    raise NatsUnreachable(f"the connection was closed for good: {client.last_error!r}")
+    raise NatsClosed(reason_of(client.last_error) if client.last_error else "no reason was given")
 
 
 def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
@@ -104,4 +130,4 @@ def inbox_of(user: str | None) -> str:
 
 
 def _without_password(url: str) -> str:
-    return ",".join(part.rpartition("@")[2] for part in url.split(","))
+    return ",".join(part.rpartition("@")[2].rpartition("//")[2] for part in url.split(","))

@@ -14,6 +14,7 @@ from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
 from drover.eventlog import metrics
+from drover.service.reasons import reason_of
 
 ANSWERS_S: Final = 1.0
 """How long to gather answers: every server of a cluster answers for itself."""
@@ -27,8 +28,9 @@ class UnsyncedServer(DroverError):
     def __init__(self, servers: list[str]) -> None:
         self.servers = servers
         super().__init__(
-            f"{', '.join(servers)}: set `sync_interval: always` in its jetstream block, "
-            "or accept the loss of acknowledged work on a power failure with DROVER_ALLOW_UNSYNCED=1"
+            f"{', '.join(servers)} acknowledges writes before they are on disk. Set `sync_interval: always` in the "
+            "jetstream block of its configuration and restart it, or accept the loss of acknowledged work on a power "
+            "failure with DROVER_ALLOW_UNSYNCED=1."
         )
 
 
@@ -38,7 +40,7 @@ class DurabilityUnknown(DroverError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"{reason}. Give DROVER_NATS_SYSTEM_URL a user of the system account (only that account can see it), "
-            "or set DROVER_ALLOW_UNSYNCED=1 to start without knowing"
+            "or set DROVER_ALLOW_UNSYNCED=1 to start without knowing."
         )
 
 
@@ -74,5 +76,5 @@ async def _ask_every_server(system: Client) -> dict[str, bool]:
         await asyncio.sleep(ANSWERS_S)
         await subscription.unsubscribe()
     except (NatsError, OSError) as error:
-        raise DurabilityUnknown(f"The system account did not answer ({error!r})") from error
+        raise DurabilityUnknown(f"The system account did not answer ({reason_of(error)})") from error
     return found

@@ -17,6 +17,7 @@ from nats.errors import Error as NatsError
 from drover.eventlog.log import ALL, AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
 from drover.eventlog.reader import JetStreamReader
 from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
+from drover.service.reasons import reason_of
 
 APPEND_TRY_S: Final = 3.0
 """How long one try waits for its acknowledgement before the log is asked what became of it."""
@@ -135,7 +136,7 @@ class JetStreamLog:
             reply = await self._client.request(subject, msgspec.json.encode(question), timeout=within_s)
             answer = _decode_get(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            raise LogUnreachable(repr(error)) from error
+            raise LogUnreachable(reason_of(error)) from error
         if answer.message is not None:
             return _stored(self.partition.stream, answer.message)
         if answer.error is not None and answer.error.err_code == NO_MESSAGE_FOUND:

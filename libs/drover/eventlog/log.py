@@ -59,6 +59,10 @@ class AppendUnsettled(DroverError):
 class LogUnreachable(DroverError):
     """The log did not answer a read."""
 
+    def __init__(self, reason: str = "no answer") -> None:
+        super().__init__(f"The log does not answer ({reason}). `drover doctor` says what is wrong with NATS.")
+        self.reason = reason
+
 
 class Reader(Protocol):
     """Follows a partition, in order and without gaps, holding a bounded number of commits."""

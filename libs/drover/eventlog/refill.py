@@ -18,6 +18,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition, Reader, StoredCommit
 from drover.eventlog.stamp import STORED_HEADER
 from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
+from drover.service.reasons import reason_of
 
 ANSWER_S: Final = 3.0
 POSITION_HEADER: Final = "Nats-Expected-Last-Sequence"
@@ -65,6 +66,7 @@ class Refill:
             reply = await self._client.request(subject, commit.payload, timeout=ANSWER_S, headers=headers)
             ack = _decode(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            raise NotTaken(f"commit {commit.seq}: {error!r}") from error
+            raise NotTaken(f"commit {commit.seq}: {reason_of(error)}") from error
         if ack.error is not None or ack.seq != commit.seq:
-            raise NotTaken(f"commit {commit.seq}: {ack.error or f'it was given position {ack.seq}'}")
+            refused = ack.error and ack.error.get("description", "the server refused it")
+            raise NotTaken(f"commit {commit.seq}: {refused or f'it was given position {ack.seq}'}")

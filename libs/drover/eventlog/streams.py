@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Final
 
 import nats.js.api as api
@@ -22,8 +23,11 @@ class StreamMisconfigured(DroverError):
     def __init__(self, stream: str, wrong: dict[str, tuple[Any, Any]]) -> None:
         self.stream = stream
         self.wrong = wrong
-        found = ", ".join(f"{name} is {is_!r}, must be {must!r}" for name, (is_, must) in wrong.items())
-        super().__init__(f"stream {stream}: {found}. Correct its configuration, or point DROVER_NATS_URL elsewhere")
+        found = ", ".join(f"{name} is {_plain(is_)}, must be {_plain(must)}" for name, (is_, must) in wrong.items())
+        super().__init__(
+            f"The stream {stream} could lose events: {found}. Correct its configuration (`nats stream edit {stream}`), "
+            "or point DROVER_NATS_URL at another server."
+        )
 
 
 class StreamRefused(DroverError):
@@ -33,8 +37,13 @@ class StreamRefused(DroverError):
         self.replicas = replicas
         super().__init__(
             f"DROVER_NATS_REPLICAS={replicas}, but the NATS server is no cluster of {replicas}. Set it to 1, or point "
-            "DROVER_NATS_URL at a cluster"
+            "DROVER_NATS_URL at a cluster."
         )
+
+
+def _plain(value: Any) -> str:
+    """As it stands in the server's configuration."""
+    return str(value.value if isinstance(value, Enum) else value)
 
 
 def _required(context: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class MigrationChanged(DroverError):
 
     def __init__(self, file: str) -> None:
         self.file = file
-        super().__init__(f"{file} was edited after it was applied: restore it, and put the change into a new file")
+        super().__init__(f"{file} was edited after it was applied. Restore it, and put the change into a new file.")
 
 
 class MigrationGap(DroverError):
@@ -67,7 +67,9 @@ class MigrationGap(DroverError):
 
     def __init__(self, expected: int, found: str) -> None:
         self.expected, self.found = expected, found
-        super().__init__(f"expected migration {expected:04d}, found {found}: number the files without gaps or repeats")
+        super().__init__(
+            f"Migration {expected:04d} is missing, {found} is there. Number the files without gaps or repeats."
+        )
 
 
 def load_migrations(folder: Traversable | None = None) -> list[Migration]:

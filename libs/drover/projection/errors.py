@@ -66,7 +66,9 @@ class ReadModelMissing(DroverError):
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
-        super().__init__(f"{schema} is not there. Start a projector (`drover up`, `drover serve projector`) first")
+        super().__init__(
+            f"There is no {schema} yet. Start a projector first: `drover up`, or `drover serve projector`."
+        )
 
 
 class RebuildBusy(DroverError):
@@ -74,7 +76,7 @@ class RebuildBusy(DroverError):
 
     def __init__(self, projection: str) -> None:
         self.projection = projection
-        super().__init__(f"{projection} is being rebuilt by somebody else. Wait for them, or stop them")
+        super().__init__(f"The read model {projection} is being rebuilt by another process. Wait for it, or stop it.")
 
 
 class OldReadModelRead(DroverError):
@@ -82,4 +84,4 @@ class OldReadModelRead(DroverError):
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
-        super().__init__(f"{schema} is still being read: end the transaction that does, then start again")
+        super().__init__(f"{schema} is still being read. End the transaction that reads it, then run this again.")

@@ -31,6 +31,7 @@ from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
 from drover.projection.spans import record_projected
 from drover.projection.store import Store
+from drover.service.reasons import reason_of
 from drover.service.tasks import end
 
 STANDBY_POLL_S: Final = 1.0
@@ -235,7 +236,7 @@ class Runner:
                 await store.write(folded.changes, folded.old, folded.new)
             except _REFUSED as error:
                 where = {"after_seq": folded.old.seq, "to_seq": folded.new.seq}
-                raise self._error("refused", **where, what=repr(error)) from error
+                raise self._error("refused", **where, what=reason_of(error)) from error
         self.checkpoint = folded.new
         self._retry_s = RETRY_FIRST_S
         self._events.inc(folded.new.n - folded.old.n)

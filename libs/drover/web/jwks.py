@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from drover.domain.errors import DroverError
+from drover.service.reasons import reason_of
 from drover.service.tasks import end
 from drover.web.errors import NotYet, unavailable
 
@@ -167,7 +168,7 @@ def fetch_from(url: str) -> Fetch:
                     raise JwksUnusable(f"HTTP {answer.status}")
                 return await _read(answer.content)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise JwksUnusable(type(error).__name__) from error
+            raise JwksUnusable(reason_of(error)) from error
 
     return fetch
 

@@ -11,6 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from drover.domain.errors import DroverError
+from drover.service.reasons import reason_of
 from drover.web.application import SOCKETS
 
 REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # a filter `id=in.(…)` with a few hundred ids
@@ -21,16 +22,29 @@ CUT_AFTER_SHARE: Final = 0.45
 """Of what is left of it. aiohttp may take its time-out twice over, so connections are cut within the grace."""
 
 
-class PortInUse(DroverError):
-    """Another process listens on the port."""
+class CannotListen(DroverError):
+    """The address in DROVER_HTTP_HOST and DROVER_HTTP_PORT cannot be listened on."""
 
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(
-            f"Port {port} on {host} is taken by another process. Stop that one, or choose another port "
-            f"(DROVER_HTTP_PORT, or --port of `drover up`)."
-        )
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(f"Port {port} on {host} {why}")
         self.host = host
         self.port = port
+
+
+class PortInUse(CannotListen):
+    """Another process listens on the port."""
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
+    """The error for what the system said, with what to write instead."""
+    if error.errno == errno.EADDRINUSE:
+        advice = "Stop that one, or choose another port (DROVER_HTTP_PORT, or --port of `drover up`)."
+        return PortInUse(host, port, f"is taken by another process. {advice}")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        advice = "Choose one from 1024 up: `drover up --port 8080`, or DROVER_HTTP_PORT=8080."
+        return CannotListen(host, port, f"needs rights that this user lacks: ports below 1024 are for root. {advice}")
+    advice = "DROVER_HTTP_HOST takes an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."
+    return CannotListen(host, port, f"cannot be opened ({reason_of(error)}). {advice}")
 
 
 @asynccontextmanager
@@ -52,9 +66,7 @@ async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -
         try:
             await web.TCPSite(runner, host, port, backlog=1024).start()
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise PortInUse(host, port) from error
-            raise
+            raise cannot_listen(host, port, error) from error
         yield runner.addresses[0][1]
     finally:
         await _drain(runner, app, grace_s)

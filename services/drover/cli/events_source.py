@@ -27,6 +27,7 @@ from drover.cli.wanted import Wanted
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, EventLog, LogUnreachable, Partition, StoredCommit
 from drover.eventlog.streams import partitions_of
+from drover.service.reasons import reason_of
 
 SLACK: Final = timedelta(minutes=1)
 """Times of different partitions are not in the order of the stream, but nearly."""
@@ -112,4 +113,4 @@ async def _partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
     except NotFoundError:
         raise NoSuchLog(context) from None
     except (NatsError, OSError) as error:
-        raise LogUnreachable(repr(error)) from error
+        raise LogUnreachable(reason_of(error)) from error

@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final, Self
 
-from drover.archive.errors import (
-    ArchiveBusy,
-    ArchiveMissing,
-    ForeignArchive,
-    LogNotEmpty,
-    OtherPartitions,
-    ReadModelAhead,
-    RestoreStopped,
-)
-from drover.bus.connection import NatsUnreachable
-from drover.cli.errors import (
-    CredentialsUnreadable,
-    EventNotFound,
-    NoPlatform,
-    NoSuchAccount,
-    NoSuchLog,
-    PostgresUnreachable,
-    ServerDown,
-)
 from drover.domain.errors import DroverError
-from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable, PortTaken, ProgramMissing
-from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer
-from drover.eventlog.log import LogUnreachable
-from drover.eventlog.streams import StreamMisconfigured, StreamRefused
-from drover.notifier.receivers.choice import ReceiverIncomplete
-from drover.projection.errors import OldReadModelRead, ReadModelMissing, RebuildBusy
-from drover.service.config import ConfigurationError
-from drover.service.spans import OpenTelemetryMissing
-from drover.web.serve import PortInUse
 
 
 class Exit(IntEnum):
@@ -58,44 +31,57 @@ class Exit(IntEnum):
     INTERRUPTED = 130, "ended by Ctrl-C"
 
 
-_CODES: Final[dict[type[DroverError], Exit]] = {
-    ReadModelMissing: Exit.NOT_FOUND,
-    RebuildBusy: Exit.BUSY,
-    OldReadModelRead: Exit.BUSY,
-    EventNotFound: Exit.NOT_FOUND,
-    NoSuchLog: Exit.NOT_FOUND,
-    NoSuchAccount: Exit.NOT_FOUND,
-    NoPlatform: Exit.UNREACHABLE,
-    ServerDown: Exit.UNREACHABLE,
-    NatsUnreachable: Exit.UNREACHABLE,
-    LogUnreachable: Exit.UNREACHABLE,
-    PostgresUnreachable: Exit.UNREACHABLE,
-    ConfigurationError: Exit.CONFIGURATION,
-    ReceiverIncomplete: Exit.CONFIGURATION,
-    OpenTelemetryMissing: Exit.CONFIGURATION,
-    CredentialsUnreadable: Exit.CONFIGURATION,
-    DataDirectoryUnusable: Exit.CONFIGURATION,
-    ProgramMissing: Exit.CONFIGURATION,
-    UnsyncedServer: Exit.CONFIGURATION,
-    DurabilityUnknown: Exit.CONFIGURATION,
-    StreamMisconfigured: Exit.CONFIGURATION,
-    StreamRefused: Exit.CONFIGURATION,
-    ArchiveMissing: Exit.NOT_FOUND,
-    ArchiveBusy: Exit.BUSY,
-    ForeignArchive: Exit.CONFIGURATION,
-    LogNotEmpty: Exit.CONFIGURATION,
-    OtherPartitions: Exit.CONFIGURATION,
-    ReadModelAhead: Exit.CONFIGURATION,
-    RestoreStopped: Exit.UNREACHABLE,
-    DataDirectoryBusy: Exit.BUSY,
-    PortTaken: Exit.BUSY,
-    PortInUse: Exit.BUSY,
+CODES: Final[Mapping[str, Exit]] = {
+    "drover.archive.errors.ArchiveMissing": Exit.NOT_FOUND,
+    "drover.cli.errors.EventNotFound": Exit.NOT_FOUND,
+    "drover.cli.errors.NoSuchAccount": Exit.NOT_FOUND,
+    "drover.cli.errors.NoSuchLog": Exit.NOT_FOUND,
+    "drover.projection.errors.ReadModelMissing": Exit.NOT_FOUND,
+    "drover.archive.errors.RestoreStopped": Exit.UNREACHABLE,
+    "drover.bus.connection.NatsUnreachable": Exit.UNREACHABLE,
+    "drover.cli.errors.NoPlatform": Exit.UNREACHABLE,
+    "drover.cli.errors.PostgresUnreachable": Exit.UNREACHABLE,
+    "drover.cli.errors.ServerDown": Exit.UNREACHABLE,
+    "drover.eventlog.log.LogUnreachable": Exit.UNREACHABLE,
+    "drover.archive.errors.ForeignArchive": Exit.CONFIGURATION,
+    "drover.archive.errors.LogNotEmpty": Exit.CONFIGURATION,
+    "drover.archive.errors.OtherPartitions": Exit.CONFIGURATION,
+    "drover.archive.errors.ReadModelAhead": Exit.CONFIGURATION,
+    "drover.cli.errors.CredentialsUnreadable": Exit.CONFIGURATION,
+    "drover.cli.up.ForeignSettings": Exit.CONFIGURATION,
+    "drover.embedded.errors.DataDirectoryUnusable": Exit.CONFIGURATION,
+    "drover.embedded.errors.ProgramMissing": Exit.CONFIGURATION,
+    "drover.eventlog.durability.DurabilityUnknown": Exit.CONFIGURATION,
+    "drover.eventlog.durability.UnsyncedServer": Exit.CONFIGURATION,
+    "drover.eventlog.streams.StreamMisconfigured": Exit.CONFIGURATION,
+    "drover.eventlog.streams.StreamRefused": Exit.CONFIGURATION,
+    "drover.notifier.receivers.choice.ReceiverIncomplete": Exit.CONFIGURATION,
+    "drover.reminder.app.UnknownTimezone": Exit.CONFIGURATION,
+    "drover.reminder.providers.apprise.AppriseAddressBad": Exit.CONFIGURATION,
+    "drover.reminder.providers.choice.ProviderIncomplete": Exit.CONFIGURATION,
+    "drover.reminder.providers.missing.ExtraMissing": Exit.CONFIGURATION,
+    "drover.render.app.RenderSettingsMissing": Exit.CONFIGURATION,
+    "drover.render.nas.opening.NasAddressInvalid": Exit.CONFIGURATION,
+    "drover.service.config.ConfigurationError": Exit.CONFIGURATION,
+    "drover.service.error_reports.SentryMissing": Exit.CONFIGURATION,
+    "drover.service.sealing.SealingKeysUnusable": Exit.CONFIGURATION,
+    "drover.service.sealing.UnknownSealingKey": Exit.CONFIGURATION,
+    "drover.service.spans.OpenTelemetryMissing": Exit.CONFIGURATION,
+    "drover.web.serve.CannotListen": Exit.CONFIGURATION,
+    "drover.archive.errors.ArchiveBusy": Exit.BUSY,
+    "drover.embedded.errors.DataDirectoryBusy": Exit.BUSY,
+    "drover.embedded.errors.PortTaken": Exit.BUSY,
+    "drover.projection.errors.OldReadModelRead": Exit.BUSY,
+    "drover.projection.errors.RebuildBusy": Exit.BUSY,
+    "drover.web.serve.PortInUse": Exit.BUSY,
 }
+"""By name, so that the table imports none of them: whoever raised the error has."""
 
 
 def exit_code_of(error: DroverError) -> Exit:
     """The code for an error: that of its nearest class in the table."""
-    return next((_CODES[kind] for kind in type(error).__mro__ if kind in _CODES), Exit.FAILED)
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((CODES[name] for name in names if name in CODES), Exit.FAILED)
 
 
 def explained() -> str:

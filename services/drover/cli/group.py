@@ -6,8 +6,6 @@ import os
 from importlib.metadata import version
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from drover.cli.account import account
 from drover.cli.alerts import alerts
@@ -53,9 +51,7 @@ def run() -> int:
         read_secret_files(os.environ)
         result = drover.main(standalone_mode=False)
     except DroverError as error:
-        Console(stderr=True).print(
-            f"[red]{type(error).__name__}:[/red] {escape(str(error))}", highlight=False, soft_wrap=True
-        )
+        click.echo(f"{click.style('Error:', fg='red')} {_sentence(error)}", err=True)
         return exit_code_of(error)
     except click.ClickException as error:
         error.show()
@@ -63,3 +59,9 @@ def run() -> int:
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     return result if isinstance(result, int) else Exit.OK
+
+
+def _sentence(error: DroverError) -> str:
+    """Its own words, else what its class means."""
+    said = str(error) or (error.__doc__ or "").partition("\n")[0]
+    return said if said.endswith((".", "?", "!")) else f"{said}."

@@ -20,6 +20,7 @@ from drover.cli.errors import CredentialsUnreadable, NoPlatform, PostgresUnreach
 from drover.embedded.credentials import Credentials, Secrets
 from drover.postgres.pool import Connection, connect
 from drover.service import config
+from drover.service.reasons import reason_of
 
 DATA_DIR_DEFAULT: Final = Path(".drover")
 NATS_PORT_DEFAULT: Final = 4222
@@ -130,11 +131,9 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
                 await _probe(address)
                 client = await stack.enter_async_context(connected(url, NAME))
         except NatsUnreachable as error:
-            raise ServerDown(address, str(error.__cause__), target.source, target.advice) from error
-        except TimeoutError as error:
-            raise ServerDown(address, "no answer in time", target.source, target.advice) from error
-        except OSError as error:
-            raise ServerDown(address, _reason(error), target.source, target.advice) from error
+            raise ServerDown(address, error.reason, target.source, target.advice) from error
+        except OSError as error:  # TimeoutError is one
+            raise ServerDown(address, reason_of(error), target.source, target.advice) from error
         yield client
 
 
@@ -166,14 +165,5 @@ async def postgres_of(target: Target) -> AsyncIterator[Connection]:
     try:
         async with connect(target.postgres_url, NAME) as connection:
             yield connection
-    except TimeoutError as error:
-        raise PostgresUnreachable("no answer in time", target.source, target.advice) from error
-    except OSError as error:
-        raise PostgresUnreachable(_reason(error), target.source, target.advice) from error
-    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise PostgresUnreachable(str(error) or type(error).__name__, target.source, target.advice) from error
-
-
-def _reason(error: OSError) -> str:
-    """What the system calls it; asyncio's own texts are for programmers."""
-    return os.strerror(error.errno) if error.errno else str(error)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise PostgresUnreachable(reason_of(error), target.source, target.advice) from error

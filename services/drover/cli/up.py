@@ -35,7 +35,7 @@ from drover.service.metrics import show_disk
 from drover.service.process import tune_garbage_collection
 from drover.simulator import analyses, reminders
 from drover.simulator.nexrender.demo import demo_nexrender
-from drover.web.serve import PortInUse
+from drover.web.serve import cannot_listen
 
 PORT_DEFAULT: Final = 8080
 HOST: Final = "127.0.0.1"
@@ -58,7 +58,7 @@ class ForeignSettings(DroverError):
         self.names = names
         super().__init__(
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set, but `drover up` brings its own servers. "
-            "Unset them, or use `drover serve all` with servers of yours"
+            "Unset them, or use `drover serve all` with servers of yours."
         )
 
 
@@ -88,7 +88,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:
         show_disk("data", directory.path)
-        _refuse_a_taken_port(port)
+        _refuse_a_port_that_cannot_be_opened(port)
         tune_garbage_collection()
         sys.exit(uvloop.run(_up(directory.path, port, demo, environ)))
 
@@ -99,13 +99,13 @@ def _with_servers(
     return {**environ, **dict(zip(OWN_SETTINGS, (nats, nats_system, postgres, jwt_secret, str(port)), strict=True))}
 
 
-def _refuse_a_taken_port(port: int) -> None:
+def _refuse_a_port_that_cannot_be_opened(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise PortInUse(HOST, port) from error
+            raise cannot_listen(HOST, port, error) from error
 
 
 async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str]) -> int:

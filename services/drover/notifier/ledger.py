@@ -16,6 +16,7 @@ from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
 from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
+from drover.service.reasons import reason_of
 
 BUCKET: Final = "drover_notifier"
 REQUEST_S: Final = 2.0
@@ -118,4 +119,4 @@ class NatsLedger:
             reply = await self._client.request(subject, body, timeout=REQUEST_S, headers=headers)
             return msgspec.json.decode(reply.data, type=dict[str, Any])
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            raise LedgerTrouble(repr(error)) from error
+            raise LedgerTrouble(reason_of(error)) from error

@@ -47,7 +47,7 @@ class UnknownTimezone(DroverError):
     """DROVER_REMINDER_TIMEZONE is no time zone."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"DROVER_REMINDER_TIMEZONE={name} is no time zone; write a name such as Asia/Seoul")
+        super().__init__(f"DROVER_REMINDER_TIMEZONE={name} is no time zone. Write a name such as Asia/Seoul.")
         self.name = name
 
 

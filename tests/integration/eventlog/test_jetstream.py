@@ -74,8 +74,20 @@ async def test_no_server_is_said_plainly_and_without_the_password(unused_tcp_por
     with pytest.raises(NatsUnreachable) as caught:
         async with connected(f"nats://drover:hush@127.0.0.1:{unused_tcp_port}", "test"):
             pass
-    assert str(unused_tcp_port) in str(caught.value)
-    assert "hush" not in str(caught.value)
+    assert str(caught.value) == (
+        f"NATS does not answer at 127.0.0.1:{unused_tcp_port} (Connection refused). "
+        "Check that the server runs there, and the address in DROVER_NATS_URL."
+    )
+
+
+async def test_a_user_whom_the_server_does_not_know_is_said_to_be_refused(nats):
+    host = nats.url.rpartition("@")[2]
+    with pytest.raises(NatsUnreachable) as caught:
+        async with connected(f"nats://drover:wrong@{host}", "test", setting="DROVER_NATS_SYSTEM_URL"):
+            pass
+    assert f"NATS at {host} refused the user" in str(caught.value)
+    assert "user and password in DROVER_NATS_SYSTEM_URL" in str(caught.value)
+    assert "wrong" not in str(caught.value)
 
 
 async def test_a_reader_survives_a_restart_of_the_server(own_nats):

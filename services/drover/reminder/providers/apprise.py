@@ -21,7 +21,10 @@ class AppriseAddressBad(DroverError):
     """An address of DROVER_REMINDER_APPRISE_URLS is none that apprise knows. They hold secrets, so it is not shown."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"DROVER_REMINDER_APPRISE_URLS: address number {number} is none that apprise knows")
+        super().__init__(
+            f"DROVER_REMINDER_APPRISE_URLS: apprise does not know address number {number}. Write one such as "
+            "ntfy://ntfy.sh/my-topic."
+        )
         self.number = number
 
 

@@ -17,7 +17,9 @@ class ProviderIncomplete(DroverError):
     """A provider was chosen, and not all that it needs was set."""
 
     def __init__(self, provider: str, missing: str) -> None:
-        super().__init__(f"DROVER_REMINDER_PROVIDER={provider} needs {missing}, which is not set")
+        super().__init__(
+            f"DROVER_REMINDER_PROVIDER={provider} needs {missing}, which is not set: set it, or another provider."
+        )
         self.provider = provider
         self.missing = missing
 

@@ -12,7 +12,9 @@ class ExtraMissing(DroverError):
     """A provider was chosen whose library is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"The provider {extra} needs {module}, which is not installed: pip install 'drover[{extra}]'")
+        super().__init__(
+            f"DROVER_REMINDER_PROVIDER={extra} needs {module}, which is not installed: pip install 'drover[{extra}]'"
+        )
         self.module = module
         self.extra = extra
 

@@ -18,14 +18,14 @@ from drover.render.nas.store import NasStore
 GuardName = Literal["mount", "marker", "folder"]
 """How a mounted path is known to be the NAS: a mount point, a marker file in it, or not at all (see `guarding`)."""
 
-_FORMS: Final = "write a path (/mnt/nas/output) or smb://host[:port]/share/folder"
+_FORMS: Final = "Write a path (/mnt/nas/output) or smb://host[:port]/share/folder."
 
 
 class NasAddressInvalid(DroverError):
     """The address of the NAS cannot be understood."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"NAS address {address!r}: {reason}; {_FORMS}")
+        super().__init__(f"DROVER_RENDER_NAS={address} is no address of a NAS: {reason}. {_FORMS}")
         self.address = address
         self.reason = reason
 

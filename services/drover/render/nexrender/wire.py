@@ -121,7 +121,7 @@ class Wire:
         except TimeoutError as error:
             raise NexrenderDown(call, f"no answer within {self._timeout.total:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise NexrenderDown(call, str(error) or type(error).__name__) from error
+            raise NexrenderDown(call, str(error) or "no connection") from error
 
     async def _refuse(self, call: str, answer: aiohttp.ClientResponse) -> None:
         status = answer.status

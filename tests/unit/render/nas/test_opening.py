@@ -37,7 +37,7 @@ def test_an_address_is_a_path_or_a_folder_of_a_share(url, kind, location):
      "smb://nas/share/../other", "smb://nas/share/a%5Cb", "smb://nas/share?x=1", "ftp://nas/share", r"\\nas\share"],
 )  # fmt: skip
 def test_any_other_address_is_refused_with_the_forms_that_there_are(url):
-    with pytest.raises(NasAddressInvalid, match="write a path"):
+    with pytest.raises(NasAddressInvalid, match="Write a path"):
         open_store(url)
 
 
