@@ -13,7 +13,7 @@ async def test_the_palette_finds_screens_phones_and_things_to_do(admin):
     await admin.open("/")
     await admin.is_live()
     await keys.press("Control+k")
-    palette = page.get_by_role("dialog", name="Go to or do")
+    palette = page.get_by_role("dialog", name="Search and commands")
     await expect(palette.get_by_role("combobox")).to_be_focused()
     await keys.type("rend")
     await expect(palette.get_by_role("option").first).to_contain_text("Renders")

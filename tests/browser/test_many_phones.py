@@ -88,13 +88,13 @@ async def test_the_page_says_that_its_server_is_away_and_goes_on_when_it_is_back
     await large.ended()
     banner = page.get_by_role("alert")
     await expect(banner).to_contain_text("Connection lost.")
-    await expect(banner).to_contain_text("Trying again")
+    await expect(banner).to_contain_text("Retrying")
     await expect(page.get_by_text("10 phones found", exact=True)).to_be_visible()  # what was known is still there
 
     again = Platform(large.data_dir, port=large.port)
     try:
         await again.ready()
-        await banner.get_by_role("button", name="Try now").click()
+        await banner.get_by_role("button", name="Retry now").click()
         await operator.is_live()
         await expect(banner).to_have_count(0)
         async with again.calling() as http:

@@ -65,12 +65,12 @@ async def test_a_session_that_is_ended_elsewhere_says_why_it_is_over(admin, anot
     await elsewhere.open("/")
     await elsewhere.button("Signed in as", exact=False).click()
     await elsewhere.page.get_by_role("menuitem", name="Your sessions").click()
-    await elsewhere.button("End all others").click()
+    await elsewhere.button("Sign out all others").click()
 
     await expect(admin.button("Sign in")).to_be_visible()
     assert admin.page.url == f"{platform.url}/sign-in?error=session_expired"
     await expect(admin.page.get_by_role("alert").first).to_contain_text(EXPIRED)
-    await expect(elsewhere.page.get_by_role("dialog", name="Your sessions")).to_contain_text("this one")
+    await expect(elsewhere.page.get_by_role("dialog", name="Your sessions")).to_contain_text("current")
     await admin.fill_in(*admin_of(platform))
     await expect(admin.heading("Fleet")).to_be_visible()  # back to where they were
 

@@ -36,7 +36,7 @@ async def test_fleet_and_queue_show_the_moment_that_was_chosen(admin, http):
         await expect(admin.page.get_by_text("Came later")).to_be_visible()
 
         await admin.open(f"/queue?as_of={then.isoformat().replace('+00:00', 'Z')}")
-        await expect(banner(admin)).to_contain_text("You look at the past")
+        await expect(banner(admin)).to_contain_text("You're viewing the past")
         await expect(admin.page.get_by_text("Already there")).to_be_visible()
         await expect(admin.page.get_by_text("Came later")).to_have_count(0)
         await expect(admin.button("New job")).to_have_count(0)
@@ -65,7 +65,7 @@ async def test_the_slider_is_dragged_to_before_the_farm_and_back(admin):
     for share in (0.9, 0.6, 0.2):
         await admin.page.mouse.move(box["x"] + box["width"] * share, middle)
     await admin.page.mouse.up()
-    await expect(banner(admin)).to_contain_text("You look at the past")
+    await expect(banner(admin)).to_contain_text("You're viewing the past")
     await expect(admin.page.locator(".phone")).to_have_count(0)  # the platform was not there yet
     assert "as_of=" in admin.page.url
     await admin.button("Close the time machine").click()
@@ -87,11 +87,11 @@ async def test_a_mark_on_the_slider_leads_to_its_alert(admin, http):
 
     await eventually(too_often)
     await admin.open("/alerts")
-    await expect(admin.page.get_by_role("main")).to_contain_text("A phone asks too often")
+    await expect(admin.page.get_by_role("main")).to_contain_text("Phone sends too many requests")
     await admin.button("Time machine").click()
     mark = admin.page.get_by_role("region", name="Time machine").get_by_role(
-        "button", name=re.compile("A phone asks too often|alerts,")
+        "button", name=re.compile("Phone sends too many requests|alerts,")
     )
     await mark.last.click()
-    await expect(banner(admin)).to_contain_text("You look at the past")
-    await expect(admin.page.get_by_role("main")).to_contain_text("A phone asks too often")
+    await expect(banner(admin)).to_contain_text("You're viewing the past")
+    await expect(admin.page.get_by_role("main")).to_contain_text("Phone sends too many requests")

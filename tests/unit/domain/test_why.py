@@ -121,7 +121,9 @@ def test_a_job_waits_behind_the_one_that_is_active(farm):
     farm.job(B).job(C)
     explanation = farm.why(job_id=B)
     assert (explanation.about, explanation.id, explanation.status) == ("job", B, "created")
-    assert farm.sentences(job_id=B)[0] == f"Job {B} is behind job {A}, which is active since 2026-03-02T12:00:00Z."
+    assert (
+        farm.sentences(job_id=B)[0] == f"Job {B} is behind job {A}, which has been active since 2026-03-02T12:00:00Z."
+    )
     assert farm.data("job_behind", job_id=B) == {
         "code": "job_behind",
         "job_id": B,
@@ -134,7 +136,7 @@ def test_a_job_waits_behind_the_one_that_is_active(farm):
 
 def test_a_job_was_created_inactive(farm):
     farm.phones(1).job(A, is_active=False)
-    assert farm.sentences(job_id=A) == [f"Job {A} was created inactive."]
+    assert farm.sentences(job_id=A) == [f"Job {A} was created paused. Resume it to put it into the queue."]
 
 
 def test_a_job_was_paused_by_a_person(farm):
@@ -146,7 +148,7 @@ def test_a_job_was_paused_as_poison(farm):
     farm.phones(1, 2, 3, 4).job(A)
     for number in (1, 2, 3):
         farm.fail(number, "OUT_OF_MEMORY")
-    assert farm.sentences(job_id=A) == [f"Job {A} is paused: it failed for good on 3 devices with OUT_OF_MEMORY."]
+    assert farm.sentences(job_id=A) == [f"Job {A} is paused: it failed permanently on 3 devices with OUT_OF_MEMORY."]
     poison = farm.data("job_paused", job_id=A)
     assert (poison["poison"], len(poison["device_ids"])) == ("OUT_OF_MEMORY", 3)
 
@@ -160,12 +162,12 @@ def test_no_device_of_its_group_is_online(farm):
 
 def test_a_job_for_a_group_that_is_empty(farm):
     farm.phones(1).job(A, target=Target(group_id="P9-G9"))
-    assert farm.sentences(job_id=A) == [f"There is no device for job {A}: it is for group P9-G9."]
+    assert farm.sentences(job_id=A) == [f"No device matches the target of job {A}: group P9-G9."]
 
 
 def test_a_job_that_names_its_devices_later(farm):
     farm.phones(1).job(A, target=Target(device_ids=()))
-    assert farm.sentences(job_id=A) == [f"There is no device for job {A}: it is for devices that it has yet to name."]
+    assert farm.sentences(job_id=A) == [f"No device matches the target of job {A}: devices not selected yet."]
 
 
 def test_no_eligible_device_has_what_the_job_needs(farm):
@@ -179,20 +181,20 @@ def test_devices_that_could_take_it_are_hindered_each_in_its_own_way(farm):
     farm.do(MarkOffline(device_id(1)))
     farm.given(DeviceQuarantined(device_id(2), "APP_CRASH", NOON + timedelta(minutes=30), None, None))
     farm.job(A)
-    assert farm.sentences(job_id=A) == ["No device can take work now: 1 offline, 1 in error, 2 on a PC that is held."]
+    assert farm.sentences(job_id=A) == ["No device can take work now: 1 offline, 1 in error, 2 on a held PC."]
 
 
 def test_an_active_job_says_how_it_stands(farm):
     farm.phones(1, 2, 3).job(A).complete(1)
     assert farm.codes(job_id=A) == ["job_active", "no_device_left"]
     assert farm.sentences(job_id=A)[0] == (
-        f"Job {A} is active since 2026-03-02T12:00:00Z: 2 in flight, 1 completed, 0 failed."
+        f"Job {A} has been active since 2026-03-02T12:00:00Z: 2 in flight, 1 completed, 0 failed."
     )
 
 
 def test_the_pc_of_an_active_job_is_full(farm):
     farm.do(RegisterPc("PC-01", 2)).phones(1, 2, 3).job(A)
-    assert farm.sentences(job_id=A)[1:] == ["PC PC-01 is full: 2 of 2 slots are taken."]
+    assert farm.sentences(job_id=A)[1:] == ["PC PC-01 is full: 2 of 2 slots are in use."]
 
 
 def test_all_pcs_are_full(farm):
@@ -203,14 +205,14 @@ def test_all_pcs_are_full(farm):
 
 def test_a_job_for_a_number_of_devices_has_them(farm):
     farm.phones(1, 2, 3).job(A, target=Target(count=2))
-    assert farm.sentences(job_id=A)[1:] == [f"Job {A} has gone to all of the 2 devices that it is for."]
+    assert farm.sentences(job_id=A)[1:] == [f"Job {A} has reached its target of 2 devices."]
 
 
 def test_the_look_for_devices_is_under_way(farm):
     for number in range(1, 4):
         farm.phones(number, pc=f"PC-{number:02}")
     farm.job(A).given(JobNeedAdded(A, "age_verified"), SupplyAdvanced(A, 2))
-    assert farm.sentences(job_id=A)[1] == "The look for devices is under way: 2 of 3 PCs seen."
+    assert farm.sentences(job_id=A)[1] == "Drover is looking for devices: 2 of 3 PCs checked."
     farm.given(SupplyAdvanced(A, 1))
     assert "look_under_way" not in farm.codes(job_id=A)
 
@@ -219,14 +221,14 @@ def test_the_look_has_not_come_to_this_pc_yet(farm):
     farm.phones(1).phones(2, pc="PC-02", online=False).job(A)
     farm.given(JobNeedAdded(A, "age_verified"))  # the look begins anew
     assert farm.codes(device_id=device_id(2)) == ["device_offline", "capability_missing", "look_under_way"]
-    assert farm.sentences(device_id=device_id(2))[2] == "The look for devices is under way: 0 of 2 PCs seen."
+    assert farm.sentences(device_id=device_id(2))[2] == "Drover is looking for devices: 0 of 2 PCs checked."
 
 
 def test_a_job_for_a_pc_and_one_for_named_devices(farm):
     farm.phones(1, online=False).phones(2, pc="PC-02", online=False)
     farm.job(A, target=Target(pc_id="PC-02")).job(B, target=Target(device_ids=(device_id(1), device_id(2))))
     assert farm.sentences(job_id=A) == ["No device of PC PC-02 is online: 1 offline."]
-    assert farm.sentences(job_id=B) == ["No device of the 2 devices that it names is online: 2 offline."]
+    assert farm.sentences(job_id=B) == ["No device of the 2 selected devices is online: 2 offline."]
 
 
 def test_a_device_that_was_named_for_a_job_of_another_group_counts(farm):
@@ -264,7 +266,7 @@ def test_a_job_that_expired(farm):
 def test_what_a_paused_job_had_handed_out_is_being_taken_back(farm):
     farm.phones(1, 2).job(A)
     farm.given(JobPaused(A, "admin", None))  # the event alone: what follows from it is still to come
-    assert farm.sentences(job_id=A)[1] == f"What job {A} had pending is being taken back: 2 left."
+    assert farm.sentences(job_id=A)[1] == f"Pending assignments of job {A} are being withdrawn: 2 left."
     assert farm.codes(assignment_id=farm.on(1))[0] == "job_withdrawing"
 
 
@@ -282,7 +284,7 @@ def test_of_a_great_fleet_so_many_are_asked_and_no_more(farm, monkeypatch):
 
 def test_an_assignment_waits_while_its_pc_is_full(farm):
     farm.do(RegisterPc("PC-01", 1)).phones(1, 2).job(A).do(AssignJob(NAMED, A, device_id(2)))
-    assert farm.sentences(assignment_id=NAMED) == ["PC PC-01 is full: 1 of 1 slots are taken."]
+    assert farm.sentences(assignment_id=NAMED) == ["PC PC-01 is full: 1 of 1 slots are in use."]
     assert farm.data("pc_full", assignment_id=NAMED) == {
         "code": "pc_full",
         "pc_id": "PC-01",
@@ -301,7 +303,7 @@ def test_an_assignment_waits_for_the_turn_of_its_job_and_for_its_device(farm):
 def test_an_assignment_waits_for_a_device_with_other_work_in_hand(farm):
     farm.phones(1, 2).job(A, target=Target(device_ids=(device_id(1),))).start(1)
     farm.do(PauseJob(A)).job(B).do(AssignJob(NAMED, B, device_id(1)))
-    assert farm.sentences(assignment_id=NAMED)[0] == f"Device SERIAL0001 has job {A} in hand: running, 0 %."
+    assert farm.sentences(assignment_id=NAMED)[0] == f"Device SERIAL0001 is working on job {A}: running, 0 %."
 
 
 def test_an_assignment_on_a_device_that_lacks_what_the_job_needs(farm):
@@ -320,7 +322,9 @@ def test_an_assignment_was_rolled_back_and_waits_for_its_device(farm):
 def test_a_retry_is_due(farm):
     farm.phones(1).job(A).fail(1, "VIDEO_NETWORK_ERROR")
     (sentence,) = farm.sentences(assignment_id=farm.on(1))
-    assert sentence == "Attempt 2 of 3 is due at 2026-03-02T12:00:10Z: the one before failed with VIDEO_NETWORK_ERROR."
+    assert (
+        sentence == "Attempt 2 of 3 is due at 2026-03-02T12:00:10Z: the previous one failed with VIDEO_NETWORK_ERROR."
+    )
     assert farm.data("retry_due", assignment_id=farm.on(1))["due_at"] == "2026-03-02T12:00:10Z"
     farm.after(seconds=11)
     assert "is due now (2026-03-02T12:00:10Z has passed)" in farm.sentences(assignment_id=farm.on(1))[0]
@@ -329,15 +333,15 @@ def test_a_retry_is_due(farm):
 def test_an_offer_that_nobody_fetched_yet(farm):
     farm.phones(1).job(A)
     assert farm.sentences(assignment_id=farm.on(1)) == [
-        "Device SERIAL0001 has not fetched it yet: offered at 2026-03-02T12:00:00Z, taken back at 2026-03-02T12:01:30Z."
+        "Device SERIAL0001 has not fetched it yet: offered at 2026-03-02T12:00:00Z, expires at 2026-03-02T12:01:30Z."
     ]
 
 
 def test_work_that_was_fetched_and_not_begun(farm):
     farm.phones(1).job(A).do(SendAttempt(farm.on(1), 1))
     assert farm.sentences(assignment_id=farm.on(1)) == [
-        "Device SERIAL0001 has fetched it and not begun: "
-        "sent at 2026-03-02T12:00:00Z, taken back at 2026-03-02T12:01:00Z."
+        "Device SERIAL0001 has fetched it but not started it: "
+        "sent at 2026-03-02T12:00:00Z, expires at 2026-03-02T12:01:00Z."
     ]
 
 
@@ -345,17 +349,17 @@ def test_work_that_runs(farm):
     farm.phones(1).job(A).start(1).do(ReportRunning(farm.on(1), progress_pct=40, ad_playing=True))
     assert farm.why(assignment_id=farm.on(1)).status == "running"
     assert farm.sentences(assignment_id=farm.on(1)) == [
-        "Attempt 1 of 3 runs on device SERIAL0001 since 2026-03-02T12:00:00Z and stands at 40 %; "
+        "Attempt 1 of 3 has been running on device SERIAL0001 since 2026-03-02T12:00:00Z: now at 40 %; "
         "it times out at 2026-03-02T12:20:00Z.",
-        "An advertisement holds its progress.",
+        "Its progress is paused while an ad plays.",
     ]
 
 
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        (None, "has completed at attempt 1."),
-        ("VIDEO_AGE_RESTRICTED", "has failed for good after 1 attempt."),
+        (None, "completed on attempt 1."),
+        ("VIDEO_AGE_RESTRICTED", "failed permanently after 1 attempt."),
     ],
 )
 def test_an_assignment_that_ended(farm, code, sentence):
@@ -397,9 +401,9 @@ def test_a_device_is_in_error_until_a_time(farm):
 @pytest.mark.parametrize(
     ("code", "ends"),
     [
-        ("SCREEN_LOCKED", "until it says that its screen is unlocked."),
-        ("BATTERY_LOW", "until it says that it is charged."),
-        ("OUT_OF_MEMORY", "until somebody resets it."),
+        ("SCREEN_LOCKED", "until its screen is unlocked."),
+        ("BATTERY_LOW", "until it is charged."),
+        ("OUT_OF_MEMORY", "until it is reset."),
     ],
 )
 def test_a_device_is_in_error_until_something_else_is_over(farm, code, ends):
@@ -410,7 +414,7 @@ def test_a_device_is_in_error_until_something_else_is_over(farm, code, ends):
 def test_a_device_is_held_because_it_did_not_take_its_offers(farm):
     farm.phones(1).job(A).after(seconds=90).ticked()
     assert farm.sentences(device_id=device_id(1))[0] == (
-        "Device SERIAL0001 is held after 1 offer that it did not take: the next one comes at 2026-03-02T12:06:30Z."
+        "Device SERIAL0001 is held after 1 offer that it did not fetch: the next one comes at 2026-03-02T12:06:30Z."
     )
     assert farm.data("device_held", device_id=device_id(1))["until"] == "2026-03-02T12:06:30Z"
 
@@ -424,39 +428,39 @@ def test_a_device_is_on_a_pc_that_is_held(farm):
 
 def test_there_is_no_work(farm):
     farm.phones(1)
-    assert farm.sentences(device_id=device_id(1)) == ["There is no work: no job is active and none is in the queue."]
+    assert farm.sentences(device_id=device_id(1)) == ["There is no work: no job is active or waiting."]
 
 
 def test_no_job_in_the_queue_has_a_device_that_can_take_it(farm):
     farm.phones(1).job(A, target=Target(group_id="P9-G9"))
     assert farm.sentences(device_id=device_id(1)) == [
-        "No job is active: 1 job in the queue, none with a device that can take it now."
+        "No job is active: 1 job in the queue, but no device can take one now."
     ]
 
 
 def test_the_active_job_is_not_for_this_device(farm):
     farm.phones(1).phones(2, group="P2-G1").job(A, target=Target(group_id="P2-G1"))
     assert farm.sentences(device_id=device_id(1)) == [
-        f"Job {A}, which is active, is not for device SERIAL0001: it is for group P2-G1."
+        f"The active job, {A}, does not target device SERIAL0001: it is for group P2-G1."
     ]
 
 
 def test_the_active_job_has_been_there(farm):
     farm.phones(1, 2).job(A).complete(1)
     assert farm.sentences(device_id=device_id(1)) == [
-        f"Job {A}, which is active, has already ended on device SERIAL0001."
+        f"The active job, {A}, has already finished on device SERIAL0001."
     ]
 
 
 def test_the_pc_of_a_device_is_full(farm):
     farm.do(RegisterPc("PC-01", 1)).phones(1, 2).job(A)
-    assert farm.sentences(device_id=device_id(2)) == ["PC PC-01 is full: 1 of 1 slots are taken."]
+    assert farm.sentences(device_id=device_id(2)) == ["PC PC-01 is full: 1 of 1 slots are in use."]
 
 
 def test_a_device_that_works(farm):
     farm.phones(1).job(A).start(1).do(ReportRunning(farm.on(1), progress_pct=30))
     assert farm.why(device_id=device_id(1)).status == "busy"
-    assert farm.sentences(device_id=device_id(1)) == [f"Device SERIAL0001 has job {A} in hand: running, 30 %."]
+    assert farm.sentences(device_id=device_id(1)) == [f"Device SERIAL0001 is working on job {A}: running, 30 %."]
     assert farm.data("device_in_flight", device_id=device_id(1))["assignment_id"] == farm.on(1)
 
 
@@ -474,4 +478,4 @@ def test_the_active_job_has_its_number_without_this_device(farm):
 def test_nothing_holds_a_device_up(farm):
     farm.phones(1).phones(2, online=False).job(A)
     farm.given(DeviceCameOnline(device_id(2)))  # the event alone: the moment before it is given work
-    assert farm.sentences(device_id=device_id(2)) == ["Nothing holds device SERIAL0002 up: it is next."]
+    assert farm.sentences(device_id=device_id(2)) == ["Nothing blocks device SERIAL0002: it is next."]

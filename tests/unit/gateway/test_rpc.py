@@ -164,7 +164,7 @@ async def test_why_answers_a_post_and_a_get_alike(office):
     assert body == await got.json()
     assert (body["about"], body["id"], body["status"]) == ("job", job_id, "created")
     (reason,) = body["reasons"]
-    assert reason["sentence"] == f"There is no device for job {job_id}: it is for group P9-G9."
+    assert reason["sentence"] == f"No device matches the target of job {job_id}: group P9-G9."
     assert reason["data"]["code"] == "no_device_in_target"
     assert len(office.bus.sent) == 1, "only the job: asking is not a command"
 

@@ -98,7 +98,7 @@ def _finish(analyses: Analyses, run: Run, now: datetime) -> list[Event]:
     duration_ms = (now - run.started_at) // timedelta(milliseconds=1)
     finished = CleanupRunFinished(run.run_id, run.cleaned, run.skipped, len(run.users), duration_ms)
     if run.skipped:
-        message = f"Failed to cleanup {run.skipped} stalled tests: what they cost cannot be given back now"
+        message = f"Failed to cleanup {run.skipped} stalled tests: they cannot be refunded now"
         return [finished, *_alarm(analyses, message, now, run_id=run.run_id, skipped=run.skipped)]
     if analyses.blocked.first() is not None:
         return [finished]  # skipped a moment ago, so this run had to leave them alone

@@ -145,6 +145,6 @@ def report_throttled(fleet: Fleet, command: ReportThrottled, now: datetime) -> D
     if device is None:
         return unknown_device(command.device_id)
     until = now + THROTTLE_ALERT_LASTS
-    message = f"Device {device.serial_number} sends too much: its requests are stopped for 5 minutes"
+    message = f"Device {device.serial_number} sends too many requests: they are blocked for 5 minutes"
     details = {"serial_number": device.serial_number, "pc_id": device.pc_id}
     return accept(*raise_alert(fleet.alerts, RATE_LIMITED, device.device_id, message, now, until=until, **details))

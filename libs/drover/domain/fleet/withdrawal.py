@@ -54,7 +54,7 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
     until = now + min(HOLD_FIRST * 2 ** min(untaken - 1, 16), HOLD_MAX)
     events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
     if untaken >= UNTAKEN_ALERT_AT:
-        message = f"Device {device.serial_number} has not taken {untaken} offers in a row"
+        message = f"Device {device.serial_number} did not fetch {untaken} offers in a row"
         events += raise_alert(fleet.alerts, OFFERS_UNTAKEN, device.device_id, message, now, **_where(device))
     return events
 

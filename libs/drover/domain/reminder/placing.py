@@ -41,7 +41,7 @@ def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[
             state.alerts,
             MINUTE_CROWDED,
             user_id,
-            f"No free minute was found for an alarm of user {user_id}: two of them fall on the same one",
+            f"No free minute was found for an alarm of user {user_id}: two of their alarms share a minute",
             now,
             until=now + CROWDED_ALERT_LASTS,
             page_id=alarm.page_id,

@@ -33,7 +33,7 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
                 stop.nexrender_job_id,
             )
         )
-    text = f"The job {stop.uid} of render {stop.render_id} could not be stopped at nexrender; remove it by hand"
+    text = f"nexrender job {stop.uid} of render {stop.render_id} could not be stopped; remove it manually"
     alert = raise_alert(queue.alerts, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
     # Another one may be due: a worker that was told of none would not ask again for a while.
     return accept(

@@ -33,7 +33,7 @@ test("SY-12: sign in where you are, then the action is offered again and done", 
   await page.press("Sign in");
   await page.settle();
   expect(page.text).toContain("Cancel 3 jobs");
-  await page.press("Do it now");
+  await page.press("Run it now");
   await page.settle();
   expect(await done).toMatchObject({ path: "/api/jobs" });
   expect(page.text).toBe("");

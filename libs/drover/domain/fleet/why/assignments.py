@@ -18,8 +18,8 @@ def why_assignment(fleet: Fleet, assignment: Assignment, now: datetime) -> list[
 
 def why_ended(assignment_id: str, ended: Ended) -> Reason:
     how = {
-        AssignmentStatus.COMPLETED: f"has completed at attempt {ended.failed + 1}",
-        AssignmentStatus.FAILED: f"has failed for good after {count(ended.failed, 'attempt')}",
+        AssignmentStatus.COMPLETED: f"completed on attempt {ended.failed + 1}",
+        AssignmentStatus.FAILED: f"failed permanently after {count(ended.failed, 'attempt')}",
     }.get(ended.status, "was cancelled")
     return reason(
         f"assignment_{ended.status}",
@@ -35,13 +35,13 @@ def _waiting(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     reasons = job_holds(fleet, job) + device_holds(fleet, device, now)
     reasons += slot_holds(fleet, job, device) if has_turn(fleet, job) else missing(job, device)
-    return reasons or [reason("nothing", f"Nothing holds assignment {assignment.assignment_id} up: it is next.")]
+    return reasons or [reason("nothing", f"Nothing blocks assignment {assignment.assignment_id}: it is next.")]
 
 
 def _retrying(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
     code = assignment.error_code
     sentence = f"Attempt {assignment.attempt} of {ATTEMPTS_MAX} is due {due(assignment.retry_due, now)}"
-    sentence += f": the one before failed with {code}." if code else "."
+    sentence += f": the previous one failed with {code}." if code else "."
     data = {"due_at": assignment.retry_due, "attempt": assignment.attempt, "error_code": code}
     return [*withdrawal(fleet, fleet.jobs[assignment.job_id]), reason("retry_due", sentence, **data)]
 
@@ -49,7 +49,7 @@ def _retrying(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reaso
 def _offered(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
     device, since = fleet.devices[assignment.device_id], assignment.assigned_at
     until = None if since is None else since + OFFER_TAKEN_WITHIN
-    sentence = f"Device {device.serial_number} has not fetched it yet: offered at {moment(since)}, taken back"
+    sentence = f"Device {device.serial_number} has not fetched it yet: offered at {moment(since)}, expires"
     data = {"device_id": device.device_id, "offered_at": since, "until": until}
     return [
         *withdrawal(fleet, fleet.jobs[assignment.job_id]),
@@ -61,7 +61,7 @@ def _offered(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason
 def _sent(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
     device, since = fleet.devices[assignment.device_id], assignment.sent_at
     until = None if since is None else since + OFFER_ACKED_WITHIN
-    sentence = f"Device {device.serial_number} has fetched it and not begun: sent at {moment(since)}, taken back"
+    sentence = f"Device {device.serial_number} has fetched it but not started it: sent at {moment(since)}, expires"
     data = {"device_id": device.device_id, "sent_at": since, "until": until}
     return [
         *withdrawal(fleet, fleet.jobs[assignment.job_id]),
@@ -74,8 +74,8 @@ def _running(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason
     device = fleet.devices[assignment.device_id]
     until = None if assignment.sent_at is None else assignment.sent_at + ATTEMPT_TIMEOUT
     sentence = (
-        f"Attempt {assignment.attempt} of {ATTEMPTS_MAX} runs on device {device.serial_number} since "
-        f"{moment(assignment.started_at)} and stands at {assignment.progress_pct} %; it times out {due(until, now)}."
+        f"Attempt {assignment.attempt} of {ATTEMPTS_MAX} has been running on device {device.serial_number} since "
+        f"{moment(assignment.started_at)}: now at {assignment.progress_pct} %; it times out {due(until, now)}."
     )
     running = reason(
         "running",
@@ -89,7 +89,7 @@ def _running(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason
     )
     if not assignment.ad_playing:
         return [running]
-    return [running, reason("ad_playing", "An advertisement holds its progress.", device_id=device.device_id)]
+    return [running, reason("ad_playing", "Its progress is paused while an ad plays.", device_id=device.device_id)]
 
 
 _PHASES: Final[dict[Phase, Callable[[Fleet, Assignment, datetime], list[Reason]]]] = {

@@ -16,7 +16,7 @@ def why_device(fleet: Fleet, device: Device, now: datetime) -> list[Reason]:
     if device.assignment is not None:
         return in_hand(fleet, device) + holds
     reasons = holds + _no_work(fleet, device)
-    return reasons or [reason("nothing", f"Nothing holds device {device.serial_number} up: it is next.")]
+    return reasons or [reason("nothing", f"Nothing blocks device {device.serial_number}: it is next.")]
 
 
 def _no_work(fleet: Fleet, device: Device) -> list[Reason]:
@@ -25,10 +25,10 @@ def _no_work(fleet: Fleet, device: Device) -> list[Reason]:
         return [_no_job(fleet)]
     about = {"job_id": job.job_id, "device_id": device.device_id}
     if not is_target(job, device):
-        sentence = f"Job {job.job_id}, which is active, is not for device {device.serial_number}: it is for"
+        sentence = f"The active job, {job.job_id}, does not target device {device.serial_number}: it is for"
         return [reason("not_in_target", f"{sentence} {target_words(job)}.", **about, target=target_data(job))]
     if device.device_id in job.ran:
-        sentence = f"Job {job.job_id}, which is active, has already ended on device {device.serial_number}."
+        sentence = f"The active job, {job.job_id}, has already finished on device {device.serial_number}."
         return [reason("job_ran_here", sentence, **about)]
     return slot_holds(fleet, job, device) + quota_used(job)
 
@@ -36,6 +36,6 @@ def _no_work(fleet: Fleet, device: Device) -> list[Reason]:
 def _no_job(fleet: Fleet) -> Reason:
     waiting = len(fleet.queue)
     if not waiting:
-        return reason("no_job", "There is no work: no job is active and none is in the queue.", waiting=0)
-    sentence = f"No job is active: {count(waiting, 'job')} in the queue, none with a device that can take it now."
+        return reason("no_job", "There is no work: no job is active or waiting.", waiting=0)
+    sentence = f"No job is active: {count(waiting, 'job')} in the queue, but no device can take one now."
     return reason("no_job", sentence, waiting=waiting)

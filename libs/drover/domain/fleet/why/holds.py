@@ -11,8 +11,8 @@ from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.why.words import Reason, count, due, moment, reason
 
 CONDITIONS: Final = {
-    "screen_locked": "until it says that its screen is unlocked",
-    "battery_low": "until it says that it is charged",
+    "screen_locked": "until its screen is unlocked",
+    "battery_low": "until it is charged",
 }
 """How an error ends that has no time."""
 
@@ -29,7 +29,13 @@ def job_holds(fleet: Fleet, job: Job) -> list[Reason]:
     if job.status is JobStatus.PAUSED:
         return [_paused(job), *withdrawn]
     if not job.wanted:
-        return [reason("job_inactive", f"Job {job.job_id} was created inactive.", job_id=job.job_id)]
+        return [
+            reason(
+                "job_inactive",
+                f"Job {job.job_id} was created paused. Resume it to put it into the queue.",
+                job_id=job.job_id,
+            )
+        ]
     if (active := fleet.active) is not None and active is not job:
         return [_behind(fleet, job, active), *withdrawn]
     return withdrawn
@@ -53,14 +59,14 @@ def withdrawal(fleet: Fleet, job: Job) -> list[Reason]:
     if job.job_id not in fleet.withdrawing:
         return []
     left = len(job.offered) + (len(job.waiting) if job.has_ended else 0)
-    sentence = f"What job {job.job_id} had pending is being taken back: {left} left."
+    sentence = f"Pending assignments of job {job.job_id} are being withdrawn: {left} left."
     return [reason("job_withdrawing", sentence, job_id=job.job_id, left=left)]
 
 
 def _paused(job: Job) -> Reason:
     if job.paused_for is None:
         return reason("job_paused", f"Job {job.job_id} is paused.", job_id=job.job_id, poison=None)
-    sentence = f"Job {job.job_id} is paused: it failed for good on {POISON_DEVICES} devices with {job.paused_for}."
+    sentence = f"Job {job.job_id} is paused: it failed permanently on {POISON_DEVICES} devices with {job.paused_for}."
     return reason(
         "job_paused",
         sentence,
@@ -72,7 +78,9 @@ def _paused(job: Job) -> Reason:
 
 def _behind(fleet: Fleet, job: Job, active: Job) -> Reason:
     ahead = sum(number < job.number for number, _ in fleet.queue)
-    sentence = f"Job {job.job_id} is behind job {active.job_id}, which is active since {moment(active.activated_at)}"
+    sentence = (
+        f"Job {job.job_id} is behind job {active.job_id}, which has been active since {moment(active.activated_at)}"
+    )
     if ahead:
         sentence += f", and {count(ahead, 'older job')} in the queue"
     data = {"job_id": job.job_id, "behind": active.job_id, "since": active.activated_at, "ahead": ahead}
@@ -88,7 +96,7 @@ def device_holds(fleet: Fleet, device: Device, now: datetime) -> list[Reason]:
     if not device.alive:
         reasons.append(reason("device_offline", f"Device {device.serial_number} is offline.", **about))
     if device.held_until is not None:
-        sentence = f"Device {device.serial_number} is held after {count(device.untaken, 'offer')} that it did not take"
+        sentence = f"Device {device.serial_number} is held after {count(device.untaken, 'offer')} that it did not fetch"
         sentence += f": the next one comes {due(device.held_until, now)}."
         reasons.append(reason("device_held", sentence, **about, until=device.held_until, untaken=device.untaken))
     pc = fleet.pcs[device.pc_id]
@@ -103,7 +111,7 @@ def _in_error(device: Device, now: datetime) -> Reason:
     error = device.error
     assert error is not None
     if error.until is None:
-        ends = CONDITIONS.get(error.condition or "", "until somebody resets it")
+        ends = CONDITIONS.get(error.condition or "", "until it is reset")
     elif error.until > now:
         ends = f"until {moment(error.until)}"
     else:
@@ -145,7 +153,7 @@ def in_hand(fleet: Fleet, device: Device) -> list[Reason]:
     if device.assignment is None:
         return []
     assignment = fleet.assignments[device.assignment]
-    sentence = f"Device {device.serial_number} has job {assignment.job_id} in hand: {assignment.phase}"
+    sentence = f"Device {device.serial_number} is working on job {assignment.job_id}: {assignment.phase}"
     if assignment.phase is Phase.RUNNING:
         sentence += f", {assignment.progress_pct} %"
     return [
@@ -166,18 +174,18 @@ def look_under_way(fleet: Fleet, job: Job) -> list[Reason]:
     if supply is None or is_look_over(fleet):
         return []
     total = len(fleet.pc_order if supply.route is None else supply.route)
-    sentence = f"The look for devices is under way: {supply.cursor} of {count(total, 'PC')} seen."
+    sentence = f"Drover is looking for devices: {supply.cursor} of {count(total, 'PC')} checked."
     return [reason("look_under_way", sentence, job_id=job.job_id, seen=supply.cursor, total=total)]
 
 
 def pc_full(pc: Pc) -> Reason:
     target = slots(pc)
-    sentence = f"PC {pc.pc_id} is full: {pc.in_use} of {target} slots are taken."
+    sentence = f"PC {pc.pc_id} is full: {pc.in_use} of {target} slots are in use."
     return reason("pc_full", sentence, pc_id=pc.pc_id, in_use=pc.in_use, target=target)
 
 
 def quota_used(job: Job) -> list[Reason]:
     if job.quota_left != 0:
         return []
-    sentence = f"Job {job.job_id} has gone to all of the {count(job.counted, 'device')} that it is for."
+    sentence = f"Job {job.job_id} has reached its target of {count(job.counted, 'device')}."
     return [reason("job_has_its_number", sentence, job_id=job.job_id, count=job.counted)]

@@ -22,9 +22,9 @@ PCS_NAMED_MAX: Final = 20
 HINDRANCES: Final = {
     "offline": "offline",
     "in_error": "in error",
-    "held": "held after offers not taken",
-    "on_held_pc": "on a PC that is held",
-    "in_flight": "with other work in hand",
+    "held": "held after offers not fetched",
+    "on_held_pc": "on a held PC",
+    "in_flight": "busy with other work",
 }
 
 
@@ -35,12 +35,12 @@ def why_job(fleet: Fleet, job: Job) -> list[Reason]:
     if has_turn(fleet, job):
         reasons += [_active(job), *look_under_way(fleet, job)]
     reasons += _no_room(fleet, job)
-    return reasons or [reason("nothing", f"Nothing holds job {job.job_id} up: it is next.")]
+    return reasons or [reason("nothing", f"Nothing blocks job {job.job_id}: it is next.")]
 
 
 def _active(job: Job) -> Reason:
     sentence = (
-        f"Job {job.job_id} is active since {moment(job.activated_at)}: {job.in_flight} in flight, "
+        f"Job {job.job_id} has been active since {moment(job.activated_at)}: {job.in_flight} in flight, "
         f"{job.completed} completed, {job.failed} failed."
     )
     return reason(
@@ -69,7 +69,7 @@ def _no_room(fleet: Fleet, job: Job) -> list[Reason]:
 def _nobody_of(fleet: Fleet, job: Job, looked_at: Sequence[Device]) -> list[Reason]:
     about = {"job_id": job.job_id, "target": target_data(job), "looked_at": len(looked_at)}
     if not looked_at:
-        sentence = f"There is no device for job {job.job_id}: it is for {target_words(job)}."
+        sentence = f"No device matches the target of job {job.job_id}: {target_words(job)}."
         return [reason("no_device_in_target", sentence, **about)]
     left = [device for device in looked_at if device.device_id not in job.ran]
     for capability in job.needs:
@@ -78,7 +78,7 @@ def _nobody_of(fleet: Fleet, job: Job, looked_at: Sequence[Device]) -> list[Reas
             return [reason("no_device_capable", sentence, capability=capability, **about)]
     able = [device for device in left if device.device_id not in job.live and not lacks(job, device)]
     if not able:
-        sentence = f"Job {job.job_id} has been given to every device that can have it: {target_words(job)}."
+        sentence = f"Job {job.job_id} has been assigned to every device that can run it: {target_words(job)}."
         return [reason("no_device_left", sentence, **about)]
     hindered = Counter(_hindrance(fleet, device) for device in able)
     if None in hindered:

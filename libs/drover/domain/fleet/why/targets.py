@@ -54,8 +54,8 @@ def _words(job: Job) -> str:
     if target.pc_id is not None:
         words.append(f"PC {target.pc_id}")
     if target.device_ids is not None:
-        named = f"the {count(len(job.named), 'device')} that it names"
-        words.append(named if job.named else "devices that it has yet to name")
+        named = f"the {count(len(job.named), 'selected device')}"
+        words.append(named if job.named else "devices not selected yet")
     return " and ".join(words)
 
 

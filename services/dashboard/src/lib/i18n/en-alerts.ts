@@ -2,48 +2,48 @@
 
 export const alertKinds = {
   nexrender_down: {
-    title: "nexrender does not answer",
-    advice: "Start it again, or look at the network to it. Workers go on by themselves; run again what has failed.",
+    title: "nexrender is not responding",
+    advice: "Restart it or check the network. Workers resume automatically; run failed renders again.",
   },
   nexrender_refused: {
-    title: "nexrender refuses jobs",
-    advice: "Look at its secret, and at what it says about the job.",
+    title: "nexrender rejects jobs",
+    advice: "Check its secret and the error that it returned for the job.",
   },
   template_missing: {
-    title: "A template is missing",
-    advice: "Put the file into the template folder, or correct its name in the mapping. Then run the render again.",
+    title: "Template not found",
+    advice: "Put the file into the template folder or correct its name in the mapping. Then run the render again.",
   },
   mapping_missing: {
-    title: "A composition has no fields",
-    advice: "Nothing of what was to be drawn has a layer. Give its fields layers, then run the render again.",
+    title: "Composition has no mapped fields",
+    advice: "None of the requested fields has a layer. Map the fields, then run the render again.",
   },
   gfx_data_unreadable: {
-    title: "A render's data cannot be read",
-    advice: "The key that it was sealed with is missing, or it is not what it should be. Look at the sealing keys.",
+    title: "Input data of a render is unreadable",
+    advice: "The key that sealed it is missing or wrong. Check the sealing keys.",
   },
   render_timeout: {
-    title: "A render takes too long",
-    advice: "It was tried three times, for 30 minutes each. Look at the render machine and at the composition.",
+    title: "Render timed out",
+    advice: "It was tried three times, 30 minutes each. Check the render machine and the composition.",
   },
   nas_away: {
-    title: "The NAS cannot be written to",
-    advice: "Look at its mount and its free space. Run again what has failed.",
+    title: "NAS is not writable",
+    advice: "Check its mount and its free space, then run failed renders again.",
   },
   render_recovering: {
-    title: "A render loses its workers",
-    advice: "More than three had it and were lost. Look at what is special about it, or cancel it.",
+    title: "Render keeps losing its workers",
+    advice: "More than three workers were lost while they rendered it. Check what is special about it, or cancel it.",
   },
   render_not_stopped: {
-    title: "A job at nexrender could not be stopped",
-    advice: "Nobody tries any more. Remove it at nexrender; its files are swept.",
+    title: "nexrender job could not be stopped",
+    advice: "Drover has stopped retrying. Remove the job in nexrender; its files are cleaned up automatically.",
   },
   cleanup_failed: {
-    title: "A cleanup failed",
-    advice: "Stalled tests are not given back. Look at those that were skipped, and at the service.",
+    title: "Cleanup failed",
+    advice: "Stalled tests are not refunded. Check the skipped ones and the service.",
   },
   push_failing: {
-    title: "Reminders are not sent",
-    advice: "Many in a row have failed: look at the provider. They are tried again by themselves.",
+    title: "Reminders are not being sent",
+    advice: "Many in a row have failed: check the provider. They are retried automatically.",
   },
   minute_crowded: {
     title: "Two reminders of a user share a minute",
@@ -52,7 +52,7 @@ export const alertKinds = {
   refresh_token_reused: {
     title: "A session may have been copied",
     advice:
-      "Its refresh token was used twice, and it was ended. Ask its person to sign in again and change the password.",
+      "Its refresh token was used twice, so the session was ended. Ask the user to sign in again and change the password.",
   },
 };
 

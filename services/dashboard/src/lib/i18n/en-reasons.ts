@@ -5,23 +5,23 @@ const count = (n: number | undefined, one: string) => `${(n ?? 0).toLocaleString
 
 export const reasons: Reasons = {
   job_behind: (d, n) =>
-    `It is behind ${n.job(d.behind)}, which is active since ${n.time(d.since)}${
+    `It is behind ${n.job(d.behind)}, which has been active since ${n.time(d.since)}${
       d.ahead ? `, and ${count(d.ahead, "older job")}` : ""
     }.`,
   job_paused: (d) =>
-    d.poison ? `It is paused: it failed for good on three phones with ${d.poison}.` : "It is paused.",
-  job_inactive: () => "It was created inactive. Resume it to put it into the queue.",
+    d.poison ? `It is paused: it failed permanently on three phones with ${d.poison}.` : "It is paused.",
+  job_inactive: () => "It was created paused. Resume it to put it into the queue.",
   job_active: (d, n) =>
-    `It is active since ${n.time(d.since)}: ${d.in_flight ?? 0} in hand, ${d.completed ?? 0} completed, ${d.failed ?? 0} failed.`,
-  job_withdrawing: (d) => `What it had handed out is being taken back: ${d.left ?? 0} left.`,
-  look_under_way: (d) => `The look for phones is under way: ${d.seen ?? 0} of ${count(d.total, "PC")} seen.`,
-  job_has_its_number: (d) => `It has gone to all of the ${count(d.count, "phone")} that it is for.`,
-  no_device_in_target: () => "There is no phone that it is for.",
+    `It has been active since ${n.time(d.since)}: ${d.in_flight ?? 0} in flight, ${d.completed ?? 0} completed, ${d.failed ?? 0} failed.`,
+  job_withdrawing: (d) => `Its pending assignments are being withdrawn: ${d.left ?? 0} left.`,
+  look_under_way: (d) => `Drover is looking for phones: ${d.seen ?? 0} of ${count(d.total, "PC")} checked.`,
+  job_has_its_number: (d) => `It has reached its target of ${count(d.count, "phone")}.`,
+  no_device_in_target: () => "No phone matches its target.",
   no_device_capable: (d) => `No phone has ${d.capability ?? ""}, which it needs.`,
-  no_device_left: () => "It has been given to every phone that can have it.",
-  no_device_online: (d) => `No phone for it is online: ${hindrances(d)}.`,
+  no_device_left: () => "It has been assigned to every phone that can run it.",
+  no_device_online: (d) => `No phone of its target is online: ${hindrances(d)}.`,
   no_device_free: (d) => `No phone can take it now: ${hindrances(d)}.`,
-  pc_full: (d) => `PC ${d.pc_id ?? ""} is full: ${d.in_use ?? 0} of ${String(d.target ?? 0)} slots are taken.`,
+  pc_full: (d) => `PC ${d.pc_id ?? ""} is full: ${d.in_use ?? 0} of ${String(d.target ?? 0)} slots are in use.`,
   pcs_full: (d) => `All ${d.pcs ?? 0} PCs with a phone for it are full.`,
   job_completed: (d, n) => `It completed at ${n.time(d.ended_at)}.`,
   job_expired: (d, n) => `It expired at ${n.time(d.ended_at)}, 24 hours after it was created.`,
@@ -29,31 +29,32 @@ export const reasons: Reasons = {
   job_cancelled: (d, n) => `It was cancelled at ${n.time(d.ended_at)}.`,
   retry_due: (d, n) =>
     `Attempt ${d.attempt ?? ""} of 3 is due ${d.due_at ? `at ${n.time(d.due_at)}` : "as soon as its phone is back"}${
-      d.error_code ? `; the one before failed with ${d.error_code}` : ""
+      d.error_code ? `; the previous one failed with ${d.error_code}` : ""
     }.`,
   offer_not_fetched: (d, n) =>
-    `${n.device(d.device_id)} has not fetched it yet: offered at ${n.time(d.offered_at)}, taken back at ${n.time(d.until)}.`,
-  sent_not_begun: (d, n) => `${n.device(d.device_id)} has fetched it and not begun: taken back at ${n.time(d.until)}.`,
+    `${n.device(d.device_id)} has not fetched it yet: offered at ${n.time(d.offered_at)}, expires at ${n.time(d.until)}.`,
+  sent_not_begun: (d, n) =>
+    `${n.device(d.device_id)} has fetched it but not started it: expires at ${n.time(d.until)}.`,
   running: (d, n) =>
-    `Attempt ${d.attempt ?? ""} of 3 runs on ${n.device(d.device_id)} since ${n.time(d.started_at)}, at ${d.progress_pct ?? 0} %.`,
-  ad_playing: () => "An advertisement holds its progress.",
-  assignment_completed: (d) => `It completed at attempt ${(d.failed_attempts ?? 0) + 1}.`,
-  assignment_failed: (d) => `It failed for good after ${count(d.failed_attempts, "attempt")}.`,
+    `Attempt ${d.attempt ?? ""} of 3 has been running on ${n.device(d.device_id)} since ${n.time(d.started_at)}: now at ${d.progress_pct ?? 0} %.`,
+  ad_playing: () => "Its progress is paused while an ad plays.",
+  assignment_completed: (d) => `It completed on attempt ${(d.failed_attempts ?? 0) + 1}.`,
+  assignment_failed: (d) => `It failed permanently after ${count(d.failed_attempts, "attempt")}.`,
   assignment_cancelled: () => "It was cancelled.",
   device_error: (d, n) => `It is in error (${d.rule ?? ""}) ${ending(d, n.time(d.until))}.`,
-  device_offline: () => "It is offline: nothing was heard of it for 30 seconds.",
-  device_held: (d, n) => `It did not take ${count(d.untaken, "offer")}: the next one comes at ${n.time(d.until)}.`,
+  device_offline: () => "It is offline: no heartbeat for 30 seconds.",
+  device_held: (d, n) => `It did not fetch ${count(d.untaken, "offer")}: the next one comes at ${n.time(d.until)}.`,
   pc_held: (d, n) => `PC ${d.pc_id ?? ""} is held until ${n.time(d.until)}: all its phones were failing.`,
   device_in_flight: (d, n) =>
-    `It has ${n.job(d.job_id)} in hand${d.phase === "running" ? `, at ${d.progress_pct ?? 0} %` : ""}.`,
+    `It is working on ${n.job(d.job_id)}${d.phase === "running" ? `, at ${d.progress_pct ?? 0} %` : ""}.`,
   capability_missing: (d, n) => `It lacks ${(d.capabilities ?? []).join(", ")}, which ${n.job(d.job_id)} needs.`,
-  not_in_target: (d, n) => `${n.job(d.job_id)}, which is active, is not for it.`,
-  job_ran_here: (d, n) => `${n.job(d.job_id)}, which is active, has already ended on it.`,
+  not_in_target: (d, n) => `The active job, ${n.job(d.job_id)}, does not target it.`,
+  job_ran_here: (d, n) => `The active job, ${n.job(d.job_id)}, has already finished on it.`,
   no_job: (d) =>
     d.waiting
-      ? `No job is active: ${count(d.waiting, "job")} in the queue, none with a phone that can take it now.`
-      : "There is no work: no job is active and none is in the queue.",
-  nothing: () => "Nothing holds it up: it is next.",
+      ? `No job is active: ${count(d.waiting, "job")} in the queue, but no phone can take one now.`
+      : "There is no work: no job is active or waiting.",
+  nothing: () => "Nothing blocks it: it is next.",
 };
 
 function hindrances(d: ReasonData): string {
@@ -61,15 +62,15 @@ function hindrances(d: ReasonData): string {
     [d.offline, "offline"],
     [d.in_error, "in error"],
     [d.held, "held"],
-    [d.on_held_pc, "on a PC that is held"],
-    [d.in_flight, "with other work in hand"],
+    [d.on_held_pc, "on a held PC"],
+    [d.in_flight, "busy with other work"],
   ];
   return parts.flatMap(([n, words]) => (n ? [`${n.toLocaleString("en")} ${words}`] : [])).join(", ");
 }
 
 function ending(d: ReasonData, until: string): string {
   if (d.until) return `until ${until}`;
-  if (d.condition === "screen_locked") return "until it says that its screen is unlocked";
-  if (d.condition === "battery_low") return "until it says that it is charged";
-  return "until somebody resets it";
+  if (d.condition === "screen_locked") return "until its screen is unlocked";
+  if (d.condition === "battery_low") return "until it is charged";
+  return "until it is reset";
 }

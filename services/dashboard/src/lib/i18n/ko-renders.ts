@@ -173,7 +173,7 @@ export const mapping: typeof Mapping = {
   choose: "컴포지션을 선택하세요.",
   chooseHint: "필드와 레이어가 여기에 나타납니다.",
   notFound: "아직 매핑되지 않은 컴포지션입니다.",
-  notFoundHint: "왼쪽에서 이 ID로 추가하세요.",
+  notFoundHint: "이 ID로 추가하세요.",
   newTitle: "새 컴포지션",
   id: "ID",
   idHint: "요청에 쓰이는 composition_id입니다.",

@@ -10,8 +10,8 @@ export const system: typeof English = {
   log: "로그(커밋)",
   projected: "조회 모델",
   behind: "지연",
-  lately: "최근",
-  lagOf: (place) => `최근 몇 분간 ${place} 조회 모델의 지연`,
+  lately: "최근 15분",
+  lagOf: (place) => `최근 15분간 ${place} 조회 모델의 지연`,
   dependencies: "의존 서비스",
   names: { clerk: "외부 로그인", gemini: "분석 모델" },
   words: {

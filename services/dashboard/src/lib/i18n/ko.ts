@@ -214,7 +214,7 @@ export const ko: Dictionary = {
     chartLost: "끊김",
     mean: "평균",
     median: "중앙값",
-    p95: "95 %",
+    p95: "p95",
     worst: "최장",
     nats: "NATS",
     postgres: "Postgres",

@@ -39,7 +39,7 @@ test("it is asked about, done, told, and what it found is opened", async () => {
   await act(async () => confirm?.click());
   await page.settle();
   expect(page.given.server.to(PATH)).toMatchObject([{ method: "POST" }]);
-  expect(page.toasts.get()[0]?.title).toBe("3 tests of 2 users given back.");
+  expect(page.toasts.get()[0]?.title).toBe("3 tests of 2 users refunded.");
   expect(opened).toEqual(["run-1"]);
 });
 

@@ -66,19 +66,19 @@ test("the command, what came before, and its effects are there at once", () => {
 
 test("what it led to is asked for when it is opened, and goes away when it is shut", async () => {
   const [further] = page.buttons().filter((name) => name.includes("AttemptSent"));
-  expect(further).toBe("3 s later AttemptSent");
-  await page.press("3 s later AttemptSent");
+  expect(further).toBe("AttemptSent after 3 s");
+  await page.press("AttemptSent after 3 s");
   await page.settle();
   expect(asked(sent)).toBe(1);
   expect(page.buttons()).toContain("AttemptSent");
-  await page.press("3 s later AttemptSent");
+  await page.press("AttemptSent after 3 s");
   expect(page.buttons()).not.toContain("AttemptSent");
 });
 
 test("further back goes as far as there is something", async () => {
-  await page.press("What came before");
+  await page.press("Show earlier events");
   await page.settle();
-  expect(page.text).toContain("Nothing came before it.");
+  expect(page.text).toContain("No earlier events.");
 });
 
 test("an event of the tree can be opened", async () => {

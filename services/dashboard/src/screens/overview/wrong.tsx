@@ -49,7 +49,7 @@ export function Wrong(): ReactNode {
         alerts.length === 0 &&
         (isReading ? <Loading isSmall /> : <Empty isSmall icon="check" title={t.overview.nothingWrong} />)}
       {ranked.length > 0 && (
-        <ul className="flex flex-col gap-2 pt-1">
+        <ul aria-label={t.overview.failures} className="flex flex-col gap-2 pt-1">
           {ranked.map(([code, times]) => (
             <li key={code} title={code} className="text-sm">
               <div className="flex justify-between gap-2">

@@ -51,7 +51,7 @@ test("everywhere it was for, and with what it was told", async () => {
 
 test("where it failed, and nowhere else", async () => {
   await page.show("operator", again(2));
-  await page.press("Run again on 2 that failed");
+  await page.press("Run again on 2 failed phones");
   await page.settle();
   expect(made()).toMatchObject([{ target: { device_ids: ["D1", "D2"] } }]);
 });
@@ -64,7 +64,7 @@ test("a viewer sees no button", async () => {
 test("one phone gets its next attempt", async () => {
   const path = "/rest/v1/job_assignments";
   await page.show("operator", <RetryAssignment assignment={{ job_id: "J1", device_id: "D1" } as AssignmentRow} />);
-  await page.press("Try again on this phone");
+  await page.press("Retry on this phone");
   await page.settle();
   expect(page.given.server.to(path)).toMatchObject([{ method: "POST", body: '{"job_id":"J1","device_id":"D1"}' }]);
 });

@@ -22,8 +22,8 @@ const patches = () => page.given.server.calls.filter((call) => call.method === "
 
 test.each<[RenderStatus, string[]]>([
   ["pending", ["Cancel"]],
-  ["rendering", ["Take from its worker", "Cancel"]],
-  ["uploading", ["Take from its worker", "Cancel"]],
+  ["rendering", ["Release", "Cancel"]],
+  ["uploading", ["Release", "Cancel"]],
   ["failed", ["Run again"]],
   ["cancelled", ["Run again"]],
   ["completed", []],
@@ -63,16 +63,16 @@ test("cancelling is asked about, and done when it is meant", async () => {
   expect(patches()[0]?.headers.get("Idempotency-Key")).toBeTruthy();
 });
 
-test("taking it from its worker is asked about, too", async () => {
+test("releasing it is asked about, too", async () => {
   await page.show("operator", <RenderActions render={render("rendering")} />);
-  await page.press("Take from its worker");
+  await page.press("Release");
   await page.settle();
   await page.press("Keep");
   await page.settle();
   expect(patches()).toEqual([]);
-  await page.press("Take from its worker");
+  await page.press("Release");
   await page.settle();
-  await page.press("Take the render from its worker");
+  await page.press("Release the render");
   await page.settle();
   expect(patches()).toMatchObject([{ body: '{"status":"pending"}' }]);
 });

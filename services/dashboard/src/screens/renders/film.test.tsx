@@ -42,10 +42,10 @@ test("a viewer is shown nothing, and nothing is asked for", async () => {
 });
 
 test.each([
-  [501, "NAS_NOT_CONFIGURED", "cannot reach the NAS"],
-  [503, "NAS_UNREACHABLE", "does not answer"],
-  [404, "FILE_GONE", "not on the NAS any more"],
-  [409, "FILE_CHANGED", "Another file"],
+  [501, "NAS_NOT_CONFIGURED", "no NAS configured"],
+  [503, "NAS_UNREACHABLE", "cannot reach the NAS"],
+  [404, "FILE_GONE", "no longer on the NAS"],
+  [409, "FILE_CHANGED", "has been replaced"],
 ])("%i %s is said in words", async (status, error, words) => {
   page.given.server.answers.set(PATH, () => Response.json({ error, message: "no" }, { status }));
   await page.show("operator", <Film id="41" name="Bio" />);
