@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -299,14 +299,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fal
 
 FIELDS: Final = {PREFIX + field.name.upper(): field for field in msgspec.structs.fields(Settings)}
 """Every variable that Drover reads, with the field that it sets."""
+REQUIRED: Final = tuple(name for name, field in FIELDS.items() if field.required)
+"""Those without which no service starts."""
 
 
 _LISTS: Final = (Secrets, SealingKeys, Networks, CronSecrets, TierTimeouts, AppriseUrls)
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
 
 
-def load(environ: Mapping[str, str]) -> Settings:
-    """Read the settings, or raise a ConfigurationError that names every problem at once. An empty value is no value."""
+def load(environ: Mapping[str, str], *, without: Collection[str] = ()) -> Settings:
+    """Read the settings, or raise a ConfigurationError that names every problem at once. An empty value is no value.
+
+    `without`: settings that every service needs and this caller does not. Where they are not set they are empty.
+    """
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
     for theirs, ours in OTHER_NAMES.items():
         if environ.get(theirs):
@@ -315,8 +320,10 @@ def load(environ: Mapping[str, str]) -> Settings:
     values: dict[str, Any] = {}
     for name, field in FIELDS.items():
         if name not in given:
-            if field.required:
-                problems.append(f"{name} is not set. {_instead(name)}")
+            if name in without:
+                values[field.name] = () if field.type in _LISTS else ""
+            elif field.required:
+                problems.append(_not_set(name))
             continue
         raw: Any = given[name]
         if field.type in _LISTS:
@@ -332,6 +339,15 @@ def load(environ: Mapping[str, str]) -> Settings:
     if problems:
         raise ConfigurationError(tuple(problems))
     return Settings(**values)
+
+
+def not_set(name: str) -> ConfigurationError:
+    """For a caller that finds out later what it needs."""
+    return ConfigurationError((_not_set(name),))
+
+
+def _not_set(name: str) -> str:
+    return f"{name} is not set. {_instead(name)}"
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:

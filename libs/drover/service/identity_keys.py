@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from drover.service.config import ConfigurationError
+from drover.service.config import not_set
 
 ALGORITHM: Final = "ES256"
 """Fixed: a token never chooses how it is verified."""
@@ -51,12 +51,7 @@ class IdentityKeys:
 
     def __init__(self, secrets: Sequence[str]) -> None:
         if not secrets:
-            raise ConfigurationError(
-                (
-                    "DROVER_IDENTITY_SECRETS is not set. It takes one or two secrets of at least 32 characters, "
-                    "separated by a comma; for example DROVER_IDENTITY_SECRETS=$(openssl rand -hex 32).",
-                )
-            )
+            raise not_set("DROVER_IDENTITY_SECRETS")
         self._derived = [_Derived(secret) for secret in secrets]
 
     @property

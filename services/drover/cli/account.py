@@ -195,7 +195,7 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
     """Those of the environment; in a directory of `drover up`, where it names none, what is kept there."""
     if not target.embedded:
-        settings = config.load(os.environ)
+        settings = config.load(os.environ, without=config.REQUIRED)
         return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
     own = load_or_create_secrets(data_dir or DATA_DIR_DEFAULT)
     secrets = os.environ.get("DROVER_IDENTITY_SECRETS") or own.identity_secret

@@ -17,13 +17,6 @@ from drover.notifier.notice import Delivered, Failed, Notice, Outcome
 from drover.notifier.receivers.choice import chosen_receivers
 from drover.service import config
 
-_PLACEHOLDERS: Final = {
-    "DROVER_NATS_URL": "nats://x",
-    "DROVER_POSTGRES_URL": "postgresql://x",
-    "DROVER_JWT_SECRETS": "x" * 64,
-}
-"""For what is needed of every process, and not of this command: it asks the receivers only."""
-
 
 @click.group()
 def alerts() -> None:
@@ -52,7 +45,8 @@ async def test() -> Exit:
 
 
 def settings_of(environ: Mapping[str, str]) -> config.Settings:
-    return config.load({**_PLACEHOLDERS, **{name: value for name, value in environ.items() if value}})
+    """This command asks the receivers only, so it needs no servers and no secret."""
+    return config.load(environ, without=config.REQUIRED)
 
 
 def a_test() -> Notice:

@@ -88,7 +88,7 @@ async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Plac
         if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
             target = find_target(None)
             client = await stack.enter_async_context(nats_of(target))
-            replicas = config.load(os.environ).nats_replicas
+            replicas = config.load(os.environ, without=config.REQUIRED).nats_replicas
             yield Place(client, await _postgres(stack, target, must=forget), replicas)
             return
         directory = stack.enter_context(DataDirectory(data_dir or DATA_DIR_DEFAULT)).path
@@ -104,7 +104,7 @@ async def _postgres(stack: AsyncExitStack, target: Target, *, must: bool) -> Con
     """The log is what is restored: it does not wait for a database that may be lost as well, unless told to."""
     try:
         return await stack.enter_async_context(postgres_of(target))
-    except PostgresUnreachable as error:
+    except (PostgresUnreachable, config.ConfigurationError) as error:
         if must:
             raise
         click.echo(f"{error} Whether its tables tell of more than is restored was not looked at.", err=True)

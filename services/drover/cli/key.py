@@ -51,11 +51,11 @@ def key(role: str, device_id: UUID | None, days: int, data_dir: Path | None) -> 
 
 def _secret(data_dir: Path | None) -> str:
     if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
-        return config.load(os.environ).jwt_secrets[0]
+        return config.load(os.environ, without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL")).jwt_secrets[0]
     directory = data_dir or DATA_DIR_DEFAULT
     if not (directory / "secrets.json").exists():
         raise click.UsageError(
-            f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS "
-            "(and the other settings of the platform) in the environment."
+            f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS to "
+            "the secret of the platform."
         )
     return load_or_create_secrets(directory).jwt_secret

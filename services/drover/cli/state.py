@@ -98,8 +98,10 @@ async def state(
 async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> bytes | None:
     """A cache: without Postgres there is none, and the fold is longer."""
     decider = DECIDERS[log.partition.context]
+    if (postgres := find_target(data_dir).postgres) is None:
+        return None
     try:
-        async with open_pool(find_target(data_dir).postgres_url, NAME, 1) as pool:
+        async with open_pool(postgres, NAME, 1) as pool:
             return await FoldCheckpoints(pool).before(log.partition, snapshot_version(decider), at)
     except _AWAY:
         return None

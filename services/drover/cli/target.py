@@ -46,13 +46,23 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     """Who says so, for people."""
-    nats_url: str
+    nats: str | None
     nats_system_url: str | None
     """The same server as a user of the system account, who can see whether it syncs."""
-    postgres_url: str
+    postgres: str | None
     http_host: str
     http_port: int
     allow_unsynced: bool = False
+
+    @property
+    def nats_url(self) -> str:
+        """Raises ConfigurationError where nobody has said."""
+        return _needed(self.nats, "DROVER_NATS_URL")
+
+    @property
+    def postgres_url(self) -> str:
+        """Likewise."""
+        return _needed(self.postgres, "DROVER_POSTGRES_URL")
 
     @property
     def embedded(self) -> bool:
@@ -63,6 +73,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return "is `drover up` running?" if self.embedded else "check it, and that the server runs."
 
 
+def _needed(url: str | None, setting: str) -> str:
+    if url is None:
+        raise config.not_set(setting)
+    return url
+
+
 def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) -> Target:
     """A directory that was named wins over the environment, the environment over the default directory."""
     if data_dir is None and any(environ.get(name) for name in _MARKS):
@@ -71,12 +87,12 @@ def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) 
 
 
 def _from_environment(environ: Mapping[str, str]) -> Target:
-    settings = config.load(environ)
+    settings = config.load(environ, without=config.REQUIRED)
     return Target(
         source=ENVIRONMENT,
-        nats_url=settings.nats_url,
+        nats=settings.nats_url or None,
         nats_system_url=settings.nats_system_url,
-        postgres_url=settings.postgres_url,
+        postgres=settings.postgres_url or None,
         http_host=settings.http_host,
         http_port=settings.http_port,
         allow_unsynced=settings.allow_unsynced,
@@ -97,9 +113,9 @@ def _from_directory(data_dir: Path) -> Target:
         raise CredentialsUnreadable(path, str(error), "The next `drover up` writes it anew.") from error
     return Target(
         source=str(path),
-        nats_url=known.nats_url,
+        nats=known.nats_url,
         nats_system_url=f"nats://sys:{secrets.nats_system_password}@{server}" if secrets else None,
-        postgres_url=known.postgres_url,
+        postgres=known.postgres_url,
         http_host=host,
         http_port=port,
     )

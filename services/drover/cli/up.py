@@ -83,7 +83,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
         raise ForeignSettings(foreign)
     environ = {"DROVER_LOG_FORMAT": "console", "DROVER_ANON_MAY_CREATE_JOBS": "1", **os.environ}
     # Before anything starts: a misspelt setting must not cost the wait for two servers.
-    checked = config.load(_with_servers(environ, port, "nats://x", "nats://x", "postgresql://x", "x" * 64))
+    checked = config.load(environ, without=config.REQUIRED)
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:

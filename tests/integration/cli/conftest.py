@@ -41,7 +41,6 @@ def settings(nats, postgres_dsn="postgresql://nobody@127.0.0.1:1/none", **more):
         "DROVER_NATS_URL": nats.url,
         "DROVER_NATS_SYSTEM_URL": nats.system_url,
         "DROVER_POSTGRES_URL": postgres_dsn,
-        "DROVER_JWT_SECRETS": "s" * 32,
         "DROVER_HTTP_PORT": "0",
         **more,
     }

@@ -26,9 +26,9 @@ KEY = "k1:" + "A" * 43 + "="
 def scene(port: int = 0, source: str = ENVIRONMENT, **environ: str) -> Scene:
     target = Target(
         source=source,
-        nats_url="nats://n",
+        nats="nats://n",
         nats_system_url=None,
-        postgres_url="postgresql://p",
+        postgres="postgresql://p",
         http_host="127.0.0.1",
         http_port=port,
     )

@@ -30,6 +30,12 @@ def test_a_key_is_signed_with_the_first_secret_and_has_the_role(platform, role):
     assert Authenticator(["n" * 32]).authenticate({"apikey": result.output.strip()}).role is role
 
 
+def test_a_key_needs_no_setting_but_the_secret(monkeypatch, platform):
+    for name in ("DROVER_NATS_URL", "DROVER_POSTGRES_URL"):
+        monkeypatch.delenv(name)
+    assert CliRunner().invoke(key, ["anon"], standalone_mode=False).exit_code == 0
+
+
 def test_a_key_of_a_device_is_bound_to_it(platform):
     result = CliRunner().invoke(key, ["device", DEVICE.upper(), "--days", "1"])
     assert result.exit_code == 0, result.output

@@ -47,12 +47,22 @@ def test_the_environment_wins_over_the_default_directory_and_a_named_one_over_th
     assert find_target(data_dir, ENVIRON).embedded
 
 
-@pytest.mark.parametrize("name", ["DROVER_NATS_URL", "DROVER_POSTGRES_URL"])
-def test_half_an_environment_is_an_error_and_never_means_the_directory(data_dir, monkeypatch, name):
+@pytest.mark.parametrize(("given", "missing"), [("nats_url", "postgres_url"), ("postgres_url", "nats_url")])
+def test_half_an_environment_never_means_the_directory_and_the_other_half_is_asked_for_when_it_is_needed(
+    data_dir, monkeypatch, given, missing
+):
     monkeypatch.chdir(data_dir.parent)
-    with pytest.raises(ConfigurationError) as caught:
-        find_target(None, {name: ENVIRON[name]})
-    assert len(caught.value.problems) == 2
+    name = f"DROVER_{given.upper()}"
+    target = find_target(None, {name: ENVIRON[name]})
+    assert target.source == ENVIRONMENT
+    assert getattr(target, given) == ENVIRON[name]
+    with pytest.raises(ConfigurationError, match=f"DROVER_{missing.upper()} is not set. It takes"):
+        getattr(target, missing)
+
+
+def test_a_command_that_only_looks_asks_for_no_secret(data_dir):
+    target = find_target(None, {name: value for name, value in ENVIRON.items() if "SECRET" not in name})
+    assert (target.nats_url, target.postgres_url) == (ENVIRON["DROVER_NATS_URL"], ENVIRON["DROVER_POSTGRES_URL"])
 
 
 def test_a_misspelt_setting_is_named(data_dir):

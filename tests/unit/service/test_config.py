@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drover.service.config import ConfigurationError, load
+from drover.service.config import REQUIRED, ConfigurationError, load
 
 SECRET = "s" * 32
 GOOD = {
@@ -193,3 +193,15 @@ def test_keys_of_an_issuer_are_fetched_over_https(url):
     with pytest.raises(ConfigurationError, match="DROVER_JWKS_URL"):
         load(GOOD | ISSUER | {"DROVER_JWKS_URL": url})
     assert load(GOOD | ISSUER | {"DROVER_JWKS_URL": "http://127.0.0.1:9000/jwks"})
+
+
+def test_what_a_caller_does_not_use_may_be_missing_and_is_empty():
+    settings = load({"DROVER_NATS_URL": "nats://n"}, without=("DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"))
+    assert (settings.nats_url, settings.postgres_url, settings.jwt_secrets) == ("nats://n", "", ())
+    with pytest.raises(ConfigurationError, match="DROVER_NATS_URL is not set"):
+        load({}, without=("DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"))
+
+
+def test_what_a_caller_does_not_use_is_still_refused_where_it_is_wrong():
+    with pytest.raises(ConfigurationError, match="DROVER_JWT_SECRETS=••• is not understood"):
+        load({"DROVER_JWT_SECRETS": "short"}, without=REQUIRED)

@@ -19,19 +19,12 @@ from drover.cli.target import Target
 from drover.embedded import programs
 from drover.embedded.errors import ProgramMissing
 from drover.service import config
-from drover.service.setting_types import SECRET_CHARS_MIN
 
 PYTHON_MIN: Final = (3, 11)
 PROGRAM_S: Final = 10.0
 HTTP_S: Final = 2.0
 FREE_BYTES_MIN: Final = 1024**3
 HTTP_PORT_DEFAULT: Final = 8080
-_PLACEHOLDERS: Final = {
-    "DROVER_NATS_URL": "nats://placeholder",
-    "DROVER_POSTGRES_URL": "postgresql://placeholder",
-    "DROVER_JWT_SECRETS": "x" * SECRET_CHARS_MIN,
-}
-"""What `drover up` fills in itself, so that only the others are judged."""
 
 
 async def python(scene: Scene) -> Finding:
@@ -121,7 +114,7 @@ def settings_of(scene: Scene) -> config.Settings:
     from_environment = isinstance(scene.target, config.ConfigurationError) or (
         isinstance(scene.target, Target) and not scene.target.embedded
     )
-    return config.load({**scene.environ, **({} if from_environment else _PLACEHOLDERS)})
+    return config.load(scene.environ, without=() if from_environment else config.REQUIRED)
 
 
 async def configuration(scene: Scene) -> Finding:
