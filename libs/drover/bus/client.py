@@ -18,18 +18,19 @@ from uuid_utils import uuid7
 from drover.bus import metrics
 from drover.bus.messages import OVERLOADED, Outcome, Rejected, Reply, Submission
 from drover.bus.spans import traced
+from drover.domain.backoff import Backoff
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.service import tracing
 
 DEADLINE_S: Final = 20.0
 """Outlives an election among three NATS servers (4 to 9 s) and a lease that lapses (10 s)."""
-REPLY_S: Final = 1.0
-REPLY_MAX_S: Final = 4.0
+REPLY: Final = Backoff(first_s=1.0, max_s=4.0)
 """A reply is waited for this long at first, then longer: a leader that died is soon replaced, one whose disk is slow
 must not be asked the same again and again."""
-RETRY_PAUSE_S: Final = 0.1
-RETRY_PAUSE_MAX_S: Final = 1.0
+REPLY_MIN_S: Final = 0.05
+"""Also of the last try before the deadline."""
+RETRY: Final = Backoff(first_s=0.1, max_s=1.0, jitter=0.5)
 MESSAGE_COMMANDS_MAX: Final = 128
 """Small messages are answered one by one: while some callers wait for the disk, others already send again."""
 MESSAGE_EVERY_S: Final = 0.003
@@ -121,13 +122,14 @@ class _Line:
 
     async def _deliver_until_answered(self, batch: list[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
-        pause, patience = RETRY_PAUSE_S, REPLY_S
+        tries = 0
         in_doubt = False
         """Some try went unanswered: it may have taken effect, or still do, so that "no room" is no answer any more."""
         while batch:
-            patience = max(min(patience, max(waiting.deadline for waiting in batch) - loop.time()), 0.05)
+            tries += 1
+            left = max(waiting.deadline for waiting in batch) - loop.time()
             try:
-                outcomes = await self._exchange(batch, patience)
+                outcomes = await self._exchange(batch, max(min(REPLY.pause_s(tries), left), REPLY_MIN_S))
             except NoRespondersError:
                 outcomes = None  # an election, or a writer that is just starting: common, and soon over
             except (NatsError, OSError, msgspec.DecodeError) as error:
@@ -145,8 +147,7 @@ class _Line:
                 # no room in a reply find some now, without those that had. Never in smaller messages, or sooner, than
                 # before: many more of them would keep an overloaded writer overloaded.
                 self._retries.inc()
-                await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
-                pause, patience = min(pause * 2, RETRY_PAUSE_MAX_S), min(patience * 2, REPLY_MAX_S)
+                await asyncio.sleep(RETRY.pause_s(tries, random.random()))  # noqa: S311 - jitter
 
     async def _exchange(self, batch: list[_Waiting], patience_s: float) -> list[Outcome] | None:
         body = b"[" + b",".join([waiting.encoded for waiting in batch]) + b"]"

@@ -15,13 +15,15 @@ from typing import Final, NoReturn, Self
 
 import structlog
 
+from drover.domain.backoff import Backoff
 from drover.domain.errors import DroverError
 from drover.embedded.errors import ServerKeepsDying, ServerStartFailed
 from drover.embedded.process import GuardedProcess, Log
 
 DEATHS_MAX: Final = 5  # the next death within the window is the last
 DEATHS_WINDOW_S: Final = 60.0
-RESTART_PAUSE_S: Final = 0.1  # doubled with each death in the window
+RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
+"""By deaths in the window."""
 READY_POLL_S: Final = 0.02
 
 log = structlog.get_logger(__name__)
@@ -147,7 +149,7 @@ class SupervisedServer(ABC):
             recent = sum(died > monotonic() - DEATHS_WINDOW_S for died in self._deaths)
             if recent > DEATHS_MAX:
                 raise ServerKeepsDying(self.name, recent, DEATHS_WINDOW_S, self.log_path, self._log.tail())
-            await asyncio.sleep(RESTART_PAUSE_S * 2 ** (recent - 1))
+            await asyncio.sleep(RESTART.pause_s(recent))
             try:
                 await self._bring_up()
             except DroverError as error:

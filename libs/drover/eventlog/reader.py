@@ -14,6 +14,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
+from drover.domain.backoff import Backoff, Retries
 from drover.eventlog.log import Partition, StoredCommit
 from drover.eventlog.stored import stored_commit
 
@@ -28,8 +29,7 @@ SILENCE_S: Final = 2.5
 CONSUMER_IDLE_S: Final = 60.0
 MAKE_CONSUMER_S: Final = 3.0
 """Without an answer by then it is asked for again, and perhaps of another node: the one that it fell to may be dead."""
-RESTART_PAUSE_S: Final = 0.2
-RESTART_PAUSE_MAX_S: Final = 2.0
+RESTART: Final = Backoff(first_s=0.2, max_s=2.0)
 
 _NANO: Final = 1_000_000_000
 
@@ -54,7 +54,7 @@ class JetStreamReader:
         self._trouble: str | None = "not started"
         self._heard_at = 0.0
         self._reconnects = 0
-        self._pause_s = RESTART_PAUSE_S
+        self._restarts = Retries(RESTART)
 
     @property
     def behind(self) -> int:
@@ -123,10 +123,9 @@ class JetStreamReader:
             )
         except (NatsError, OSError, TimeoutError) as error:
             self._trouble = repr(error)
-            await asyncio.sleep(self._pause_s)
-            self._pause_s = min(self._pause_s * 2, RESTART_PAUSE_MAX_S)
+            await asyncio.sleep(self._restarts.failed())
             return
-        self._pause_s = RESTART_PAUSE_S
+        self._restarts.succeeded()
         self._consumer = info.name
         self._delivered = 0
         self._outstanding = 0

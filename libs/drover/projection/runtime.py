@@ -17,6 +17,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from drover.domain.backoff import Backoff, Retries
 from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
@@ -40,8 +41,7 @@ IDLE_S: Final = 1.0
 """While nothing happens: how often the connection is tried and the position announced again."""
 SILENT_TERM_S: Final = 20.0
 """The server ends the session of a projector unheard for so long (a paused process), and its lock with it."""
-RETRY_FIRST_S: Final = 0.1
-RETRY_MAX_S: Final = 5.0
+RETRY: Final = Backoff(first_s=0.1, max_s=5.0)
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 10.0
 """How long a stop waits for the batch that is being written. Cut short, it is simply written again later."""
@@ -113,7 +113,7 @@ class Runner:
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
-        self._retry_s = RETRY_FIRST_S
+        self._retries = Retries(RETRY)
         self._labels = (projection.context, self.partition.name)
         self._behind = metrics.BEHIND.labels(*self._labels)
         self._position = metrics.POSITION.labels(*self._labels)
@@ -144,9 +144,9 @@ class Runner:
                 return
             except _PASSING as error:
                 self._failures.inc()
-                log.warning("projection_retries", **self._name, in_s=self._retry_s, why=repr(error))
-                await self._pause(self._retry_s)
-                self._retry_s = min(self._retry_s * 2, RETRY_MAX_S)
+                pause_s = self._retries.failed()
+                log.warning("projection_retries", **self._name, in_s=pause_s, why=repr(error))
+                await self._pause(pause_s)
             except Exception as error:
                 self._stand_still(self._error("internal", what=repr(error)), error)
                 return
@@ -238,7 +238,7 @@ class Runner:
                 where = {"after_seq": folded.old.seq, "to_seq": folded.new.seq}
                 raise self._error("refused", **where, what=reason_of(error)) from error
         self.checkpoint = folded.new
-        self._retry_s = RETRY_FIRST_S
+        self._retries.succeeded()
         self._events.inc(folded.new.n - folded.old.n)
         self._behind.set(folded.behind)
         if folded.since is not None:

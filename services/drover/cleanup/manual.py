@@ -11,14 +11,14 @@ from uuid_utils import uuid7
 
 from drover.bus.messages import Rejected
 from drover.domain.analysis.commands import Cleanup, GetCleanupRun, ReportCleanupFailed
+from drover.domain.backoff import Backoff, Retries
 from drover.domain.decider import Command
 from drover.domain.errors import DroverError
 from drover.web.commands import CommandClient, Origin
 
 WAIT_S: Final = 25.0
 """For its end, once it has begun. A thousand tests take less than one."""
-LOOK_AFTER_S: Final = 0.02
-LOOK_EVERY_MAX_S: Final = 0.5
+LOOK: Final = Backoff(first_s=0.02, max_s=0.5)
 REPORT_S: Final = 2.0
 
 
@@ -76,13 +76,12 @@ class ManualCleanup:
         return Finished(run.run_id, run.cleaned, run.skipped, users)
 
     async def _ended(self, run_id: str, by: str) -> _Run:
-        pause_s = LOOK_AFTER_S
+        looks = Retries(LOOK)
         while True:
             run: _Run = await self._ask(GetCleanupRun(run_id), by, _Run)
             if run.finished:
                 return run
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LOOK_EVERY_MAX_S)
+            await asyncio.sleep(looks.failed())
 
     async def _ask(self, command: Command, by: str, shape: Any) -> Any:
         outcome = await self._client.outcome(command, Origin(by=by))

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 import structlog
 
+from drover.domain.backoff import Backoff
 from drover.domain.fleet.state import Assignment, Phase
 from drover.gateway.agent_metrics import DELIVERIES, OFFERS_PUSHED
 from drover.gateway.agent_protocol import Offer, Over, Withdrawn
@@ -23,9 +24,8 @@ from drover.web.errors import ApiError
 DELIVERIES_MAX: Final = 256
 """Offers of this process on their way to the log at once; the bus puts many of them into one message."""
 DELIVERY_TRIES_MAX: Final = 8
-DELIVERY_PAUSE_S: Final = 1.0
-DELIVERY_PAUSE_MAX_S: Final = 30.0
-"""With doubling pauses, so many tries outlast the 90 s after which the offer is taken back."""
+DELIVERY: Final = Backoff(first_s=1.0, max_s=30.0)
+"""So many tries outlast the 90 s after which the offer is taken back."""
 
 log = structlog.get_logger("drover.gateway")
 
@@ -145,11 +145,9 @@ class Hand:
 
         Tried again while the writer is away: a phone gets no work for a while after an offer that it did not take.
         """
-        pause_s = DELIVERY_PAUSE_S
-        for attempt in range(DELIVERY_TRIES_MAX):
-            if attempt:
-                await asyncio.sleep(pause_s)
-                pause_s = min(pause_s * 2, DELIVERY_PAUSE_MAX_S)
+        for failures in range(DELIVERY_TRIES_MAX):
+            if failures:
+                await asyncio.sleep(DELIVERY.pause_s(failures))
             async with self._desk.deliveries:
                 assignment = self._desk.roster.fleet.assignments.get(assignment_id)
                 if assignment is None or assignment.run != given.run or assignment.phase not in _TO_GIVE:

@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 import structlog
 
+from drover.domain.backoff import Backoff, Retries
 from drover.notifier import metrics
-from drover.notifier.backoff import Backoff
 from drover.notifier.ledger import Ledger, LedgerTrouble, Record, Taken
 from drover.notifier.notice import Delivered, Failed, Notice, Outcome, Receiver, Uncertain
 from drover.service.tasks import end
@@ -27,6 +27,10 @@ WAITING_MAX: Final = 500
 CLAIM_MARGIN_S: Final = 2.0
 """So much longer than a sending may take, before another process takes it for dead."""
 TROUBLE_PAUSE_S: Final = 1.0
+RETRY: Final = Backoff(first_s=1.0, max_s=300.0, jitter=0.2)
+"""How long a receiver is left alone that did not take a notice."""
+ASKED_MAX_S: Final = 3600.0
+"""The longest `Retry-After` that is respected."""
 SOON_S: Final = 0.001
 """Not worth a wait; and what is left of a number after a subtraction may be no wait at all."""
 MESSAGE_CHARS_MAX: Final = 300
@@ -63,7 +67,7 @@ class Lane:
         *,
         token: str,
         now: Callable[[], datetime],
-        jitter: Callable[[float, float], float] = random.uniform,
+        roll: Callable[[], float] = random.random,
     ) -> None:
         """`token`: whose records are ours. One for each process and start."""
         self._receiver = receiver
@@ -71,7 +75,7 @@ class Lane:
         self._times = times
         self._token = token
         self._now = now
-        self._backoff = Backoff(jitter)
+        self._retries = Retries(RETRY, roll)
         self._items: list[Item] = []
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
@@ -201,10 +205,10 @@ class Lane:
     def _pace(self, outcome: Outcome) -> None:
         pause_s = self._receiver.pace_s
         if isinstance(outcome, Delivered) or (isinstance(outcome, Failed) and outcome.permanent):
-            self._backoff.succeeded()
+            self._retries.succeeded()
         else:
             asked_s = outcome.retry_after_s if isinstance(outcome, Failed) else None
-            pause_s = max(pause_s, self._backoff.failed(asked_s))
+            pause_s = max(pause_s, self._retries.failed(), min(asked_s or 0.0, ASKED_MAX_S))
         self._free_s = asyncio.get_running_loop().time() + pause_s
 
     def _result(self, notice: Notice, attempt: int, outcome: Outcome, revision: int) -> tuple[Record, int] | None:

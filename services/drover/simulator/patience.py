@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from drover.domain.backoff import Backoff
 from drover.simulator.protocol import Answer
 
-BACKOFF_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
-"""After the first error, the second, and so on; the last one for all that follow."""
+RETRY: Final = Backoff(first_s=5.0, max_s=60.0)
 
 THROTTLED_S: Final = 60.0
 """After a 429 that does not say how long."""
@@ -49,9 +49,8 @@ class Patience:
         self._throttles = 0
         if not answer.connected and self._long_unreachable(now):
             return UNREACHABLE_RETRY_S
-        pause_s = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1
-        return max(pause_s, asked_s)
+        return max(RETRY.pause_s(self._failures), asked_s)
 
     def _throttled(self, asked_s: float) -> float:
         self._throttles += 1

@@ -14,6 +14,7 @@ import nats as nats_client
 import psutil
 import pytest
 
+from drover.domain.backoff import Backoff
 from drover.embedded import supervision
 from drover.embedded.errors import DataDirectoryUnusable, PortTaken, ServerKeepsDying, ServerStartFailed
 from drover.embedded.nats import PORTS, nats_server
@@ -164,7 +165,7 @@ async def test_a_server_whose_guard_was_killed_is_replaced_and_not_doubled(own_n
 
 
 async def test_a_server_that_keeps_dying_is_given_up_with_its_last_words(own_nats, monkeypatch):
-    monkeypatch.setattr(supervision, "RESTART_PAUSE_S", 0.001)
+    monkeypatch.setattr(supervision, "RESTART", Backoff(first_s=0.001, max_s=0.016))
     watch = asyncio.create_task(own_nats.wait_failed())
     for _ in range(supervision.DEATHS_MAX):
         await own_nats.kill()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
+from drover.domain.backoff import Backoff
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import connect
 from drover.projection import runtime
@@ -192,7 +193,7 @@ async def test_the_fence_aborts_a_zombie_and_all_its_rows(dsn, read_model) -> No
 
 async def test_without_the_lock_the_fence_alone_keeps_two_projectors_apart(farm, dsn, read_model, monkeypatch) -> None:
     monkeypatch.setattr(runtime, "_TRY_LOCK", "SELECT $1::text IS NOT NULL AND $2::text IS NOT NULL")
-    monkeypatch.setattr(runtime, "RETRY_MAX_S", 0.1)
+    monkeypatch.setattr(runtime, "RETRY", Backoff(first_s=0.1, max_s=0.1))
     await farm.register(phones=30)
     async with (
         Runner(FLEET_PROJECTION, farm.log, dsn, limits=SMALL) as first,
@@ -207,7 +208,7 @@ async def test_without_the_lock_the_fence_alone_keeps_two_projectors_apart(farm,
 async def test_a_projector_that_starts_before_postgres_is_migrated_waits_for_it(farm, postgres_dsn) -> None:
     await farm.register(phones=3)
     async with Runner(FLEET_PROJECTION, farm.log, postgres_dsn) as runner:
-        await eventually(lambda: runner._retry_s > runtime.RETRY_FIRST_S)
+        await eventually(lambda: runner._retries.failures > 1)
         await migrate(postgres_dsn)
         await eventually(lambda: runner.checkpoint == farm.head)
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from drover.bus.messages import Rejected
+from drover.domain.backoff import Backoff
 from drover.domain.errors import Code
 from drover.domain.fleet.commands import (
     AssignJob,
@@ -118,7 +119,7 @@ async def test_the_offers_of_one_commit_go_to_the_log_together_but_not_all_at_on
 
 
 async def test_while_the_writer_is_away_an_offer_is_tried_again(farm, monkeypatch):
-    monkeypatch.setattr(agent_hand, "DELIVERY_PAUSE_S", 0.0)
+    monkeypatch.setattr(agent_hand, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
     (serial,) = farm.phones()
     agent = await farm.agent(serial)
     farm.writer.answer = Rejected(Code.UNAVAILABLE, "Nobody answered in time")
@@ -131,7 +132,7 @@ async def test_while_the_writer_is_away_an_offer_is_tried_again(farm, monkeypatc
 
 
 async def test_an_offer_that_could_not_be_recorded_for_long_is_left_to_the_clock(farm, monkeypatch):
-    monkeypatch.setattr(agent_hand, "DELIVERY_PAUSE_S", 0.0)
+    monkeypatch.setattr(agent_hand, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
     (serial,) = farm.phones()
     await farm.agent(serial)
     farm.writer.answer = Rejected(Code.UNAVAILABLE, "Nobody answered in time")

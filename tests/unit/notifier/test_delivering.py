@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from drover.notifier import lane as lanes
-from drover.notifier.backoff import ASKED_MAX_S, MAX_S, Backoff
+from drover.notifier.lane import ASKED_MAX_S
 from drover.notifier.notice import Delivered, Failed, Uncertain
 from drover.testing.lease import LocalLease
 from drover.testing.virtual_time import run_virtually
@@ -192,10 +192,14 @@ async def test_who_asks_to_be_left_alone_is():
     assert round(second - first) == 90
 
 
-def test_nobody_is_left_alone_for_ever():
-    backoff = Backoff(jitter=lambda low, high: high)
-    assert backoff.failed(10**9) == ASKED_MAX_S
-    assert max(backoff.failed() for _ in range(100)) == MAX_S * 1.2
+@virtually
+async def test_nobody_is_left_alone_for_ever():
+    world = World(Scripted(Failed("http_429", retry_after_s=10**9)))
+    async with world.running():
+        await world.raised("a1")
+        await quiet(2 * ASKED_MAX_S)
+    first, second = world.receivers[0].seconds
+    assert round(second - first) == ASKED_MAX_S
 
 
 @virtually

@@ -133,8 +133,7 @@ class World:
 
         def lanes():
             return [
-                Lane(one, ledger, times, token=token, now=lambda: self.now, jitter=lambda low, high: 1.0)
-                for one in self.receivers
+                Lane(one, ledger, times, token=token, now=lambda: self.now, roll=lambda: 0.5) for one in self.receivers
             ]
 
         reactor = Reactor({"fleet": self.log}, ledger, lease or LocalLease(self.lock), lanes, **options)

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.backoff import Backoff
+
 DEVICE_ID_PATTERN: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 SERIAL_PATTERN: Final = r"^[A-Z0-9]{8,32}$"
 GROUP_PATTERN: Final = r"^P[0-9]+-G[0-9]+$"
@@ -46,6 +48,7 @@ CHARGED_PCT: Final = 20
 """A device with a flat battery works again from here on."""
 
 ATTEMPTS_MAX: Final = 3
+RETRY_DELAY_MAX_S: Final = 600
 RUN_MAX: Final = 1_000_000_000
 OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)
 OFFER_ACKED_WITHIN: Final = timedelta(seconds=60)
@@ -53,8 +56,8 @@ ATTEMPT_TIMEOUT: Final = timedelta(minutes=20)
 TIMEOUT_MESSAGE: Final = "Task device timeout: exceeded 20 minutes"
 CRASHED_MESSAGE: Final = "YouTube app crashed 3 times consecutively"
 
-HOLD_FIRST: Final = timedelta(minutes=5)
-HOLD_MAX: Final = timedelta(minutes=80)
+HOLD: Final = Backoff(first_s=5 * 60, max_s=80 * 60)
+"""How long a device gets no offer, by offers in a row that it did not take."""
 UNTAKEN_ALERT_AT: Final = 3
 ROLLBACKS_MAX: Final = 3
 """This one counts as a failed attempt."""
@@ -116,7 +119,8 @@ class Rule(msgspec.Struct, frozen=True):
 
     def delay(self, failed: int) -> timedelta:
         """After the attempt that makes `failed` failures."""
-        return timedelta(seconds=self.delay_s * (2 ** (failed - 1) if self.delay_doubles else 1))
+        factor = 2 if self.delay_doubles else 1
+        return Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX_S, factor=factor).pause(failed)
 
 
 _TABLE: Final = (

@@ -9,7 +9,7 @@ from drover.domain.alerts import raise_alert
 from drover.domain.event import Event
 from drover.domain.fleet.alerts import OFFERS_UNTAKEN
 from drover.domain.fleet.events import AssignmentCancelled, AssignmentParked, AttemptCancelled, DeviceHeld
-from drover.domain.fleet.policy import HOLD_FIRST, HOLD_MAX, UNTAKEN_ALERT_AT
+from drover.domain.fleet.policy import HOLD, UNTAKEN_ALERT_AT
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Phase
 
 
@@ -51,7 +51,7 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     reason = "unsent" if assignment.phase is Phase.OFFERED else "unacked"
     untaken = device.untaken + 1
-    until = now + min(HOLD_FIRST * 2 ** min(untaken - 1, 16), HOLD_MAX)
+    until = now + HOLD.pause(untaken)
     events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
     if untaken >= UNTAKEN_ALERT_AT:
         message = f"Device {device.serial_number} did not fetch {untaken} offers in a row"

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.backoff import Backoff
+
 ID_PATTERN: Final = r"^[A-Za-z0-9_.:@|-]{1,128}$"
 """Of pages and users. No `~`: it divides the parts of a sending's key."""
 SUBSCRIPTION_ID_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -34,8 +36,6 @@ TRIES_MAX: Final = 50
 SHIFT_MAX_MIN: Final = 59
 AHEAD_MAX: Final = timedelta(days=3653)
 """So far ahead can an alarm be set: ten years."""
-BACKOFF_DOUBLINGS_MAX: Final = 40
-"""Beyond this any base is above any cap; without it the power would grow without end."""
 
 KEYS_REMEMBERED_FOR: Final = timedelta(days=2)
 """A page that is registered again so soon after its deletion gets keys that differ from those of its first life: a
@@ -60,11 +60,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     def pause(self, sent_count: int) -> timedelta:
         """After the sending with this number. Doubles each time."""
-        doublings = min(sent_count - SENT_COUNT_FIRST, BACKOFF_DOUBLINGS_MAX)
-        # In seconds: a timedelta would overflow before the cap is applied.
-        return timedelta(seconds=min(self.base.total_seconds() * 2**doublings, self.cap.total_seconds()))
+        backoff = Backoff(first_s=self.base.total_seconds(), max_s=self.cap.total_seconds())
+        return backoff.pause(sent_count - SENT_COUNT_FIRST + 1)
 
     def retry_after(self, attempt: int) -> timedelta:
         """After the attempt with this number at one sending failed, and may succeed the next time."""
-        doublings = min(attempt - 1, BACKOFF_DOUBLINGS_MAX)
-        return timedelta(seconds=min(self.retry_first.total_seconds() * 2**doublings, self.retry_max.total_seconds()))
+        backoff = Backoff(first_s=self.retry_first.total_seconds(), max_s=self.retry_max.total_seconds())
+        return backoff.pause(attempt)

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.backoff import Backoff
+
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 """How long an ended render stays in the state, where it can be run again."""
 RECOVERIES_QUIET: Final = 3
@@ -75,8 +77,8 @@ class Rule(msgspec.Struct, frozen=True):
     """Subject of that alert: `render`, `composition`, or a fixed word."""
 
     def delay(self, number: int) -> timedelta:
-        longer = self.factor ** min(number - 1, 16)  # beyond that it is RETRY_DELAY_MAX in any case
-        return min(RETRY_DELAY_MAX, timedelta(seconds=self.delay_s * longer))
+        backoff = Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX.total_seconds(), factor=self.factor)
+        return backoff.pause(number)
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -1,0 +1,52 @@
+"""How long to wait before another try. Pure: the caller keeps the time and rolls the dice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+POWER_MAX: Final = 64
+"""By then every pause is at its bound. Without this the power itself would overflow."""
+
+
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """Pauses that grow from the first to the longest."""
+
+    first_s: float
+    max_s: float
+    factor: float = 2.0
+    """How much longer each pause is than the one before."""
+    jitter: float = 0.0
+    """How far a pause may deviate, as a share of it: 0.2 is up to 20 % either way."""
+
+    def pause_s(self, failures: int, roll: float = 0.5) -> float:
+        """After this many failures in a row. `roll`: from 0 to 1, the place within the jitter."""
+        power = min(max(failures, 1) - 1, POWER_MAX)
+        return min(self.first_s * self.factor**power, self.max_s) * (1 + self.jitter * (2 * roll - 1))
+
+    def pause(self, failures: int) -> timedelta:
+        return timedelta(seconds=self.pause_s(failures))
+
+
+def no_jitter() -> float:
+    return 0.5
+
+
+class Retries:
+    """Counts failures in a row."""
+
+    def __init__(self, backoff: Backoff, roll: Callable[[], float] = no_jitter) -> None:
+        self._backoff = backoff
+        self._roll = roll
+        self.failures = 0
+
+    def failed(self) -> float:
+        """Seconds until the next try."""
+        self.failures += 1
+        return self._backoff.pause_s(self.failures, self._roll())
+
+    def succeeded(self) -> None:
+        self.failures = 0
