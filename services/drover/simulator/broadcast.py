@@ -29,6 +29,11 @@ SLIP_EVERY: Final = 9
 log = structlog.stdlib.get_logger(__name__)
 
 
+def compositions() -> list[dict[str, str]]:
+    """What After Effects calls each of them."""
+    return [{"id": composition, "name": name} for composition, (name, _) in COMPOSITIONS.items()]
+
+
 def mappings() -> list[dict[str, str]]:
     """Which field goes to which layer, in every composition."""
     return [
@@ -82,6 +87,8 @@ class Director:
 
     async def run(self) -> None:
         """For ever. What is refused is not repeated: the next look asks for something else."""
+        for composition in compositions():
+            await self._client.create("aep_compositions", composition)
         for mapping in mappings():
             await self._client.create("aep_field_mapping", mapping)  # 409 after a restart: it is there already
         while True:

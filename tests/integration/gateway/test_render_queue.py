@@ -104,6 +104,18 @@ async def test_a_render_is_requested_worked_on_and_read_back(office, worker, req
     assert [stage["stage"] for stage in stages] == ["preparing", "rendering", "uploading"]
 
 
+@pytest.mark.req("RN-06", "RN-07")
+async def test_a_composition_that_is_not_known_is_refused_unless_the_row_names_it(farm, office, request_render):
+    await office.table("aep_compositions").insert({"id": "payouts", "name": "_SUB Payouts"}).execute()
+    error = await refused(office.table("render_queue").insert({"composition_id": "payuots", "gfx_data": {}}))
+    assert (error.code, error.details) == ("VALIDATION_ERROR", {"field": "composition_id", "value": "payuots"})
+    assert "aep_compositions" in error.message
+    named = await request_render()  # as 003 writes it: gfx_data has composition_name
+    assert (named["composition_id"], named["composition_name"]) == ("comp_123", "_MAIN Mini Chip Count")
+    rows = (await office.table("render_queue").select("id").execute()).data
+    assert rows == [{"id": named["id"]}]
+
+
 @pytest.mark.req("RN-02", "RN-21")
 async def test_a_render_is_cancelled_released_and_run_again_by_its_number(farm, office, worker, request_render):
     for _ in range(3):

@@ -36,14 +36,20 @@ class Studio(Writer, RuleBasedStateMachine):
 
     # What people do
 
-    @rule(composition=st.sampled_from(COMPOSITIONS), many=st.integers(1, 3))
-    def more_is_requested(self, composition, many) -> None:
-        self.renders_are_requested(composition, many)
+    @rule(composition=st.sampled_from(COMPOSITIONS), many=st.integers(1, 3), name=st.sampled_from(["", "Named"]))
+    def more_is_requested(self, composition, many, name) -> None:
+        self.renders_are_requested(composition, many, name)
 
-    def renders_are_requested(self, composition, many) -> None:
+    def renders_are_requested(self, composition, many, name="") -> None:
         for _ in range(many):
-            told = self.do(c.RequestRender(composition, "gfx", '{"ct":"x"}', cue_item_id="cue"))
-            assert told["status"] == "pending"
+            known = composition in self.queue.compositions or not self.queue.compositions
+            before = self.snapshot()
+            told = self.do(c.RequestRender(composition, "gfx", '{"ct":"x"}', name, cue_item_id="cue"))
+            if known or name:
+                assert told["status"] == "pending"
+            else:
+                assert (told.code, told.details["field"]) == (Code.VALIDATION_ERROR, "composition_id")
+                assert self.snapshot() == before
 
     @precondition(lambda self: self.history.renders)
     @rule(data=st.data(), what=st.sampled_from([c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender]))

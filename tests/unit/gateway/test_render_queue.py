@@ -14,6 +14,8 @@ from tests.unit.gateway.render_office import GFX, KEYED, SHOW, open_render_offic
 
 W1 = "worker-1"
 COLUMNS = RELATIONS["render_queue"].columns
+UNNAMED = {"single_fields": {"table_id": "Table 1"}}
+"""gfx_data that does not say what After Effects calls its composition."""
 
 
 @pytest.fixture
@@ -65,8 +67,37 @@ async def test_gfx_data_is_sealed_before_the_command_and_bound_to_its_render(off
 )
 async def test_the_name_of_the_composition_comes_from_whoever_says_it_first(office, fields, name):
     office.bus.do(c.DescribeComposition("comp_123", "Described"))
+    for unnamed in ("comp_9", "9"):
+        office.bus.do(c.DescribeComposition(unnamed))
     await office.request(**fields)
     assert office.render().composition == name
+
+
+@pytest.mark.req("RN-06", "RN-07")
+async def test_a_composition_that_is_not_known_is_refused_by_field_and_value(office):
+    office.bus.do(c.DescribeComposition("comp_123", "_MAIN Mini Chip Count"))
+    answer = await office.ask("POST", "render_queue", {"composition_id": "comp_132", "gfx_data": UNNAMED})
+    refusal = await answer.json()
+    assert (answer.status, refusal["code"]) == (400, "VALIDATION_ERROR")
+    assert refusal["details"] == {"field": "composition_id", "value": "comp_132"}
+    assert "comp_132" in refusal["message"] and "aep_compositions" in refusal["message"]
+    assert office.bus.queue.renders == {}
+
+
+@pytest.mark.req("RN-06", "RN-07")
+async def test_of_several_rows_the_refusal_says_which_one_is_not_known(office):
+    office.bus.do(c.DescribeComposition("comp_123"))
+    rows = [{"composition_id": id_, "gfx_data": UNNAMED} for id_ in ("comp_123", "comp_132")]
+    answer = await office.ask("POST", "render_queue", rows)
+    details = (await answer.json())["details"]
+    assert (answer.status, details["field"], details["accepted"]) == (400, "[1].composition_id", [0])
+
+
+@pytest.mark.req("RN-06", "RN-07")
+async def test_a_row_as_003_writes_it_is_taken_whatever_is_mapped(office):
+    office.bus.do(c.DescribeComposition("another", "_SUB Payouts"))
+    await office.request(composition_id="comp_123", gfx_data=GFX)
+    assert office.render().composition == "_MAIN Mini Chip Count"
 
 
 async def test_a_cue_item_may_be_a_number(office):

@@ -18,8 +18,10 @@ from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Stat
 def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:
     if len(queue.pending.due) + len(queue.held) >= OPEN_RENDERS_MAX:
         return reject(Code.CONFLICT, f"{OPEN_RENDERS_MAX} renders are open, which is the most; let some end first")
-    render_id = queue.last_id + 1
     described = queue.compositions.get(command.composition_id)
+    if described is None and queue.compositions and not command.composition:
+        return _unknown_composition(command.composition_id)
+    render_id = queue.last_id + 1
     name = command.composition or (described.name if described else "") or command.composition_id
     day = command.broadcast_date or (now + SEOUL).date()
     return accept(
@@ -33,6 +35,21 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
             day,
             uid_of(render_id, 1, now),
         )
+    )
+
+
+def _unknown_composition(composition_id: str) -> Decision:
+    """After Effects would be asked for a composition of this name, and nothing would be drawn into it.
+
+    Not where no composition is known (an installation without a mapping), nor where the request names the composition
+    itself: 003 does so in every `gfx_data`, and renders compositions that have no mapping.
+    """
+    return reject(
+        Code.VALIDATION_ERROR,
+        f"Composition {composition_id} is not known. Use an id of aep_compositions, or add it there first; a request "
+        "for a composition without a mapping must say its name in After Effects (composition_name)",
+        field="composition_id",
+        value=composition_id,
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from drover.domain.errors import Code
 from drover.domain.render import RENDER
-from drover.domain.render.events import CompositionDescribed, FieldMapped, RenderRequested
+from drover.domain.render.events import CompositionDescribed, CompositionRemoved, FieldMapped, RenderRequested
 from drover.domain.render.policy import OPEN_RENDERS_MAX
 from drover.domain.render.state import Status
 from drover.testing.scenario import Scenario
@@ -75,6 +75,42 @@ def test_without_a_day_it_is_for_today_in_seoul(now, day):
 def test_its_name_is_what_was_said_else_what_is_described_else_the_id(described, said, name):
     scenario = queue(*described).when(request(composition=said))
     assert told(scenario, RenderRequested)[0].composition == name
+
+
+DESCRIBED = CompositionDescribed(CHIPS, "_MAIN Mini Chip Count", "", "", 1)
+MAPPED = FieldMapped(1, CHIPS, "Single - x", "X", "data", "Source Text", 1)
+
+
+@pytest.mark.req("RN-06", "RN-07")
+@pytest.mark.parametrize("known", [DESCRIBED, MAPPED], ids=["described", "mapped"])
+def test_where_compositions_are_known_another_is_refused_by_field_and_value(known):
+    scenario = queue(known).when(request("comp_chps"))
+    scenario.then_rejected(Code.VALIDATION_ERROR, field="composition_id", value="comp_chps")
+    assert "aep_compositions" in scenario.decision.rejection.message, "it says what to do"
+
+
+@pytest.mark.req("RN-06", "RN-07")
+def test_the_name_of_a_known_composition_is_not_its_id():
+    scenario = queue(DESCRIBED).when(request("_MAIN Mini Chip Count"))
+    scenario.then_rejected(Code.VALIDATION_ERROR, field="composition_id", value="_MAIN Mini Chip Count")
+
+
+@pytest.mark.req("RN-06", "RN-07")
+def test_a_request_that_says_what_after_effects_calls_its_composition_needs_no_mapping():
+    """As in 003: `gfx_data.composition_name` is always there, and flags have layers without a mapping."""
+    scenario = queue(DESCRIBED).when(request("comp_flags", composition="_SUB Flags"))
+    assert told(scenario, RenderRequested)[0].composition == "_SUB Flags"
+
+
+@pytest.mark.req("RN-06", "RN-07")
+def test_where_none_is_known_any_composition_is_taken():
+    queue().when(request("anything")).then(RenderRequested)
+    queue(DESCRIBED, CompositionRemoved(CHIPS, 2)).when(request("anything")).then(RenderRequested)
+
+
+@pytest.mark.req("RN-06", "RN-07")
+def test_a_composition_that_is_described_needs_no_fields():
+    queue(DESCRIBED).when(request()).then(RenderRequested)
 
 
 def test_uids_differ_by_render_by_generation_and_by_time_and_suit_a_folder_name():
