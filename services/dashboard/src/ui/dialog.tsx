@@ -18,7 +18,7 @@ export function Dialog({ close, title, lead, children, width = "w-md" }: DialogP
   return (
     <Base.Root open onOpenChange={(open) => open || close?.()}>
       <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
+        <Base.Backdrop forceRender className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
         <Base.Popup
           className={`fixed top-[12vh] left-1/2 z-40 max-h-[80vh] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto rounded-xl border border-line bg-surface shadow-raised outline-none ${width}`}
         >

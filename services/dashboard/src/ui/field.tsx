@@ -1,7 +1,7 @@
 /** Inputs with a name, a hint and what is wrong with them. */
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
 
-const INPUT =
+export const INPUT =
   "h-8 w-full rounded-md border border-line-strong bg-surface px-2.5 text-sm text-ink " +
   "aria-[invalid=true]:border-error disabled:opacity-50";
 

@@ -149,7 +149,12 @@ export const renders = {
 
 export const newRender = {
   title: "New render",
-  compositionWrong: "Enter a composition, at most 128 characters.",
+  compositionWrong: (text: string) =>
+    text === ""
+      ? "Choose a composition from the list."
+      : `No composition is called “${text}”. Choose one from the list, or add it under Mapping first.`,
+  noneKnown: "No composition is known yet. Add one under Mapping first.",
+  noneMatches: "No composition matches.",
   cueWrong: "At most 128 characters.",
   dayHint: "Default: today in Seoul",
   dayWrong: "Enter a date such as 2026-11-20.",
@@ -159,6 +164,10 @@ export const newRender = {
   chooseFirst: "Choose a composition to see its fields.",
   noFields: "This composition has no mapped fields. Map them first, or enter JSON.",
   imageHint: "Country or image",
+  blankTitle: "Request a film with nothing drawn?",
+  blankLead: "Every field is empty, so the film shows the template as it is.",
+  blankKeep: "Fill in the fields",
+  blankYes: "Request it empty",
   create: "Request",
   creating: "Requesting…",
   created: (name: string, id: number) => `“${name}” #${id} is waiting for a worker.`,

@@ -149,7 +149,12 @@ export const renders: typeof Renders = {
 
 export const newRender: typeof NewRender = {
   title: "새 렌더링",
-  compositionWrong: "컴포지션을 128자 이내로 입력하세요.",
+  compositionWrong: (text) =>
+    text === ""
+      ? "목록에서 컴포지션을 고르세요."
+      : `‘${text}’ 컴포지션이 없습니다. 목록에서 고르거나 먼저 매핑에 추가하세요.`,
+  noneKnown: "등록된 컴포지션이 없습니다. 먼저 매핑에 추가하세요.",
+  noneMatches: "일치하는 컴포지션이 없습니다.",
   cueWrong: "128자 이내.",
   dayHint: "비워 두면 오늘(서울)",
   dayWrong: "2026-11-20 형식의 날짜.",
@@ -159,6 +164,10 @@ export const newRender: typeof NewRender = {
   chooseFirst: "컴포지션을 고르면 필드가 나타납니다.",
   noFields: "이 컴포지션에는 매핑된 필드가 없습니다. 먼저 매핑하거나 JSON으로 작성하세요.",
   imageHint: "국가 또는 이미지",
+  blankTitle: "아무것도 그리지 않고 요청할까요?",
+  blankLead: "모든 필드가 비어 있어 템플릿 그대로의 영상이 만들어집니다.",
+  blankKeep: "필드 채우기",
+  blankYes: "빈 채로 요청",
   create: "요청",
   creating: "요청 중…",
   created: (name, id) => `‘${name}’ #${id}이(가) 워커를 기다립니다.`,

@@ -20,25 +20,39 @@ export type Fault = "composition" | "cue" | "day" | "json";
 
 const ID_CHARS_MAX = 128;
 
-/** The rules of the server that can be told beforehand. It has the last word. */
-export function faultsOf(draft: Draft): Set<Fault> {
+/** The rules of the server that can be told beforehand. It has the last word. `composition`: the known one that the
+ * draft names, if it names one. */
+export function faultsOf(draft: Draft, composition: string | undefined): Set<Fault> {
   const faults = new Set<Fault>();
-  const id = draft.composition.trim();
-  if (id === "" || id.length > ID_CHARS_MAX) faults.add("composition");
+  if (composition === undefined) faults.add("composition");
   if (draft.cue.trim().length > ID_CHARS_MAX) faults.add("cue");
   if (draft.day !== "" && Number.isNaN(Date.parse(draft.day))) faults.add("day");
   if (draft.mode === "json" && parsed(draft.json) === null) faults.add("json");
   return faults;
 }
 
-export function renderWished(draft: Draft): NewRender {
+/** `fields`: those of the composition. What was written for another one is left out. */
+export function renderWished(draft: Draft, composition: string, fields: readonly string[]): NewRender {
   const cue = draft.cue.trim();
   return {
-    composition_id: draft.composition.trim(),
-    gfx_data: draft.mode === "json" ? (parsed(draft.json) ?? {}) : gfxOf(draft.values),
+    composition_id: composition,
+    gfx_data: draft.mode === "json" ? (parsed(draft.json) ?? {}) : gfxOf(valuesOf(draft, fields)),
     ...(cue === "" ? {} : { cue_item_id: cue }),
     ...(draft.day === "" ? {} : { broadcast_date: draft.day }),
   };
+}
+
+export function valuesOf(draft: Draft, fields: readonly string[]): Readonly<Fields> {
+  return Object.fromEntries(Object.entries(draft.values).filter(([name]) => fields.includes(name)));
+}
+
+const DRAWS_NOTHING: ReadonlySet<string> = new Set(["composition_name", "slot_number"]);
+
+/** Whether gfx_data has nothing that could be drawn. */
+export function isBlank(gfx: unknown): boolean {
+  if (gfx === null || gfx === undefined || gfx === "") return true;
+  if (typeof gfx !== "object") return false;
+  return Object.entries(gfx).every(([name, value]) => DRAWS_NOTHING.has(name) || isBlank(value));
 }
 
 type Fields = Record<string, string>;

@@ -1,29 +1,48 @@
 /** A new render: its composition, and what is to stand in its fields. */
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { Confirm } from "@/app/confirm";
 import { useApp } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { createRender } from "@/lib/rest/render-commands";
 import type { FieldRow } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
+import { ComboboxField, chosenOf } from "@/ui/combobox";
 import { Dialog } from "@/ui/dialog";
 import { Field, Remark, Segmented } from "@/ui/field";
+import { ErrorState } from "@/ui/states";
 import { inOrder, useCompositions, useFields } from "./compositions";
-import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, MODES, type Mode, renderWished } from "./new-render-draft";
+import {
+  type Draft,
+  EMPTY,
+  type Fault,
+  faultsOf,
+  gfxOf,
+  isBlank,
+  MODES,
+  type Mode,
+  renderWished,
+  valuesOf,
+} from "./new-render-draft";
 
 export function NewRender({ close, created }: { close: () => void; created: (render: string) => void }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [isTried, setIsTried] = useState(false);
-  const compositions = useCompositions().data ?? [];
-  const list = useId();
+  const [isAsking, setIsAsking] = useState(false);
+  const compositions = useCompositions();
+  const choices = (compositions.data ?? []).map(({ id, name }) => ({ value: id, name }));
+  const chosen = chosenOf(choices, draft.composition);
+  const fields = useFields(chosen?.value);
+  const names = (fields.data ?? []).map((field) => field.field_name);
   // One for all tries: what was made and not answered is not made twice.
   const key = useRef(randomKey());
-  const faults = faultsOf(draft);
+  const faults = faultsOf(draft, chosen?.value);
+  const wished = chosen === undefined ? undefined : renderWished(draft, chosen.value, names);
   const create = useMutation({
-    mutationFn: () => createRender(client, renderWished(draft), key.current),
+    mutationFn: (render: NonNullable<typeof wished>) => createRender(client, render, key.current),
     onSuccess: (row) => {
       toasts.show({ kind: "done", title: t.newRender.created(row.composition_name, row.id) });
       created(String(row.id));
@@ -34,33 +53,38 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
   });
   const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const wrong = (fault: Fault, words: string) => (isTried && faults.has(fault) ? words : undefined);
+  const unknown =
+    compositions.data?.length === 0 ? t.newRender.noneKnown : t.newRender.compositionWrong(draft.composition.trim());
 
   function submit(event: FormEvent): void {
     event.preventDefault();
     setIsTried(true);
-    if (faults.size === 0) create.mutate();
+    if (faults.size > 0 || wished === undefined) return;
+    if (isBlank(wished.gfx_data)) setIsAsking(true);
+    else create.mutate(wished);
   }
 
+  if (compositions.error !== null && compositions.data === undefined) {
+    return (
+      <Dialog close={close} title={t.newRender.title} width="w-2xl">
+        <ErrorState isSmall error={compositions.error} retry={() => void compositions.refetch()} />
+      </Dialog>
+    );
+  }
   return (
     <Dialog close={close} title={t.newRender.title} width="w-2xl">
       <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
         <div className="grid grid-cols-[2fr_1fr_1fr] gap-4">
-          <Field
+          <ComboboxField
             label={t.renders.composition}
-            list={list}
             autoFocus
-            autoComplete="off"
             value={draft.composition}
-            wrong={wrong("composition", t.newRender.compositionWrong)}
-            onChange={(event) => set({ composition: event.target.value })}
+            choices={choices}
+            empty={t.newRender.noneMatches}
+            hint={chosen?.name || undefined}
+            wrong={wrong("composition", unknown)}
+            onChange={(composition) => set({ composition })}
           />
-          <datalist id={list}>
-            {compositions.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}
-              </option>
-            ))}
-          </datalist>
           <Field
             label={`${t.renders.cue} (${t.common.optional})`}
             value={draft.cue}
@@ -76,14 +100,34 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
             onChange={(event) => set({ day: event.target.value })}
           />
         </div>
-        <Data draft={draft} set={set} wrong={wrong("json", t.newRender.jsonWrong)} />
+        <Data
+          draft={draft}
+          set={set}
+          isChosen={chosen !== undefined}
+          fields={fields.data}
+          wrong={wrong("json", t.newRender.jsonWrong)}
+        />
         <div className="flex justify-end gap-2">
           <Button onClick={close}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={create.isPending}>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={create.isPending || compositions.isPending || fields.isLoading}
+          >
             {create.isPending ? t.newRender.creating : t.newRender.create}
           </Button>
         </div>
       </form>
+      {isAsking && wished !== undefined && (
+        <Confirm
+          title={t.newRender.blankTitle}
+          lead={t.newRender.blankLead}
+          keep={t.newRender.blankKeep}
+          yes={t.newRender.blankYes}
+          close={() => setIsAsking(false)}
+          confirm={() => create.mutate(wished)}
+        />
+      )}
     </Dialog>
   );
 }
@@ -91,25 +135,26 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
 function Data({
   draft,
   set,
+  isChosen,
+  fields,
   wrong,
 }: {
   draft: Draft;
   set: (part: Partial<Draft>) => void;
+  /** A known composition is named. */
+  isChosen: boolean;
+  /** Its fields, once they are there. */
+  fields: readonly FieldRow[] | undefined;
   wrong: string | undefined;
 }): ReactNode {
   const t = useText();
-  const id = draft.composition.trim();
-  const compositions = useCompositions();
-  const isMapped = compositions.data?.some((one) => one.id === id) ?? false;
-  const { data: fields } = useFields(isMapped ? id : undefined);
   const about = useId();
   // What was written in fields goes along; back from JSON the fields are as they were.
-  const choose = (mode: Mode) =>
-    set(
-      mode === "json" && draft.mode === "fields"
-        ? { mode, json: JSON.stringify(gfxOf(draft.values), null, 2) }
-        : { mode },
-    );
+  const choose = (mode: Mode) => {
+    if (mode === "fields" || draft.mode === "json") return set({ mode });
+    const values = valuesOf(draft, fields?.map((field) => field.field_name) ?? []);
+    set({ mode, json: JSON.stringify(gfxOf(values), null, 2) });
+  };
   return (
     <section>
       <div className="mb-2 flex items-center justify-between">
@@ -137,7 +182,7 @@ function Data({
         </>
       ) : fields === undefined || fields.length === 0 ? (
         <p className="rounded-md bg-sunken px-3 py-4 text-sm text-ink-3">
-          {id === "" ? t.newRender.chooseFirst : t.newRender.noFields}
+          {isChosen && fields !== undefined ? t.newRender.noFields : t.newRender.chooseFirst}
         </p>
       ) : (
         <FieldInputs

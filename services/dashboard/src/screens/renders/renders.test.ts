@@ -8,7 +8,7 @@ import { deedsFor } from "./actions";
 import { inOrder, isFieldName } from "./compositions";
 import { endedQuery, isNarrow } from "./ended-query";
 import { guessed } from "./field-table";
-import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, renderWished } from "./new-render-draft";
+import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, isBlank, renderWished } from "./new-render-draft";
 import { renderThen } from "./past-renders";
 import { rendersSearch } from "./search";
 import { stageShares } from "./stage-shares";
@@ -161,8 +161,9 @@ test("fields become gfx_data as 003 has it; what was left empty is left out", ()
 });
 
 test("a request says what was said, and no more", () => {
-  expect(renderWished(GOOD)).toEqual({ composition_id: "comp", gfx_data: {} });
-  expect(renderWished({ ...GOOD, cue: " 7 ", day: "2026-11-20", mode: "json", json: '{"slots":[]}' })).toEqual({
+  expect(renderWished(GOOD, "comp", [])).toEqual({ composition_id: "comp", gfx_data: {} });
+  const said: Draft = { ...GOOD, cue: " 7 ", day: "2026-11-20", mode: "json", json: '{"slots":[]}' };
+  expect(renderWished(said, "comp", [])).toEqual({
     composition_id: "comp",
     gfx_data: { slots: [] },
     cue_item_id: "7",
@@ -170,17 +171,36 @@ test("a request says what was said, and no more", () => {
   });
 });
 
+test("what was written for another composition is left out", () => {
+  const values = { "Single - table_id": "Table 1", "Single - round": "Final" };
+  expect(renderWished({ ...GOOD, values }, "comp", ["Single - round"]).gfx_data).toEqual({
+    single_fields: { round: "Final" },
+  });
+});
+
+test.each<[unknown, boolean]>([
+  [{}, true],
+  [{ slots: [], single_fields: {}, flags: [] }, true],
+  [{ slots: [{ slot_number: 1, fields: { name: "" } }], composition_name: "_MAIN" }, true],
+  [{ single_fields: { round: null } }, true],
+  [{ single_fields: { chips: 0 } }, false],
+  [{ flags: ["Norway"] }, false],
+  [{ slots: [{ slot_number: 1, fields: { name: "A" } }] }, false],
+])("%j draws nothing: %s", (gfx, blank) => expect(isBlank(gfx)).toBe(blank));
+
 test.each<[string, Partial<Draft>, Fault]>([
-  ["no composition", { composition: "  " }, "composition"],
-  ["an id that is too long", { composition: "x".repeat(129) }, "composition"],
   ["a cue that is too long", { cue: "x".repeat(129) }, "cue"],
   ["no JSON", { mode: "json", json: "{" }, "json"],
   ["a list", { mode: "json", json: "[]" }, "json"],
   ["nothing", { mode: "json", json: "null" }, "json"],
-])("%s", (_, change, fault) => expect(faultsOf({ ...GOOD, ...change })).toEqual(new Set([fault])));
+])("%s", (_, change, fault) => expect(faultsOf({ ...GOOD, ...change }, "comp")).toEqual(new Set([fault])));
+
+test("a composition that is not known is a fault, whatever its text", () => {
+  expect(faultsOf(GOOD, undefined)).toEqual(new Set(["composition"]));
+});
 
 test("JSON that is not shown is not looked at", () => {
-  expect(faultsOf({ ...GOOD, json: "{" })).toEqual(new Set());
+  expect(faultsOf({ ...GOOD, json: "{" }, "comp")).toEqual(new Set());
 });
 
 const THEN: PastRender = {
