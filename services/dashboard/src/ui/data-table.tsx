@@ -1,28 +1,20 @@
 /** Rows and columns, aligned. A row can be opened by click, by Enter, or by going through them with j and k. */
-import {
-  type ColumnDef,
-  type RowSelectionState,
-  rowSelectionFeature,
-  tableFeatures,
-  useTable,
-} from "@tanstack/react-table";
 import type { ReactNode } from "react";
 import { useKeys } from "@/lib/keys/use-keys";
-
-const features = tableFeatures({ rowSelectionFeature });
 
 export interface Column<Row> {
   readonly id: string;
   readonly header: string;
   /** Read out, not seen. */
   readonly isHeaderHidden?: boolean;
+  /** Called, not mounted: a new function on every render would be a new component, and its cells would lose the focus. */
   readonly cell: (row: Row, index: number) => ReactNode;
   /** Of its cells and its header: width, alignment. */
   readonly className?: string;
 }
 
 /** Which rows are selected, by id. */
-export type Chosen = RowSelectionState;
+export type Chosen = Readonly<Record<string, boolean>>;
 
 export interface Selecting<Row> {
   readonly selected: Chosen;
@@ -42,25 +34,8 @@ interface DataTableProps<Row extends { readonly id: string }> {
 }
 
 export function DataTable<Row extends { readonly id: string }>(props: DataTableProps<Row>): ReactNode {
-  const { label, rows, current, open, selecting } = props;
+  const { label, columns, rows, current, open, selecting } = props;
   useKeys({ j: () => step(1), k: () => step(-1) });
-  const table = useTable({
-    features,
-    data: rows as Row[],
-    columns: props.columns.map(
-      (column): ColumnDef<typeof features, Row> => ({
-        id: column.id,
-        header: () => (column.isHeaderHidden ? <span className="sr-only">{column.header}</span> : column.header),
-        cell: ({ row }) => column.cell(row.original, row.index),
-      }),
-    ),
-    getRowId: (row) => row.id,
-    state: { rowSelection: selecting?.selected ?? {} },
-    onRowSelectionChange: (change) => {
-      const before = selecting?.selected ?? {};
-      selecting?.onChange(typeof change === "function" ? change(before) : change);
-    },
-  });
 
   function step(by: number): void {
     const at = rows.findIndex((row) => row.id === current);
@@ -68,41 +43,24 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
     if (next !== undefined) open(next.id);
   }
 
-  const classOf = (id: string) => props.columns.find((column) => column.id === id)?.className ?? "";
   return (
     <table aria-label={label} className="w-full table-fixed border-collapse text-sm">
       <thead>
-        {table.getHeaderGroups().map((group) => (
-          <tr key={group.id} className="border-b border-line text-left text-xs text-ink-3">
-            {selecting !== undefined && (
-              <th scope="col" className="w-9 py-2 pl-4">
-                <input
-                  type="checkbox"
-                  aria-label={selecting.selectAll}
-                  className="block size-4 accent-(--accent)"
-                  checked={table.getIsAllRowsSelected()}
-                  ref={(box) => {
-                    if (box !== null)
-                      box.indeterminate = table.getIsSomeRowsSelected() && !table.getIsAllRowsSelected();
-                  }}
-                  onChange={table.getToggleAllRowsSelectedHandler()}
-                />
-              </th>
-            )}
-            {group.headers.map((header) => (
-              <th
-                key={header.id}
-                scope="col"
-                className={`px-3 py-2 font-medium text-ink-3! first:pl-4 last:pr-4 ${classOf(header.id)}`}
-              >
-                <table.FlexRender header={header} />
-              </th>
-            ))}
-          </tr>
-        ))}
+        <tr className="border-b border-line text-left text-xs text-ink-3">
+          {selecting !== undefined && (
+            <th scope="col" className="w-9 py-2 pl-4">
+              <SelectAll rows={rows} selecting={selecting} />
+            </th>
+          )}
+          {columns.map(({ id, header, isHeaderHidden, className = "" }) => (
+            <th key={id} scope="col" className={`px-3 py-2 font-medium text-ink-3! first:pl-4 last:pr-4 ${className}`}>
+              {isHeaderHidden ? <span className="sr-only">{header}</span> : header}
+            </th>
+          ))}
+        </tr>
       </thead>
       <tbody>
-        {table.getRowModel().rows.map((row) => (
+        {rows.map((row, index) => (
           <tr
             key={row.id}
             aria-current={row.id === current ? "true" : undefined}
@@ -111,24 +69,68 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
           >
             {selecting !== undefined && (
               <td className="py-2 pl-4">
-                <input
-                  type="checkbox"
-                  aria-label={selecting.select(row.original)}
-                  className="block size-4 accent-(--accent)"
-                  checked={row.getIsSelected()}
-                  onChange={row.getToggleSelectedHandler()}
+                <Checkbox
+                  label={selecting.select(row)}
+                  isChecked={selecting.selected[row.id] === true}
+                  onChange={(isChecked) => selecting.onChange({ ...selecting.selected, [row.id]: isChecked })}
                 />
               </td>
             )}
-            {row.getAllCells().map((cell) => (
-              <td key={cell.id} className={`h-10 truncate px-3 first:pl-4 last:pr-4 ${classOf(cell.column.id)}`}>
-                <table.FlexRender cell={cell} />
+            {columns.map(({ id, cell, className = "" }) => (
+              <td key={id} className={`h-10 truncate px-3 first:pl-4 last:pr-4 ${className}`}>
+                {cell(row, index)}
               </td>
             ))}
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+function SelectAll<Row extends { readonly id: string }>({
+  rows,
+  selecting,
+}: {
+  rows: readonly Row[];
+  selecting: Selecting<Row>;
+}): ReactNode {
+  const count = rows.filter((row) => selecting.selected[row.id]).length;
+  const isAll = count > 0 && count === rows.length;
+  return (
+    <Checkbox
+      label={selecting.selectAll}
+      isChecked={isAll}
+      isPartly={count > 0 && !isAll}
+      onChange={(isChecked) =>
+        selecting.onChange(isChecked ? Object.fromEntries(rows.map((row) => [row.id, true])) : {})
+      }
+    />
+  );
+}
+
+function Checkbox({
+  label,
+  isChecked,
+  isPartly = false,
+  onChange,
+}: {
+  label: string;
+  isChecked: boolean;
+  isPartly?: boolean;
+  onChange: (isChecked: boolean) => void;
+}): ReactNode {
+  return (
+    <input
+      type="checkbox"
+      aria-label={label}
+      className="block size-4 accent-(--accent)"
+      checked={isChecked}
+      ref={(box) => {
+        if (box !== null) box.indeterminate = isPartly;
+      }}
+      onChange={(event) => onChange(event.target.checked)}
+    />
   );
 }
 
