@@ -16,6 +16,7 @@ import { Ledger } from "./ledger";
 
 const PAGE = 50;
 const GRANT_MAX = 1_000_000;
+const GRANT_FIRST = "1";
 
 interface UserPanelProps {
   readonly id: string;
@@ -62,7 +63,7 @@ export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
       </Section>
       {mayChange && (
         <Section title={t.analyses.office}>
-          <Office key={data.updated_at} user={data} />
+          <Office user={data} />
         </Section>
       )}
       <Section title={t.analyses.ledger}>
@@ -105,7 +106,7 @@ function Lines({ id, openTest }: { id: string; openTest: (id: string) => void })
 function Office({ user }: { user: UserRow }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
-  const [text, setText] = useState("1");
+  const [text, setText] = useState(GRANT_FIRST);
   const wanted = Number(text);
   const isGood = Number.isInteger(wanted) && wanted >= 1 && wanted <= GRANT_MAX;
   const change = useMutation({
@@ -115,7 +116,10 @@ function Office({ user }: { user: UserRow }): ReactNode {
       const run = () => client.request(path, { method: "PATCH", headers, body: JSON.stringify(body) });
       return client.sensitive(`${t.analyses.office}: ${user.id}`, run);
     },
-    onSuccess: () => toasts.show({ kind: "done", title: t.analyses.changed(user.id) }),
+    onSuccess: (_, body) => {
+      toasts.show({ kind: "done", title: t.analyses.changed(user.id) });
+      if ("grant_tests" in body) setText(GRANT_FIRST);
+    },
   });
   function grant(event: FormEvent): void {
     event.preventDefault();

@@ -1,11 +1,12 @@
 /** One PC: how much it may have at work, and how its phones are. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { useApp, useLive, useMay } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import { type Pc, shownAs } from "@/lib/live/fleet";
 import { useRow, useTopic } from "@/lib/live/hooks";
+import { useDraft } from "@/lib/react/use-draft";
 import { setCapacity } from "@/lib/rest/commands";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
@@ -29,9 +30,7 @@ export function PcPanel({ id, close }: { id: string; close: () => void }): React
         <p className="bg-held-soft px-4 py-2 text-sm text-held-ink">{t.fleet.pcHeld(format.moment(pc.heldUntil))}</p>
       )}
       {pc !== undefined && (
-        <Section title={t.pc.capacity}>
-          {mayChange ? <Capacity key={pc.capacity} pc={pc} /> : <p>{pc.capacity}</p>}
-        </Section>
+        <Section title={t.pc.capacity}>{mayChange ? <Capacity pc={pc} /> : <p>{pc.capacity}</p>}</Section>
       )}
       <Section title={t.palette.phones}>
         <ul>
@@ -60,7 +59,7 @@ export function PcPanel({ id, close }: { id: string; close: () => void }): React
 function Capacity({ pc }: { pc: Pc }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
-  const [text, setText] = useState(String(pc.capacity));
+  const [text, setText] = useDraft(String(pc.capacity));
   const wanted = Number(text);
   const isGood = Number.isInteger(wanted) && wanted >= 1 && wanted <= CAPACITY_MAX;
   const change = useMutation({

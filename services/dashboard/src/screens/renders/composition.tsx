@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
+import { useDraft } from "@/lib/react/use-draft";
 import { randomKey } from "@/lib/rest/key";
 import { describeComposition, removeComposition } from "@/lib/rest/render-commands";
 import type { CompositionRow } from "@/lib/rest/render-rows";
@@ -23,7 +24,7 @@ export function Composition({ composition, removed }: { composition: Composition
   return (
     <div className="flex max-w-5xl flex-col gap-6">
       <Part title={composition.name || composition.id} aside={<Remove composition={composition} removed={removed} />}>
-        <Description key={composition.updated_at} composition={composition} />
+        <Description composition={composition} />
       </Part>
       <Part title={t.mapping.fields} count={fields.data?.length ?? 0}>
         {fields.error !== null && fields.data === undefined ? (
@@ -42,9 +43,9 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
   const t = useText();
   const { client, toasts } = useApp();
   const mayChange = useMay("change-mapping");
-  const [name, setName] = useState(composition.name);
-  const [template, setTemplate] = useState(composition.template);
-  const [output, setOutput] = useState(composition.output_module);
+  const [name, setName] = useDraft(composition.name);
+  const [template, setTemplate] = useDraft(composition.template);
+  const [output, setOutput] = useDraft(composition.output_module);
   const isSame = name === composition.name && template === composition.template && output === composition.output_module;
   const save = useMutation({
     mutationFn: () => describeComposition(client, composition.id, { name, template, output_module: output }),
