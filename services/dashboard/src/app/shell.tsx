@@ -1,5 +1,5 @@
 /** The frame around every screen: menu, who is signed in, whether the page is live. */
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { useKeys } from "@/lib/keys/use-keys";
@@ -10,6 +10,7 @@ import { IS_MAC, Kbd } from "@/ui/kbd";
 import { Logo } from "@/ui/logo";
 import { SEARCH_BOX } from "@/ui/search-box";
 import { useLive } from "./context";
+import { DialogHost } from "./dialog-host";
 import { LiveBanner, LiveDot } from "./live-banner";
 import { MachineButton, OfThatTime, useMachine } from "./machine";
 import { PLACES, type Place } from "./places";
@@ -28,6 +29,7 @@ const UserMenu = lazy(loadUserMenu);
 export function Shell(): ReactNode {
   const t = useText();
   const navigate = useNavigate();
+  const { pathname } = useLocation();
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [areSessionsOpen, setAreSessionsOpen] = useState(false);
@@ -79,9 +81,11 @@ export function Shell(): ReactNode {
         <LiveBanner />
         <Suspense>{machine.isOpen && <TimeMachine close={machine.toggle} />}</Suspense>
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
-          <OfThatTime>
-            <Outlet />
-          </OfThatTime>
+          <DialogHost place={pathname}>
+            <OfThatTime>
+              <Outlet />
+            </OfThatTime>
+          </DialogHost>
         </main>
       </div>
       <Suspense>

@@ -2,6 +2,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
+import { expect, vi } from "vitest";
 import { en } from "@/lib/i18n/en";
 import { LanguageProvider } from "@/lib/i18n/i18n";
 import { Frames } from "@/lib/live/frame";
@@ -10,6 +11,7 @@ import type { Role } from "@/lib/session/session";
 import { Given, type Tab } from "@/lib/session/testing/given";
 import { Toasts } from "@/ui/toasts";
 import { AppProvider, SignedInProvider } from "./context";
+import { DialogHost } from "./dialog-host";
 import { LiveSession } from "./live-session";
 import { createQueryClient } from "./queries";
 
@@ -20,7 +22,7 @@ export class TestPage {
   readonly toasts = new Toasts();
   readonly live = new Live(
     { json: () => Promise.resolve([] as never), request: () => new Promise(() => {}) },
-    new Frames(() => {}),
+    new Frames((flush) => flush()),
   );
   tab: Tab | undefined;
 
@@ -37,7 +39,9 @@ export class TestPage {
         <LanguageProvider first={en}>
           <QueryClientProvider client={createQueryClient(this.toasts, () => en)}>
             <AppProvider app={app}>
-              <SignedInProvider signedIn={{ live: this.live, user }}>{children}</SignedInProvider>
+              <SignedInProvider signedIn={{ live: this.live, user }}>
+                <DialogHost place="/">{children}</DialogHost>
+              </SignedInProvider>
             </AppProvider>
           </QueryClientProvider>
         </LanguageProvider>,
@@ -70,6 +74,11 @@ export class TestPage {
       input.value = text;
       input.dispatchEvent(new Event("input", { bubbles: true }));
     });
+  }
+
+  /** Waits until the page says so. */
+  async says(text: string): Promise<void> {
+    await act(() => vi.waitFor(() => expect(this.text).toContain(text), { timeout: 5_000 }));
   }
 
   async settle(): Promise<void> {

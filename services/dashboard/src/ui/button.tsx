@@ -1,5 +1,5 @@
 /** Buttons: one that matters on a page, quiet ones beside it, and one that destroys. */
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import { Icon, type IconName } from "./icon";
 
 type Kind = "primary" | "plain" | "quiet" | "danger";
@@ -11,7 +11,7 @@ const KINDS: Record<Kind, string> = {
   danger: "bg-surface text-error-ink border-line-strong hover:bg-error-soft hover:border-error",
 };
 
-export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+export interface ButtonProps extends ComponentProps<"button"> {
   readonly kind?: Kind;
   readonly icon?: IconName;
 }

@@ -1,6 +1,6 @@
 /** A question that must be answered first, for as long as it is drawn. Focus stays in it; Escape leaves it. */
 import { Dialog as Base } from "@base-ui/react/dialog";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { IconButton } from "./button";
 
@@ -15,11 +15,14 @@ export interface DialogProps {
 
 export function Dialog({ close, title, lead, children, width = "w-md" }: DialogProps): ReactNode {
   const t = useText();
+  // Before a field in it takes the focus for itself: that is where the keyboard goes on afterwards.
+  const [before] = useState(() => document.activeElement);
   return (
     <Base.Root open onOpenChange={(open) => open || close?.()}>
       <Base.Portal>
         <Base.Backdrop forceRender className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
         <Base.Popup
+          finalFocus={() => (before instanceof HTMLElement && before.isConnected ? before : true)}
           className={`fixed top-[12vh] left-1/2 z-40 max-h-[80vh] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto rounded-xl border border-line bg-surface shadow-raised outline-none ${width}`}
         >
           <div className="flex items-start gap-3 px-5 pt-4">

@@ -113,13 +113,19 @@ export const renders = {
       title: (n: number) => (n === 1 ? "Cancel this render?" : `Cancel ${n} renders?`),
       lead: "Its worker stops, the nexrender job is removed and no file is kept. You can run it again within 24 hours.",
       yes: (n: number) => (n === 1 ? "Cancel the render" : `Cancel ${s(n, "render")}`),
+      over: (n: number): string =>
+        n === 1
+          ? "This render has ended in the meantime. There is nothing left to cancel."
+          : "These renders have all ended in the meantime. There is nothing left to cancel.",
     },
     release: {
       title: (_n: number) => "Release this render?",
       lead: "Use this when its worker is stuck. The render waits again, and the next free worker picks it up.",
       yes: (_n: number) => "Release the render",
+      over: (_n: number): string => "Its worker has released this render in the meantime.",
     },
   },
+  someEnded: (n: number) => (n === 1 ? "One has ended in the meantime." : `${n} have ended in the meantime.`),
   done: {
     cancel: (n: number) => (n === 1 ? "Cancelled." : `${s(n, "render")} cancelled.`),
     release: (_n: number) => "Released: it is waiting again.",
@@ -220,4 +226,5 @@ export const mapping = {
   unmapTitle: (name: string) => `Delete the mapping of ${name}?`,
   unmapLead: "Future renders leave this field out and list it as unmapped.",
   unmapYes: "Delete the mapping",
+  isGone: "Somebody has deleted it in the meantime.",
 };

@@ -336,6 +336,9 @@ export const en = {
     confirmCancelTitle: (n: number) => (n === 1 ? "Cancel this job?" : `Cancel ${n} jobs?`),
     confirmCancel: "Pending attempts are cancelled; running ones finish. This can't be undone.",
     confirmCancelYes: (n: number) => (n === 1 ? "Cancel the job" : `Cancel ${n} jobs`),
+    hasEnded: (status: string) => `This job has ended in the meantime: ${status}. There is nothing left to cancel.`,
+    someEnded: (n: number) => (n === 1 ? "One has ended in the meantime." : `${n} have ended in the meantime.`),
+    allEnded: "These jobs have all ended in the meantime. There is nothing left to cancel.",
     keep: "Keep",
     cancelLabel: (n: number) => `Cancel ${s(n, "job")}`,
     done: {

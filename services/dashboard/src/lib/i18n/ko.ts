@@ -337,6 +337,9 @@ export const ko: Dictionary = {
     confirmCancelTitle: (n) => (n === 1 ? "이 작업을 취소할까요?" : `작업 ${n}건을 취소할까요?`),
     confirmCancel: "대기 중인 것은 취소되고 실행 중인 것은 끝까지 진행됩니다. 되돌릴 수 없습니다.",
     confirmCancelYes: (n) => (n === 1 ? "작업 취소" : `${n}건 취소`),
+    hasEnded: (status) => `그사이 작업이 끝났습니다: ${status}. 취소할 것이 없습니다.`,
+    someEnded: (n) => `그사이 ${n}건이 끝났습니다.`,
+    allEnded: "그사이 작업이 모두 끝났습니다. 취소할 것이 없습니다.",
     keep: "그대로 두기",
     cancelLabel: (n) => `작업 ${num(n)}건 취소`,
     done: {

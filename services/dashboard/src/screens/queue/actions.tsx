@@ -1,14 +1,18 @@
 /** What can be done with jobs: pause, resume, cancel, one or many. Cancelling is asked about first. */
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
-import { useApp, useMay } from "@/app/context";
-import { usePrepareSensitive } from "@/app/prepare-sensitive";
+import type { ReactNode } from "react";
+import { Confirm } from "@/app/confirm";
+import { useApp, useLive, useMay } from "@/app/context";
+import { useDialog } from "@/app/dialog-host";
 import { useText } from "@/lib/i18n/i18n";
+import { useTable } from "@/lib/live/hooks";
 import { changeJobs, type JobChange } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
 import type { JobRow } from "@/lib/rest/rows";
 import { Button, IconButton } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
+
+/** How soon a question says that its job has ended. */
+const LOOK_EVERY_MS = 200;
 
 interface Change {
   readonly ids: readonly string[];
@@ -49,7 +53,7 @@ export function JobActions({ job, isSmall = false }: { job: JobRow; isSmall?: bo
   const t = useText();
   const mayChange = useMay("change-job");
   const change = useJobChange();
-  const [isAsking, setIsAsking] = useState(false);
+  const ask = useConfirmCancel((cancelled) => change.mutate({ ids: cancelled, status: "cancelled" }));
   if (!mayChange || !isOpen(job)) return null;
   const ids = [job.id];
   const Show = isSmall ? SmallButton : WordButton;
@@ -71,14 +75,7 @@ export function JobActions({ job, isSmall = false }: { job: JobRow; isSmall?: bo
           onClick={() => change.mutate({ ids, status: "active" })}
         />
       )}
-      <Show icon="stop" label={t.queue.cancel} isDanger disabled={change.isPending} onClick={() => setIsAsking(true)} />
-      {isAsking && (
-        <ConfirmCancel
-          count={1}
-          close={() => setIsAsking(false)}
-          confirm={() => change.mutate({ ids, status: "cancelled" })}
-        />
-      )}
+      <Show icon="stop" label={t.queue.cancel} isDanger disabled={change.isPending} onClick={() => ask([job])} />
     </span>
   );
 }
@@ -109,34 +106,39 @@ function WordButton({ label, isDanger = false, ...rest }: ShowProps): ReactNode 
   );
 }
 
-export function ConfirmCancel({
-  count,
-  close,
-  confirm,
-}: {
-  count: number;
-  close: () => void;
-  confirm: () => void;
-}): ReactNode {
+/** `confirm` gets those that are still open when the answer is given. */
+function useConfirmCancel(confirm: (ids: readonly string[]) => void): (jobs: readonly JobRow[]) => void {
+  const show = useDialog();
+  return (jobs) => show((close) => <ConfirmCancel asked={jobs} close={close} confirm={confirm} />);
+}
+
+interface ConfirmCancelProps {
+  /** As they were when somebody asked. */
+  readonly asked: readonly JobRow[];
+  readonly close: () => void;
+  readonly confirm: (ids: readonly string[]) => void;
+}
+
+function ConfirmCancel({ asked, close, confirm }: ConfirmCancelProps): ReactNode {
   const t = useText();
-  usePrepareSensitive();
+  const { fleet } = useLive();
+  useTable(fleet.jobs, LOOK_EVERY_MS);
+  const jobs = asked.map((job) => fleet.jobs.get(job.id) ?? job);
+  const open = jobs.filter(isOpen);
+  const [only] = jobs.length === 1 ? jobs : [];
+  const count = open.length || jobs.length;
+  const lead = open.length === jobs.length ? "" : `${t.queue.someEnded(jobs.length - open.length)} `;
   return (
-    <Dialog close={close} title={t.queue.confirmCancelTitle(count)} lead={t.queue.confirmCancel}>
-      <div className="flex justify-end gap-2">
-        <Button autoFocus onClick={close}>
-          {t.queue.keep}
-        </Button>
-        <Button
-          kind="danger"
-          onClick={() => {
-            close();
-            confirm();
-          }}
-        >
-          {t.queue.confirmCancelYes(count)}
-        </Button>
-      </div>
-    </Dialog>
+    <Confirm
+      title={t.queue.confirmCancelTitle(count)}
+      subject={only && (only.title ?? t.queue.untitled)}
+      lead={lead + t.queue.confirmCancel}
+      over={open.length > 0 ? null : only ? t.queue.hasEnded(t.jobStatus[only.status]) : t.queue.allEnded}
+      keep={t.queue.keep}
+      yes={t.queue.confirmCancelYes(count)}
+      close={close}
+      confirm={() => confirm(open.map((job) => job.id))}
+    />
   );
 }
 
@@ -144,10 +146,9 @@ export function ConfirmCancel({
 export function BulkActions({ jobs, done }: { jobs: readonly JobRow[]; done: () => void }): ReactNode {
   const t = useText();
   const change = useJobChange(done);
-  const [isAsking, setIsAsking] = useState(false);
+  const ask = useConfirmCancel((ids) => change.mutate({ ids, status: "cancelled" }));
   const pausable = jobs.filter(canPause).map((job) => job.id);
   const resumable = jobs.filter(canResume).map((job) => job.id);
-  const all = jobs.map((job) => job.id);
   return (
     <div className="flex items-center gap-2">
       <span className="text-sm text-ink-2">{t.common.selected(jobs.length)}</span>
@@ -169,16 +170,9 @@ export function BulkActions({ jobs, done }: { jobs: readonly JobRow[]; done: () 
           {t.queue.bulkResume(resumable.length)}
         </Button>
       )}
-      <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => setIsAsking(true)}>
-        {t.queue.bulkCancel(all.length)}
+      <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => ask(jobs)}>
+        {t.queue.bulkCancel(jobs.length)}
       </Button>
-      {isAsking && (
-        <ConfirmCancel
-          count={all.length}
-          close={() => setIsAsking(false)}
-          confirm={() => change.mutate({ ids: all, status: "cancelled" })}
-        />
-      )}
     </div>
   );
 }

@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 /** Who may act on renders sees buttons; a viewer sees none, and nobody in the past. */
+import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { PastContext } from "@/app/past";
 import { TestPage } from "@/app/testing";
-import type { Render } from "@/lib/live/fold-renders";
+import { NO_RENDERS, type Render } from "@/lib/live/fold-renders";
 import type { RenderStatus } from "@/lib/rest/render-rows";
 import { RenderActions } from "./actions";
 
@@ -83,4 +85,45 @@ test("running it again needs no second thought", async () => {
   await page.settle();
   expect(patches()).toMatchObject([{ path: "/rest/v1/render_queue?id=in.(41)", body: '{"status":"pending"}' }]);
   expect(page.toasts.get()[0]).toMatchObject({ kind: "done" });
+});
+
+/** One row of the live queue, and what happens to its render. */
+function LiveRow(): ReactNode {
+  const queries = useQueryClient();
+  const becomes = (...renders: Render[]) => queries.setQueryData(["open-renders"], { ...NO_RENDERS, renders });
+  return (
+    <>
+      <RenderActions render={render("rendering")} />
+      <button type="button" onClick={() => becomes()}>
+        End it
+      </button>
+      <button type="button" onClick={() => becomes(render("pending"))}>
+        Let go of it
+      </button>
+    </>
+  );
+}
+
+test.each([
+  ["Cancel", "End it", "This render has ended in the meantime."],
+  ["Release", "End it", "Its worker has released this render in the meantime."],
+  ["Release", "Let go of it", "Its worker has released this render in the meantime."],
+])("a question says when it has nothing to decide any more: %s, %s", async (deed, happens, said) => {
+  await page.show("operator", <LiveRow />);
+  await page.press(deed);
+  await page.settle();
+  await page.press(happens);
+  await page.says(said);
+  expect(page.buttons()).not.toContain("Keep");
+  expect(patches()).toEqual([]);
+});
+
+test("one that waits again can still be cancelled", async () => {
+  await page.show("operator", <LiveRow />);
+  await page.press("Cancel");
+  await page.settle();
+  await page.press("Let go of it");
+  await page.press("Cancel the render");
+  await page.settle();
+  expect(patches()).toHaveLength(1);
 });

@@ -1,14 +1,16 @@
 /** What can be done with renders: cancel, take from a worker, run again. What loses work is asked about first. */
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
+import { useDialog } from "@/app/dialog-host";
 import { useText } from "@/lib/i18n/i18n";
 import { isUnderWay, type Render } from "@/lib/live/fold-renders";
 import { randomKey } from "@/lib/rest/key";
 import { changeRenders } from "@/lib/rest/render-commands";
 import { Button, IconButton } from "@/ui/button";
 import type { IconName } from "@/ui/icon";
+import { useAsTheyStand } from "./open-renders";
 import { hasEnded } from "./past-renders";
 
 export const DEEDS = ["cancel", "release", "again"] as const;
@@ -49,14 +51,13 @@ export function RenderActions({ render, isSmall = false }: { render: Render; isS
   const t = useText();
   const mayChange = useMay("change-render");
   const change = useRenderChange();
-  const [asked, setAsked] = useState<"cancel" | "release" | null>(null);
+  const ask = useAsk(change.mutate);
   const deeds = deedsFor(render);
   if (!mayChange || deeds.length === 0) return null;
-  const ids = [render.id];
   return (
     <span className="flex shrink-0 justify-end gap-1">
       {deeds.map((deed) => {
-        const onClick = () => (deed === "again" ? change.mutate({ deed, ids }) : setAsked(deed));
+        const onClick = () => (deed === "again" ? change.mutate({ deed, ids: [render.id] }) : ask(deed, [render]));
         const shared = { icon: ICONS[deed], disabled: change.isPending, onClick };
         const isDanger = deed === "cancel";
         return isSmall ? (
@@ -73,34 +74,43 @@ export function RenderActions({ render, isSmall = false }: { render: Render; isS
           </Button>
         );
       })}
-      {asked !== null && (
-        <Ask deed={asked} count={1} close={() => setAsked(null)} confirm={() => change.mutate({ deed: asked, ids })} />
-      )}
     </span>
   );
 }
 
-function Ask({
-  deed,
-  count,
-  close,
-  confirm,
-}: {
-  deed: "cancel" | "release";
-  count: number;
-  close: () => void;
-  confirm: () => void;
-}): ReactNode {
+type Asked = Exclude<Deed, "again">;
+
+/** `confirm` gets those with which it can still be done when the answer is given. */
+function useAsk(confirm: (wish: Wish) => void): (deed: Asked, renders: readonly Render[]) => void {
+  const show = useDialog();
+  return (deed, renders) => show((close) => <Ask deed={deed} asked={renders} close={close} confirm={confirm} />);
+}
+
+interface AskProps {
+  readonly deed: Asked;
+  /** As they were when somebody asked. */
+  readonly asked: readonly Render[];
+  readonly close: () => void;
+  readonly confirm: (wish: Wish) => void;
+}
+
+function Ask({ deed, asked, close, confirm }: AskProps): ReactNode {
   const t = useText();
   const words = t.renders.confirm[deed];
+  const ids = useAsTheyStand(asked).flatMap((one) => (one !== null && deedsFor(one).includes(deed) ? [one.id] : []));
+  const [only] = asked.length === 1 ? asked : [];
+  const count = ids.length || asked.length;
+  const lead = ids.length === asked.length ? "" : `${t.renders.someEnded(asked.length - ids.length)} `;
   return (
     <Confirm
       title={words.title(count)}
-      lead={words.lead}
+      subject={only && `${only.composition_name} #${only.id}`}
+      lead={lead + words.lead}
+      over={ids.length > 0 ? null : words.over(asked.length)}
       keep={t.renders.keep}
       yes={words.yes(count)}
       close={close}
-      confirm={confirm}
+      confirm={() => confirm({ deed, ids })}
     />
   );
 }
@@ -109,22 +119,13 @@ function Ask({
 export function BulkCancel({ renders, done }: { renders: readonly Render[]; done: () => void }): ReactNode {
   const t = useText();
   const change = useRenderChange(done);
-  const [isAsking, setIsAsking] = useState(false);
-  const ids = renders.map((render) => render.id);
+  const ask = useAsk(change.mutate);
   return (
     <div className="flex items-center gap-2">
-      <span className="text-sm text-ink-2">{t.common.selected(ids.length)}</span>
-      <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => setIsAsking(true)}>
-        {t.renders.bulkCancel(ids.length)}
+      <span className="text-sm text-ink-2">{t.common.selected(renders.length)}</span>
+      <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => ask("cancel", renders)}>
+        {t.renders.bulkCancel(renders.length)}
       </Button>
-      {isAsking && (
-        <Ask
-          deed="cancel"
-          count={ids.length}
-          close={() => setIsAsking(false)}
-          confirm={() => change.mutate({ deed: "cancel", ids })}
-        />
-      )}
     </div>
   );
 }

@@ -1,8 +1,9 @@
 /** One composition: where it is, how it is encoded, and the layers of its fields. */
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import type { FormEvent, ReactNode } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
+import { useDialog } from "@/app/dialog-host";
 import { useText } from "@/lib/i18n/i18n";
 import { useDraft } from "@/lib/react/use-draft";
 import { randomKey } from "@/lib/rest/key";
@@ -12,7 +13,7 @@ import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Part } from "@/ui/part";
 import { ErrorState, Loading } from "@/ui/states";
-import { useFields, useUnmapped } from "./compositions";
+import { useCompositions, useFields, useUnmapped } from "./compositions";
 import { FieldTable } from "./field-table";
 
 export function Composition({ composition, removed }: { composition: CompositionRow; removed: () => void }): ReactNode {
@@ -96,7 +97,7 @@ function Remove({ composition, removed }: { composition: CompositionRow; removed
   const t = useText();
   const { client, toasts } = useApp();
   const mayChange = useMay("change-mapping");
-  const [isAsking, setIsAsking] = useState(false);
+  const show = useDialog();
   const remove = useMutation({
     mutationFn: () => {
       const key = randomKey();
@@ -109,20 +110,37 @@ function Remove({ composition, removed }: { composition: CompositionRow; removed
   });
   if (!mayChange) return null;
   return (
-    <>
-      <Button icon="remove" kind="danger" disabled={remove.isPending} onClick={() => setIsAsking(true)}>
-        {t.mapping.remove}
-      </Button>
-      {isAsking && (
-        <Confirm
-          title={t.mapping.removeTitle(composition.name || composition.id)}
-          lead={t.mapping.removeLead(composition.fields)}
-          keep={t.renders.keep}
-          yes={t.mapping.removeYes}
-          close={() => setIsAsking(false)}
-          confirm={() => remove.mutate()}
-        />
-      )}
-    </>
+    <Button
+      icon="remove"
+      kind="danger"
+      disabled={remove.isPending}
+      onClick={() =>
+        show((close) => <ConfirmRemove composition={composition} close={close} confirm={() => remove.mutate()} />)
+      }
+    >
+      {t.mapping.remove}
+    </Button>
+  );
+}
+
+interface ConfirmRemoveProps {
+  readonly composition: CompositionRow;
+  readonly close: () => void;
+  readonly confirm: () => void;
+}
+
+function ConfirmRemove({ composition, close, confirm }: ConfirmRemoveProps): ReactNode {
+  const t = useText();
+  const known = useCompositions().data?.find((one) => one.id === composition.id);
+  return (
+    <Confirm
+      title={t.mapping.removeTitle(composition.name || composition.id)}
+      lead={t.mapping.removeLead((known ?? composition).fields)}
+      over={known === undefined ? t.mapping.isGone : null}
+      keep={t.renders.keep}
+      yes={t.mapping.removeYes}
+      close={close}
+      confirm={confirm}
+    />
   );
 }

@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
+import { useDialog } from "@/app/dialog-host";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
@@ -11,7 +12,7 @@ import { FIELD_KINDS, type FieldKind, type FieldRow } from "@/lib/rest/render-ro
 import { Button, IconButton } from "@/ui/button";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
-import { inOrder } from "./compositions";
+import { inOrder, useFields } from "./compositions";
 
 interface FieldTableProps {
   readonly composition: string;
@@ -96,7 +97,7 @@ export function FieldTable({ composition, fields, missing }: FieldTableProps): R
 function Line({ field, edit }: { field: FieldRow; edit: (() => void) | undefined }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
-  const [isAsking, setIsAsking] = useState(false);
+  const show = useDialog();
   const remove = useMutation({
     mutationFn: () => {
       const key = randomKey();
@@ -122,22 +123,36 @@ function Line({ field, edit }: { field: FieldRow; edit: (() => void) | undefined
               className="border-transparent bg-transparent"
               label={`${t.mapping.unmap}: ${field.field_name}`}
               disabled={remove.isPending}
-              onClick={() => setIsAsking(true)}
+              onClick={() =>
+                show((close) => <ConfirmUnmap field={field} close={close} confirm={() => remove.mutate()} />)
+              }
             />
           </span>
         )}
-        {isAsking && (
-          <Confirm
-            title={t.mapping.unmapTitle(field.field_name)}
-            lead={t.mapping.unmapLead}
-            keep={t.renders.keep}
-            yes={t.mapping.unmapYes}
-            close={() => setIsAsking(false)}
-            confirm={() => remove.mutate()}
-          />
-        )}
       </td>
     </tr>
+  );
+}
+
+interface ConfirmUnmapProps {
+  readonly field: FieldRow;
+  readonly close: () => void;
+  readonly confirm: () => void;
+}
+
+function ConfirmUnmap({ field, close, confirm }: ConfirmUnmapProps): ReactNode {
+  const t = useText();
+  const isKnown = useFields(field.composition_id).data?.some((one) => one.id === field.id) ?? false;
+  return (
+    <Confirm
+      title={t.mapping.unmapTitle(field.field_name)}
+      lead={t.mapping.unmapLead}
+      over={isKnown ? null : t.mapping.isGone}
+      keep={t.renders.keep}
+      yes={t.mapping.unmapYes}
+      close={close}
+      confirm={confirm}
+    />
   );
 }
 

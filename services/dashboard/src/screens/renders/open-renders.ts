@@ -1,9 +1,18 @@
 /** The renders that have not ended: read now and then, and moved on by every event in between. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { notifyManager, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useSyncExternalStore } from "react";
 import { useApp } from "@/app/context";
 import { usePast } from "@/app/past";
 import { useHeard } from "@/app/use-heard";
-import { foldRenders, isUnderWay, mergeRead, NO_RENDERS, type OpenRenders, renderOf } from "@/lib/live/fold-renders";
+import {
+  foldRenders,
+  isUnderWay,
+  mergeRead,
+  NO_RENDERS,
+  type OpenRenders,
+  type Render,
+  renderOf,
+} from "@/lib/live/fold-renders";
 import { rows } from "@/lib/rest/read";
 import { OPEN_STATUSES, RENDER_COLUMNS, type RenderRow, type StageRow } from "@/lib/rest/render-rows";
 
@@ -55,4 +64,17 @@ export function useOpenRenders() {
     refetchInterval: ({ state }) => (state.data?.renders.some(isUnderWay) ? LOOK_EVERY_MS : LOOK_WHILE_QUIET_MS),
     enabled: past === null,
   });
+}
+
+/** How renders stand now, for a dialog over the screen that follows them. Null: it has ended. */
+export function useAsTheyStand(asked: readonly Render[]): readonly (Render | null)[] {
+  const queries = useQueryClient();
+  const subscribe = useCallback(
+    (listener: () => void) => queries.getQueryCache().subscribe(notifyManager.batchCalls(listener)),
+    [queries],
+  );
+  const known = useSyncExternalStore(subscribe, () => queries.getQueryData<OpenRenders>(KEY));
+  if (known === undefined) return asked;
+  const isCut = known.renders.length >= OPEN_MAX;
+  return asked.map((render) => known.renders.find((one) => one.id === render.id) ?? (isCut ? render : null));
 }

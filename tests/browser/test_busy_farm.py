@@ -1,0 +1,124 @@
+"""A busy farm: what somebody has in hand stays while the page is updated around it, and the numbers add up."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from tests.browser.jobs import cancel, create, held_up
+
+pytestmark = pytest.mark.asyncio(loop_scope="package")
+
+UPDATES = 10
+"""Of the page, each at least 200 ms after the one before: many times what it took to lose a dialog."""
+COUNT_UPDATES = """() => {
+  const active = document.querySelector("main section");
+  window.updates = 0;
+  new MutationObserver(() => window.updates++).observe(active, { subtree: true, childList: true, characterData: true });
+}"""
+
+
+@asynccontextmanager
+async def at_work(http, jobs: int = 12):
+    """All phones have work, one job after the other, for as long as the block lasts."""
+    made = [await create(http, f"Busy {number}") for number in range(jobs)]
+    try:
+        yield
+    finally:
+        for job in made:
+            await cancel(http, job)
+
+
+async def waits_for_ever(http, title: str) -> str:
+    """A job that nobody can take: it names no phone."""
+    return await create(http, title, target={"device_ids": []})
+
+
+async def updated(person, times: int = UPDATES) -> None:
+    """Waits until the page has drawn the active job anew so many times."""
+    await person.page.evaluate(COUNT_UPDATES)
+    await person.page.wait_for_function("times => window.updates >= times", arg=times)
+
+
+async def open_queue(person) -> None:
+    await person.open("/queue")
+    await person.is_live()
+    await expect(person.page.locator("main section").first).to_contain_text("Busy")
+
+
+def waiting(person, title: str) -> Locator:
+    return person.page.get_by_role("table", name="Waiting").get_by_role("row", name=re.compile(title))
+
+
+def ended(person, title: str) -> Locator:
+    return person.page.get_by_role("table", name="History").get_by_role("row", name=re.compile(title))
+
+
+async def test_a_question_that_was_asked_in_a_row_waits_for_its_answer(admin, http):
+    job = await waits_for_ever(http, "To be cancelled")
+    async with at_work(http):
+        await open_queue(admin)
+        row = waiting(admin, "To be cancelled")
+        await row.get_by_role("button", name="Cancel", exact=True).click()
+        question = admin.page.get_by_role("dialog", name="Cancel this job?")
+        await expect(question).to_be_visible()
+        await updated(admin)
+        assert await question.is_visible(), "it vanished by itself"
+        await question.get_by_role("button", name="Cancel the job").click()
+        await expect(question).to_have_count(0)
+        await expect(ended(admin, "To be cancelled")).to_contain_text("Cancelled")
+    (row,) = await http.rows("jobs", f"id=eq.{job}")
+    assert row["status"] == "cancelled"
+
+
+async def test_the_keyboard_stays_where_it_is_in_a_row(admin, http):
+    job = await waits_for_ever(http, "By keyboard")
+    keys = admin.page.keyboard
+    async with at_work(http):
+        await open_queue(admin)
+        row = waiting(admin, "By keyboard")
+        await row.get_by_role("checkbox").focus()
+        for name in ("By keyboard", "Why?", "Pause", "Cancel"):
+            await keys.press("Tab")
+            button = row.get_by_role("button", name=name, exact=True)
+            await expect(button).to_be_focused()
+            await updated(admin)
+            assert await button.evaluate("it => it === document.activeElement"), f"{name} lost the focus"
+        await keys.press("Enter")
+        question = admin.page.get_by_role("dialog", name="Cancel this job?")
+        await expect(question.get_by_role("button", name="Keep")).to_be_focused()
+        await updated(admin)
+        await keys.press("Escape")
+        await expect(button).to_be_focused()
+        await keys.press("Enter")
+        await updated(admin)
+        await keys.press("Tab")
+        await keys.press("Enter")
+        await expect(ended(admin, "By keyboard")).to_contain_text("Cancelled")
+    (row,) = await http.rows("jobs", f"id=eq.{job}")
+    assert row["status"] == "cancelled"
+
+
+async def test_a_question_outlives_its_row_and_says_when_it_has_no_object_any_more(admin, http):
+    page = admin.page
+    async with held_up(http):
+        job = await create(http, "Has its turn", target={"pc_id": "PC-01"})
+        await admin.open("/queue")
+        await admin.is_live()
+        row = waiting(admin, "Has its turn")
+        await row.get_by_role("button", name="Cancel", exact=True).click()
+        question = page.get_by_role("dialog", name="Cancel this job?")
+        await expect(question).to_contain_text("Has its turn")
+    await expect(row).to_have_count(0)
+    await expect(page.locator("main section").first).to_contain_text("Has its turn")
+    await expect(question.get_by_role("button", name="Cancel the job")).to_be_visible()
+
+    await cancel(http, job)
+    await expect(question).to_contain_text("has ended")
+    await expect(question.get_by_role("button", name="Cancel the job")).to_have_count(0)
+    await expect(question.get_by_text("Close", exact=True)).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(question).to_have_count(0)
