@@ -42,6 +42,7 @@ from drover.writer.fold import Fold, encode_image
 from drover.writer.nats_writer import prepare
 from drover.writer.snapshots import snapshot_version
 from tests.bench.report import Figure, at_most
+from tests.chunks import each
 
 ALARMS = 1_000_000
 ALARMS_PER_USER = 10
@@ -104,7 +105,7 @@ def _save_snapshots(url: str, first_due_s: int) -> None:
                 fold.n, fold.at, fold.epoch, fold.state = 1, now, 1, made.pop(name)
                 image = encode_image(fold)
                 chunks = [image[at : at + CHUNK_BYTES] for at in range(0, len(image), CHUNK_BYTES)]
-                await JetStreamSnapshots(client).save(partition, version, chunks)
+                await JetStreamSnapshots(client).save(partition, version, each(*chunks))
 
     uvloop.run(main())
 

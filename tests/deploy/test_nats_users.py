@@ -22,6 +22,7 @@ from drover.eventlog.log import Commit, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
+from tests.chunks import each
 from tests.deploy.permitted_nats import DEPLOY
 
 LOG = [context.upper() for context in CONTEXTS]
@@ -162,7 +163,7 @@ async def test_any_service_may_make_the_streams_and_a_writer_keep_its_snapshots(
             for context in USERS[name].writes:
                 snapshots = JetStreamSnapshots(client)
                 for content in (b"first", b"second"):  # the second one clears the first away
-                    await snapshots.save(Partition(context), "v1", [content])
+                    await snapshots.save(Partition(context), "v1", each(content))
                 assert await snapshots.load(Partition(context), "v1") == b"second"
     assert permitted_nats.violations() == []
     assert set(STREAMS) == {*LOG, "SNAPSHOTS", "KV_drover_leases"}

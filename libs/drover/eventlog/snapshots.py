@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import AsyncIterable
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -39,8 +39,11 @@ class SnapshotDamaged(DroverError):
 
 
 class SnapshotStore(Protocol):
-    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
-        """Keep `data` as the latest snapshot of this version; returns its size."""
+    async def save(self, partition: Partition, version: str, data: AsyncIterable[bytes]) -> int:
+        """Keep `data` as the latest snapshot of this version; returns its size.
+
+        Whole or not at all: where `data` raises before its end, the snapshot before it stays the latest.
+        """
 
     async def load(self, partition: Partition, version: str) -> bytes | None:
         """The latest whole snapshot of exactly this version, or None."""
@@ -72,22 +75,30 @@ class JetStreamSnapshots:
                 )
             )
 
-    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
+    async def save(self, partition: Partition, version: str, data: AsyncIterable[bytes]) -> int:
         jetstream = self._client.jetstream(timeout=REQUEST_S)
         subject = _subject(partition, version)
         before = await self._manifest(subject)
         id_ = uuid4().hex
         digest, size, count = hashlib.sha256(), 0, 0
-        for chunk in data:
-            await jetstream.publish(f"{subject}.chunk.{id_}.{count}", chunk, stream=STREAM)
-            digest.update(chunk)
-            size += len(chunk)
-            count += 1
+        try:
+            async for chunk in data:
+                await jetstream.publish(f"{subject}.chunk.{id_}.{count}", chunk, stream=STREAM)
+                digest.update(chunk)
+                size += len(chunk)
+                count += 1
+        except BaseException:
+            with suppress(NatsError, JetStreamError, OSError):
+                await self._drop_chunks(subject, id_)  # no manifest names them
+            raise
         manifest = _Manifest(id_, count, size, digest.hexdigest())
         await jetstream.publish(f"{subject}.manifest", msgspec.json.encode(manifest), stream=STREAM)
         if before is not None:
-            await jetstream.purge_stream(STREAM, subject=f"{subject}.chunk.{before.id}.*")
+            await self._drop_chunks(subject, before.id)
         return size
+
+    async def _drop_chunks(self, subject: str, id_: str) -> None:
+        await self._client.jetstream(timeout=REQUEST_S).purge_stream(STREAM, subject=f"{subject}.chunk.{id_}.*")
 
     async def load(self, partition: Partition, version: str) -> bytes | None:
         subject = _subject(partition, version)
@@ -142,8 +153,8 @@ class MemorySnapshots:
     def __init__(self) -> None:
         self.kept: dict[tuple[Partition, str], bytes] = {}
 
-    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
-        kept = self.kept[partition, version] = b"".join(data)
+    async def save(self, partition: Partition, version: str, data: AsyncIterable[bytes]) -> int:
+        kept = self.kept[partition, version] = b"".join([chunk async for chunk in data])
         return len(kept)
 
     async def load(self, partition: Partition, version: str) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterable
 from datetime import datetime
 from typing import Final
 
@@ -33,8 +33,8 @@ class FoldCheckpoints:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def save(self, partition: Partition, version: str, data: Iterable[bytes]) -> int:
-        image = b"".join(data)
+    async def save(self, partition: Partition, version: str, data: AsyncIterable[bytes]) -> int:
+        image = b"".join([chunk async for chunk in data])
         head = msgspec.msgpack.decode(image, type=FoldImage)
         key = (partition.context, partition.name, version)
         await self._pool.execute(_SAVE, *key, head.seq, head.n, head.at, image)

@@ -1,34 +1,25 @@
-"""When and how a writer's state is saved: encoded by a forked child, so that the loop goes on, then uploaded."""
+"""When a writer's state is saved, and where it goes. How it is encoded without holding the loop up: `forked_image`."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-import signal
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import aclosing
 from typing import Any, Final
 
 import msgspec
 import structlog
 
 from drover.domain.decider import Decider
-from drover.domain.errors import DroverError
 from drover.eventlog.log import Partition
-from drover.eventlog.snapshots import CHUNK_BYTES, SnapshotStore
+from drover.eventlog.snapshots import SnapshotStore
 from drover.writer import metrics
-from drover.writer.fold import FOLD_VERSION, Fold, decode_image, encode_image
+from drover.writer.fold import FOLD_VERSION, Fold, decode_image
+from drover.writer.forked_image import ForkedImage
 
 SNAPSHOT_EVERY_EVENTS: Final = 50_000
-CHILD_S: Final = 120.0
 
 log = structlog.get_logger("drover.writer")
-
-
-class SnapshotChildFailed(DroverError):
-    """The forked child that encodes the state did not end well; the log is still complete."""
 
 
 def snapshot_version(decider: Decider[Any]) -> str:
@@ -75,34 +66,24 @@ class Snapshotter:
         """Fork here and now; the caller sees to it that the fold holds committed events only."""
         self._saved_n = fold.n
         try:
-            child, path = self._fork(fold)
+            image = ForkedImage(fold)
         except OSError:
-            # No room for a file, no memory for a child: a snapshot is a cache, and must not cost the writer its term.
+            # No memory for a child, no pipe: a snapshot is a cache, and must not cost the writer its term.
             metrics.SNAPSHOTS.labels(self._decider.context, "failed").inc()
             log.exception("snapshot_failed", context=self._decider.context)
             return
-        self._task = asyncio.create_task(self._save(child, path, fold.seq))
-
-    def _fork(self, fold: Fold[Any]) -> tuple[int, Path]:
-        handle, name = tempfile.mkstemp(prefix="drover-snapshot-")
-        try:
-            return fork_and_encode(fold, handle), Path(name)
-        except OSError:
-            os.unlink(name)
-            raise
-        finally:
-            os.close(handle)
+        self._task = asyncio.create_task(self._save(image, fold.seq))
 
     async def settle(self) -> None:
         """Wait for a snapshot that is under way."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _save(self, child: int, path: Path, seq: int) -> None:
+    async def _save(self, image: ForkedImage, seq: int) -> None:
         context = self._decider.context
         try:
-            await _reap(child)
-            size = await self._store.save(self._partition, self._version, _chunks(path))
+            async with aclosing(image):
+                size = await self._store.save(self._partition, self._version, image.chunks())
         except Exception:
             # A snapshot is a cache. The next one is tried after as many events again.
             metrics.SNAPSHOTS.labels(context, "failed").inc()
@@ -111,45 +92,3 @@ class Snapshotter:
             metrics.SNAPSHOTS.labels(context, "saved").inc()
             metrics.SNAPSHOT_BYTES.labels(context, self._partition.name).set(size)
             log.info("snapshot_saved", context=context, seq=seq, bytes=size)
-        finally:
-            path.unlink(missing_ok=True)  # noqa: ASYNC240 - one small metadata call
-
-
-def fork_and_encode(fold: Fold[Any], handle: int) -> int:
-    """Fork; the child writes the fold as it is at this moment to the open file and ends. Returns the child's pid."""
-    # A signal that reached the child would wake the parent's loop too, as if it had come twice.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        pid = os.fork()
-    except OSError:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        raise
-    if pid:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return pid
-    # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the file.
-    code = 1
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(encode_image(fold))
-        code = 0
-    finally:
-        os._exit(code)
-
-
-async def _reap(pid: int) -> None:
-    waiting = asyncio.get_running_loop().run_in_executor(None, os.waitpid, pid, 0)
-    try:
-        _, status = await asyncio.wait_for(asyncio.shield(waiting), CHILD_S)
-    except BaseException:
-        os.kill(pid, signal.SIGKILL)  # or the thread that waits for it would hold up the end of the process
-        await waiting
-        raise
-    if status != 0:
-        raise SnapshotChildFailed(status)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            yield chunk

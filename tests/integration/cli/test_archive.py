@@ -24,6 +24,7 @@ from drover.eventlog.streams import ensure_stream, partitions_of
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import connect
 from drover.testing.waiting import eventually
+from tests.chunks import each
 
 from .conftest import COMMAND_S, Written, device, online, pc, settings
 
@@ -101,7 +102,7 @@ async def test_an_archive_is_restored_position_by_position_and_goes_on(here, nat
     snapshots = JetStreamSnapshots(target)
     await snapshots.ensure()
     partition = (await partitions_of(client, divided))[1]
-    await snapshots.save(partition, "v", [b"of another log"])
+    await snapshots.save(partition, "v", each(b"of another log"))
     ended = await here("archive", "restore", archive, **settings(server))
     assert ended.code == 0, ended.err
     assert "Reactors are off" in ended.out

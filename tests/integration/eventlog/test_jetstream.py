@@ -16,6 +16,7 @@ from drover.eventlog.snapshots import STREAM, JetStreamSnapshots
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
 from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
+from tests.chunks import each
 
 
 def commit(payload=b"{}\n"):
@@ -229,20 +230,39 @@ async def test_an_ambiguous_append_that_another_writer_beat_is_a_conflict(nats, 
 async def test_a_snapshot_of_many_chunks_comes_back_and_replaces_its_predecessor(client, partition):
     store = JetStreamSnapshots(client)
     await store.ensure()
-    await store.save(partition, "v1", [b"old" * 1000])
+    await store.save(partition, "v1", each(b"old" * 1000))
     chunks = [bytes([number]) * 400_000 for number in range(5)]
-    assert await store.save(partition, "v1", chunks) == 2_000_000
+    assert await store.save(partition, "v1", each(*chunks)) == 2_000_000
     assert await store.load(partition, "v1") == b"".join(chunks)
     assert await store.load(partition, "v2") is None
+    assert await chunks_kept(client, partition) == 5
+
+
+async def test_a_snapshot_that_breaks_off_leaves_the_one_before_it_and_nothing_of_its_own(client, partition):
+    async def breaking_off():
+        yield b"new" * 1000
+        yield b"new" * 1000
+        raise ConnectionError
+
+    store = JetStreamSnapshots(client)
+    await store.ensure()
+    await store.save(partition, "v1", each(b"old"))
+    with pytest.raises(ConnectionError):
+        await store.save(partition, "v1", breaking_off())
+    assert await store.load(partition, "v1") == b"old"
+    assert await chunks_kept(client, partition) == 1
+
+
+async def chunks_kept(client, partition):
     subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.*"
     info = await client.jetstream().stream_info(STREAM, subjects_filter=subject)
-    assert len(info.state.subjects) == 5
+    return len(info.state.subjects)
 
 
 async def test_a_snapshot_with_a_lost_chunk_is_ignored(client, partition):
     store = JetStreamSnapshots(client)
     await store.ensure()
-    await store.save(partition, "v1", [b"a" * 1000, b"b" * 1000])
+    await store.save(partition, "v1", each(b"a" * 1000, b"b" * 1000))
     subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.1"
     await client.jetstream().purge_stream(STREAM, subject=subject)
     assert await store.load(partition, "v1") is None
@@ -252,7 +272,7 @@ async def test_a_snapshot_is_waited_for_while_nobody_answers(nats, client, parti
     """To take silence for absence would mean to fold the whole log, and an election is silent for some seconds."""
     store = JetStreamSnapshots(client)
     await store.ensure()
-    await store.save(partition, "v1", [b"state"])
+    await store.save(partition, "v1", each(b"state"))
     async with faulty_line("127.0.0.1", nats.port) as line:
         url = nats.url.replace(str(nats.port), str(line.port))
         async with connected(url, "cut") as through:

@@ -18,6 +18,7 @@ from drover.gateway.roster import Roster
 from drover.testing.waiting import eventually
 from drover.writer.fold import Fold, LogBroken, encode_image
 from drover.writer.snapshots import snapshot_version
+from tests.chunks import each
 from tests.unit.gateway.office import device_id
 
 PARTITION = Partition("fleet")
@@ -47,7 +48,7 @@ class Farm:
         fold = Fold(FLEET)
         for seq in range(1, up_to + 1):
             fold.apply(await self.log.get(seq))
-        await self.snapshots.save(PARTITION, snapshot_version(FLEET), [encode_image(fold)])
+        await self.snapshots.save(PARTITION, snapshot_version(FLEET), each(encode_image(fold)))
 
 
 @pytest.fixture

@@ -224,10 +224,10 @@ async def test_a_turn_that_gathers_for_a_while_keeps_its_events_in_the_order_of_
 
 
 async def test_a_snapshot_that_cannot_be_taken_costs_nothing_but_the_snapshot(bench, monkeypatch):
-    def no_room(**options):
-        raise OSError(28, "No space left on device")
+    def no_memory():
+        raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("drover.writer.snapshots.tempfile.mkstemp", no_room)
+    monkeypatch.setattr("drover.writer.forked_image.os.fork", no_memory)
     async with bench.leading(snapshot_every=10) as writer:
         outcomes = [await writer.submit(Add(1), by="t") for _ in range(30)]
     assert all(isinstance(outcome, Accepted) for outcome in outcomes)

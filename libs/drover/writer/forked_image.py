@@ -1,0 +1,99 @@
+"""A fold encoded by a forked child and streamed through a pipe: the loop goes on, no file is written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, Final
+
+from drover.domain.errors import DroverError
+from drover.eventlog.snapshots import CHUNK_BYTES
+from drover.writer.fold import Fold, encode_image
+
+SILENT_S: Final = 120.0
+"""How long a child may take until its first bytes, or until the next ones. Then it is killed."""
+
+
+class SnapshotChildFailed(DroverError):
+    """The forked child that encodes the state did not end well; the log is still complete."""
+
+
+class ForkedImage:
+    """Forks when it is made: the child has the fold as it is at that moment. Close it, whatever became of it.
+
+    The pipe is the bound: the child waits while nobody reads, so that this process holds a chunk or two at a time.
+    """
+
+    def __init__(self, fold: Fold[Any]) -> None:
+        self._pipe, into = os.pipe()
+        try:
+            self.pid = _fork_and_encode(fold, self._pipe, into)
+        except OSError:
+            os.close(self._pipe)
+            raise
+        finally:
+            os.close(into)  # the child has its own: when that is closed the image is at its end
+        self._transport: asyncio.ReadTransport | None = None
+        self._reaping: asyncio.Future[tuple[int, int]] | None = None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The encoded fold, once. Raises SnapshotChildFailed at the end of what a child left that did not end well."""
+        reader = asyncio.StreamReader(limit=CHUNK_BYTES)
+        self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._pipe, "rb", buffering=0)
+        )
+        while chunk := await asyncio.wait_for(_read_chunk(reader), SILENT_S):
+            yield chunk
+        if (status := await self._reap()) != 0:
+            raise SnapshotChildFailed(status)
+
+    async def aclose(self) -> None:
+        """A child that is still at it is killed."""
+        if self._transport is None:
+            os.close(self._pipe)
+        else:
+            self._transport.close()
+        if self._reaping is None or not self._reaping.done():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            await self._reap()
+
+    async def _reap(self) -> int:
+        if self._reaping is None:
+            self._reaping = asyncio.get_running_loop().run_in_executor(None, os.waitpid, self.pid, 0)
+        _, status = await asyncio.shield(self._reaping)
+        return status
+
+
+def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
+    """Fork; the child writes the fold to the pipe and ends. Returns the child's pid."""
+    # A signal that reached the child would wake the parent's loop too, as if it had come twice.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        pid = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return pid
+    # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the pipe.
+    code = 1
+    try:
+        os.close(out_of)  # or a child whose parent has died would wait for ever for itself to read
+        with os.fdopen(into, "wb") as pipe:
+            pipe.write(encode_image(fold))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
+    """As large as chunks are, save the last one; empty at the end."""
+    try:
+        return await reader.readexactly(CHUNK_BYTES)
+    except asyncio.IncompleteReadError as end:
+        return end.partial
