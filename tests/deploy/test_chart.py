@@ -88,6 +88,13 @@ def test_pods_can_do_little():
         assert f"path: {path}" in TEMPLATES["deployments.yaml"]
 
 
+def test_verify_has_room_where_the_notes_say_that_commands_are_run():
+    assert 'fullname" . }}-api -- drover' in TEMPLATES["NOTES.txt"]
+    assert VALUES["services"]["api"]["tmpSizeLimit"] == "4Gi"
+    assert '"tmpSizeLimit" (get $service "tmpSizeLimit")' in TEMPLATES["deployments.yaml"]
+    assert 'emptyDir: {sizeLimit: {{ .tmpSizeLimit | default "64Mi" }}}' in TEMPLATES["_helpers.tpl"]
+
+
 def test_templates_open_and_close():
     for name, text in TEMPLATES.items():
         opened = len(re.findall(r"\{\{-? *(?:if|range|with|define)\b", text))

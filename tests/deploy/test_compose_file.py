@@ -119,6 +119,12 @@ def test_one_machine_has_one_nats_and_a_cluster_three():
     }
 
 
+def test_verify_has_a_disk_for_the_rows_that_it_puts_aside():
+    assert "scratch:/tmp" in ALL["tools"]["volumes"]
+    assert not ALL["tools"].get("tmpfs"), "64 MB in memory hold 90,000 assignments"
+    assert "scratch" in FILE["volumes"]
+
+
 def test_prometheus_scrapes_every_service():
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
     (scrape,) = config["scrape_configs"]

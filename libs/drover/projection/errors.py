@@ -85,3 +85,14 @@ class OldReadModelRead(DroverError):
     def __init__(self, schema: str) -> None:
         self.schema = schema
         super().__init__(f"{schema} is still being read. End the transaction that reads it, then run this again.")
+
+
+class SpillFull(DroverError):
+    """Rows that do not fit into memory found no room in the temporary folder."""
+
+    def __init__(self, folder: str, why: str) -> None:
+        self.folder, self.why = folder, why
+        super().__init__(
+            f"No room in {folder} for the rows that do not fit into memory ({why}). Make room there, or set TMPDIR to "
+            "a folder on a larger disk: 1 GB is enough for a million assignments."
+        )

@@ -12,6 +12,7 @@ from typing import Final, Generic
 
 import msgspec
 
+from drover.projection.errors import SpillFull
 from drover.projection.projection import Key, KeyedTable, R
 
 ROWS_MAX: Final = 50_000
@@ -71,10 +72,13 @@ class Spill(Generic[R]):
 
     def _put_aside(self) -> None:
         """The older half."""
-        file = self._file or self._open()
         oldest = list(islice(self._rows, self._rows_max // 2))
         rows = ((_encode(key), _encode(self._rows[key])) for key in oldest)
-        file.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
+        try:
+            file = self._file or self._open()
+            file.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
+        except (OSError, sqlite3.OperationalError) as error:
+            raise SpillFull(tempfile.tempdir or "the temporary folder", str(error)) from error
         for key in oldest:
             del self._rows[key]
 

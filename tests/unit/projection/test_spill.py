@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from contextlib import closing
 from datetime import UTC, datetime
 from uuid import UUID
@@ -12,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.postgres.types import uuid_of
+from drover.projection.errors import SpillFull
 from drover.projection.projection import KeyedTable
 from drover.projection.spill import Spill
 from drover.projector.app import PROJECTIONS
+from tests.small_disk import small_disk
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -92,3 +96,25 @@ def test_what_is_put_aside_leaves_no_file_behind(tmp_path, monkeypatch):
 )
 def test_the_rows_of_every_read_model_can_be_put_aside(table):
     msgspec.msgpack.Decoder(table.row)
+
+
+def put(spill, *, rows):
+    for number in range(rows):
+        key = uuid_of(str(UUID(int=number)))
+        spill.put(key, Row(key, os.urandom(200).hex(), []))
+
+
+def test_without_room_for_the_rows_it_is_said_where_and_what_to_do(tmp_path, monkeypatch):
+    with small_disk(tmp_path / "tiny", "64k") as tiny:
+        monkeypatch.setattr(tempfile, "tempdir", str(tiny))
+        with closing(Spill(TABLE, rows_max=2)) as spill, pytest.raises(SpillFull) as caught:
+            put(spill, rows=1_000)
+        assert str(tiny) in str(caught.value)
+        assert "TMPDIR" in str(caught.value)
+        assert not list(tiny.iterdir()), "nothing is left there"
+
+
+def test_a_temporary_folder_that_is_not_there_is_said_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with closing(Spill(TABLE, rows_max=2)) as spill, pytest.raises(SpillFull, match="TMPDIR"):
+        put(spill, rows=3)

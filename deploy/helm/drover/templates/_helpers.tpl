@@ -127,7 +127,7 @@ capabilities: {drop: [ALL]}
       - {key: {{ $key }}, path: {{ $key }}}
 {{- end }}
 - name: tmp
-  emptyDir: {sizeLimit: 64Mi}
+  emptyDir: {sizeLimit: {{ .tmpSizeLimit | default "64Mi" }}}
 {{- if .root.Values.nats.caSecret }}
 - name: nats-ca
   secret:
