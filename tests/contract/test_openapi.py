@@ -15,8 +15,9 @@ import pytest
 import yaml
 from nats.aio.client import Client
 
-from drover.cli.compose import SERVICES, Process
+from drover.cli.compose import Process
 from drover.cli.openapi import FILE, OPERATIONS, openapi_document, openapi_yaml
+from drover.cli.service_names import SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
 from drover.service.config import load

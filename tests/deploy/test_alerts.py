@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from drover.cli.compose import PARTS, SERVICES
+from drover.cli.service_names import PARTS, SERVICES
 from tests.deploy.promql import faults, shown
 
 ROOT = Path(__file__).parents[2]

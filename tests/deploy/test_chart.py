@@ -11,7 +11,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from drover.cli.compose import READING, SERVICES
+from drover.cli.compose import READING
+from drover.cli.service_names import SERVICES
 from drover.service.config import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY

@@ -9,8 +9,9 @@ import subprocess
 import pytest
 import yaml
 
-from drover.cli.compose import PARTS, READING, SERVICES
+from drover.cli.compose import READING
 from drover.cli.nats_users import USERS
+from drover.cli.service_names import PARTS, SERVICES
 from drover.service.config import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY

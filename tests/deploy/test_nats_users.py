@@ -12,8 +12,8 @@ import pytest
 
 from drover.bus.connection import connected, inbox_of
 from drover.cli import nats_users
-from drover.cli.compose import PARTS, SERVICES
 from drover.cli.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
+from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.durability import refuse_unsynced
 from drover.eventlog.holding import held_contexts, set_held

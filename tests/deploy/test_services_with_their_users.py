@@ -12,6 +12,7 @@ import pytest
 
 from drover.cli import compose
 from drover.cli.nats_users import SYSTEM
+from drover.cli.service_names import PARTS, SERVICES
 from drover.postgres.migrate import migrate
 from drover.service import config
 from drover.service.api_keys import Role, issue_api_key
@@ -71,7 +72,7 @@ class Apart:
         await migrate(self._dsn)
         ready = []
         tasks = []
-        for name in (*compose.SERVICES, *compose.PARTS):
+        for name in (*SERVICES, *PARTS):
             started = partial(ready.append, name)
             tasks.append(asyncio.create_task(compose.serve(self.settings(name), [name], on_ready=started)))
         try:

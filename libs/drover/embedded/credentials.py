@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Final, TypeVar
 
-import jwt
 import msgspec
 
 from drover.embedded.errors import DataDirectoryUnusable
@@ -98,6 +97,8 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
 
 
 def _valid_key(known: str | None, jwt_secret: str, role: Role) -> str:
+    import jwt  # here: it brings cryptography, and most commands only read the files
+
     if known is not None:
         try:
             jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)

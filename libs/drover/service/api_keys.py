@@ -6,8 +6,6 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-import jwt
-
 ALGORITHM: Final = "HS256"
 """Fixed: a token never chooses how it is verified."""
 ISSUER: Final = "drover"
@@ -39,6 +37,8 @@ def issue_api_key(
     secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S, device_id: UUID | None = None
 ) -> str:
     """A signed key. The role `device` needs the id of a device, and no other role takes one."""
+    import jwt  # here: it brings cryptography, and `drover --help` needs the roles only
+
     assert role in KEY_ROLES, role
     assert (role is Role.DEVICE) == (device_id is not None), role
     claims: dict[str, Any] = {

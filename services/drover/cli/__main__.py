@@ -6,12 +6,12 @@ import sys
 from typing import Final
 
 INTERRUPTED: Final = 130
-"""`exits.Exit.INTERRUPTED`, which cannot be imported before everything else is."""
+"""`exits.Exit.INTERRUPTED`: importing it here would leave a moment in which Ctrl-C shows a traceback."""
 
 
 def main() -> None:
     try:
-        from drover.cli.group import run  # here: a Ctrl-C within the second that this takes must not show a traceback
+        from drover.cli.group import run  # here: Ctrl-C while this is imported must not show a traceback
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     sys.exit(run())

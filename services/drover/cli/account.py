@@ -23,9 +23,10 @@ from drover.bus.client import CommandBus
 from drover.cli.errors import AccountRefused, NoSuchAccount
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
-from drover.cli.output import json_option, print_json, printable
+from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.output import print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import DATA_DIR_DEFAULT, Target, data_dir_option, find_target, nats_of, postgres_of
+from drover.cli.target import Target, find_target, nats_of, postgres_of
 from drover.domain.decider import Command
 from drover.domain.identity.commands import (
     ChangePassword,
@@ -49,28 +50,9 @@ SELECT id, email_sealed, role, disabled, created_at, last_sign_in_at FROM rm_ide
 ORDER BY created_at, id
 """
 
-role_type: Final = click.Choice([role.value for role in AccountRole])
-password_option: Final = click.option(
-    "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking for it."
-)
 
-
-@click.group()
-def account() -> None:
-    """People who sign in: add, list and change their accounts. WHO is an e-mail address or an account's id.
-
-    Needs the platform's DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS, or the directory of `drover up`.
-    """
-
-
-@account.command()
-@click.argument("email")
-@click.option("--role", type=role_type, default=AccountRole.VIEWER.value, show_default=True, help="What they may do.")
-@password_option
-@data_dir_option
 @asynchronous
 async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None) -> Exit:
-    """Make an account for EMAIL. Its password is asked for; it has at least 12 characters."""
     password = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         command = await new_account(
@@ -81,41 +63,23 @@ async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None
     return Exit.OK
 
 
-@account.command()
-@click.argument("who")
-@click.argument("role", type=role_type)
-@data_dir_option
 @asynchronous
 async def role(who: str, role: str, data_dir: Path | None) -> Exit:
-    """Give WHO another ROLE: admin, operator or viewer. It signs them out everywhere."""
     return await _change(data_dir, who, lambda known: ChangeRole(known.account_id, role))
 
 
-@account.command()
-@click.argument("who")
-@data_dir_option
 @asynchronous
 async def disable(who: str, data_dir: Path | None) -> Exit:
-    """Sign WHO out everywhere and let them in no more."""
     return await _change(data_dir, who, lambda known: DisableAccount(known.account_id))
 
 
-@account.command()
-@click.argument("who")
-@data_dir_option
 @asynchronous
 async def enable(who: str, data_dir: Path | None) -> Exit:
-    """Let WHO sign in again."""
     return await _change(data_dir, who, lambda known: EnableAccount(known.account_id))
 
 
-@account.command()
-@click.argument("who")
-@password_option
-@data_dir_option
 @asynchronous
 async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exit:
-    """Give WHO a new password. It signs them out everywhere."""
     new = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         known = await office.find(who)
@@ -124,12 +88,8 @@ async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exi
     return Exit.OK
 
 
-@account.command(name="list")
-@json_option
-@data_dir_option
 @asynchronous
 async def list_(as_json: bool, data_dir: Path | None) -> Exit:
-    """Show all accounts, with their addresses."""
     target = find_target(data_dir)
     keys, sealer = _keys(target, data_dir)
     addresses = Addresses(keys, sealer)
@@ -141,14 +101,8 @@ async def list_(as_json: bool, data_dir: Path | None) -> Exit:
     return Exit.OK
 
 
-@account.command()
-@data_dir_option
 @asynchronous
 async def rekey(data_dir: Path | None) -> Exit:
-    """Put every account under the first of the identity secrets and of the sealing keys.
-
-    Afterwards the old ones can be dropped; until then keep them behind the new ones.
-    """
     target = find_target(data_dir)
     listed = await _listed(target)
     changed = 0

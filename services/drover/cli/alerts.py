@@ -18,18 +18,8 @@ from drover.notifier.receivers.choice import chosen_receivers
 from drover.service import config
 
 
-@click.group()
-def alerts() -> None:
-    """Alerts: who is told of them."""
-
-
-@alerts.command()
 @asynchronous
 async def test() -> Exit:
-    """Send a test message to every receiver that is set (DROVER_ALERT_SLACK_URL, DROVER_ALERT_WEBHOOK_URL).
-
-    It asks neither NATS nor the notifier: what arrives shows that address, secret and network are right.
-    """
     receivers = chosen_receivers(settings_of(os.environ))
     if not receivers:
         click.echo("Nobody is told of alerts: neither DROVER_ALERT_SLACK_URL nor DROVER_ALERT_WEBHOOK_URL is set.")

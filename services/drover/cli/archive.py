@@ -20,35 +20,15 @@ from drover.cli.archive_target import Whole, place_of
 from drover.cli.bar import bar
 from drover.cli.errors import NoSuchLog
 from drover.cli.event_text import local
-from drover.cli.events_import import forget_option
-from drover.cli.events_options import Name
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option, find_target, nats_of
-from drover.cli.wanted import Moment
+from drover.cli.target import find_target, nats_of
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.streams import partitions_of
 
-directory_argument = click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-contexts_option = click.option(
-    "--context", "contexts", type=Name(), multiple=True, help="Only this one. Repeatable.  [default: all]"
-)
 
-
-@click.group()
-def archive() -> None:
-    """The log in compressed files: a backup, and what can be read when the platform is gone."""
-
-
-@archive.command("create")
-@directory_argument
-@contexts_option
-@click.option("--older-than", "before", type=Moment(), metavar="AGE", help="Only commits older than this: 30d, 12h.")
-@click.option("--up-to", type=click.IntRange(1), metavar="SEQ", help="Only commits up to this one (one --context).")
-@json_option
-@data_dir_option
 @asynchronous
 async def create_command(
     directory: Path,
@@ -58,11 +38,6 @@ async def create_command(
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    """Bring an archive up to date, or make one: all commits up to now, unless told otherwise.
-
-    It goes on where it ended the last time, and while the platform works. Nothing is taken out of the log. Interrupted,
-    what is there is whole, and the same command goes on. The files hold all that the log holds (mode 600).
-    """
     if up_to is not None and len(contexts) != 1:
         raise click.UsageError("--up-to is a position of one context: say which with --context.")
     made: list[Archived] = []
@@ -82,13 +57,7 @@ async def create_command(
     return Exit.OK
 
 
-@archive.command("list")
-@directory_argument
-@contexts_option
-@click.option("--segments", "each", is_flag=True, help="Show every segment.")
-@json_option
 def list_command(directory: Path, contexts: tuple[str, ...], each: bool, as_json: bool) -> None:
-    """Show what an archive holds, by its index. Needs no server; `verify` looks at the files."""
     archives = _archives(directory, contexts)
     if as_json:
         for one in archives:
@@ -126,15 +95,7 @@ def _summary(one: Archive) -> dict[str, Any]:
     }
 
 
-@archive.command("verify")
-@directory_argument
-@contexts_option
-@json_option
 def verify_command(directory: Path, contexts: tuple[str, ...], as_json: bool) -> None:
-    """Read every segment and check every commit of it. Exits with 1 if anything is missing, changed or cut off.
-
-    Needs no server.
-    """
     damaged: list[FileDamaged] = []
     screen = console()
     for one in _archives(directory, contexts):
@@ -152,22 +113,10 @@ def verify_command(directory: Path, contexts: tuple[str, ...], as_json: bool) ->
     click.get_current_context().exit(Exit.FAILED if damaged else Exit.OK)
 
 
-@archive.command("restore")
-@directory_argument
-@contexts_option
-@forget_option
-@json_option
-@data_dir_option
 @asynchronous
 async def restore_command(
     directory: Path, contexts: tuple[str, ...], forget: bool, as_json: bool, data_dir: Path | None
 ) -> Exit:
-    """Put an archive back into empty logs: every commit at its position, with its id, epoch and time.
-
-    The archive is checked whole before the first commit is written. The services must not run; with a data directory
-    NATS is started for this alone. Interrupted, the same command goes on where it was. Reactors stay off afterwards
-    until `drover reactors on`.
-    """
     archives = _archives(directory, contexts)
     for one in archives:
         with bar(f"verify {one.context}", quiet=as_json) as tell:

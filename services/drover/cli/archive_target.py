@@ -18,7 +18,8 @@ from drover.archive.read_models import forget_read_models, read_model_stands
 from drover.archive.restoring import Restored, Source, already_there, restore
 from drover.bus.connection import connected
 from drover.cli.errors import PostgresUnreachable
-from drover.cli.target import DATA_DIR_DEFAULT, NAME, Target, find_target, nats_of, postgres_of
+from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.target import NAME, Target, find_target, nats_of, postgres_of
 from drover.embedded.directory import DataDirectory
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server

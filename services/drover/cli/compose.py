@@ -33,6 +33,7 @@ from drover.bus.words import say
 from drover.cleanup import app as cleanup_app
 from drover.cli.durability import check_durability, watching_durability
 from drover.cli.openapi import openapi_document
+from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.domain.identity import IDENTITY
 from drover.eventlog.figures import LogFigures
@@ -75,9 +76,6 @@ from drover.web.people import BuiltIn, Foreign
 from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import nats_writer, prepare
 
-SERVICES: Final = ("scheduler", "gateway", "render", "cleanup", "reminder", "notifier", "projector", "api")
-PARTS: Final = ("render-worker",)
-"""Of a service that has them anyway: not in `all`."""
 READING: Final = frozenset({"gateway", "cleanup", "reminder", "projector", "api"})
 """Those that need Postgres. The others do without, and need not even reach it."""
 

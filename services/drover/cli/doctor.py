@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import asyncpg
-import click
 import msgspec
 from nats.errors import Error as NatsError
 from rich.console import RenderableType
@@ -21,9 +20,10 @@ from rich.text import Text
 from drover.cli.checks import checklist, copies, machine, platform, telling
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import DATA_DIR_DEFAULT, Target, data_dir_option, find_target, nats_of, postgres_of
+from drover.cli.target import Target, find_target, nats_of, postgres_of
 from drover.domain.errors import DroverError
 
 CHECK_S: Final = 15.0
@@ -81,12 +81,8 @@ class Report(msgspec.Struct, frozen=True):
     checks: list[Line]
 
 
-@click.command()
-@json_option
-@data_dir_option
 @asynchronous
 async def doctor(as_json: bool, data_dir: Path | None) -> Exit:
-    """Check this machine and the platform, and say what to do about what is wrong. Changes nothing."""
     async with _scene(data_dir, os.environ) as scene:
         report = await examine(scene)
     if as_json:

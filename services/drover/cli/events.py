@@ -5,12 +5,10 @@ The other commands of the group are in `events_grep`, `events_export` and `event
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
 
 import click
 import msgspec
@@ -18,57 +16,20 @@ from rich.text import Text
 
 from drover.cli.errors import EventNotFound
 from drover.cli.event_text import event_line, event_whole
-from drover.cli.events_options import archive_option, context_option, filter_options, partition_option
+from drover.cli.events_options import LAST_DEFAULT
 from drover.cli.events_source import opened, refuse_many
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
-from drover.cli.output import console, json_option, print_json, print_lines
+from drover.cli.output import console, print_json, print_lines
 from drover.cli.record import Record, last_of, records
 from drover.cli.running import asynchronous
 from drover.cli.seek import commit_from, commits_between, first_commit, last_records
-from drover.cli.target import data_dir_option
 from drover.cli.wanted import Wanted
 from drover.eventlog.log import EventLog, StoredCommit
-
-LAST_DEFAULT: Final = 20
-LAST_MAX: Final = 100_000
-"""They are held in memory until the oldest of them is found."""
 
 Display = Callable[[Iterable[Record]], None]
 
 
-class Reference(click.ParamType[int | tuple[int, int]]):
-    """An ordinal, or (sequence, line) written `SEQ:LINE`."""
-
-    name = "event"
-    _form = re.compile(r"([1-9]\d{0,17})(?::(\d{1,9}))?")
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
-        if (match := self._form.fullmatch(str(value))) is None:
-            self.fail(f"{value!r} is neither an ordinal (1042) nor a sequence and a line (512:0).", param, ctx)
-        return int(match[1]) if match[2] is None else (int(match[1]), int(match[2]))
-
-
-@click.group()
-def events() -> None:
-    """Look into the log: every event, as it was stored."""
-
-
-@events.command()
-@context_option
-@partition_option
-@click.option("--from", "from_n", type=click.IntRange(1), metavar="N", help="Start at the event with ordinal N.")
-@click.option(
-    "--last",
-    type=click.IntRange(0, LAST_MAX),
-    metavar="N",
-    help=f"Start with the last N that match.  [default: {LAST_DEFAULT}]",
-)
-@filter_options
-@click.option("--follow/--no-follow", default=True, show_default=True, help="Go on with what happens next.")
-@archive_option
-@json_option
-@data_dir_option
 @partial(asynchronous, on_interrupt=Exit.OK)
 async def tail(
     context: str,
@@ -81,10 +42,6 @@ async def tail(
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    """Show events that were (the last 20, unless told otherwise), then those to come, until Ctrl-C.
-
-    With --json each line is an event exactly as it is stored. An archive, and a moment to end at, have nothing to come.
-    """
     if sum(given is not None for given in (from_n, wanted.since, last)) > 1:
         raise click.UsageError("--from, --since and --last each say where to start: give one of them.")
     wanted = msgspec.structs.replace(wanted, from_n=from_n or 0)
@@ -156,13 +113,6 @@ class EventDetail(msgspec.Struct):
     same_command: list[msgspec.Raw]
 
 
-@events.command()
-@click.argument("event", type=Reference(), metavar="N|SEQ:LINE")
-@context_option
-@partition_option
-@archive_option
-@json_option
-@data_dir_option
 @asynchronous
 async def show(
     event: int | tuple[int, int],
@@ -172,10 +122,6 @@ async def show(
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    """Show one event whole: its fields, its commit, and what else its command did.
-
-    Name it by its ordinal N, or by the sequence of its commit and its line there, from 0.
-    """
     async with opened(data_dir, archive_dir, context, partition) as source:
         if isinstance(event, int):
             refuse_many(source)

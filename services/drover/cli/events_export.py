@@ -10,7 +10,6 @@ from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import click
 import zstandard
 
 from drover.archive.chain import Chain
@@ -19,33 +18,17 @@ from drover.archive.reading import ends_of
 from drover.archive.text import End, Head, Placed, encode_end, encode_head, event_lines
 from drover.cli.bar import Tell, bar
 from drover.cli.events_cloud import cloud_event
-from drover.cli.events_options import archive_option, context_option, filter_options, limit_option, partition_option
 from drover.cli.events_source import Source, found_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
 from drover.cli.record import records
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option
 from drover.cli.wanted import Wanted
 from drover.embedded.private_file import sync_directory
 
 Write = Callable[[bytes], Any]
 
 
-@click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file (mode 600), which appears when it is whole; compressed if its name ends in .zst.",
-)
-@context_option
-@partition_option
-@filter_options
-@limit_option
-@click.option("--cloudevents", is_flag=True, help="CloudEvents 1.0 instead of our own form.")
-@archive_option
-@data_dir_option
 @asynchronous
 async def export(
     output: Path | None,
@@ -57,11 +40,6 @@ async def export(
     archive_dir: Path | None,
     data_dir: Path | None,
 ) -> Exit:
-    """Write events as JSON lines, each with its place in the log.
-
-    Without any filter it is the whole log up to now, which `drover events import` puts back into an empty one. It holds
-    all that the log holds: whoever can read the file can read that.
-    """
     async with opened(data_dir, archive_dir, context, partition) as source:
         whole = source.whole and wanted.everything and limit is None and not cloudevents
         with _written(output) as write, bar(f"export {context}", quiet=output is None) as tell:

@@ -6,39 +6,19 @@ import re
 from contextlib import aclosing
 from pathlib import Path
 
-import click
 import msgspec
 
 from drover.cli.events import Display, display_as
 from drover.cli.events_cloud import cloud_event
-from drover.cli.events_options import (
-    Pattern,
-    archive_option,
-    context_option,
-    filter_options,
-    limit_option,
-    partition_option,
-)
 from drover.cli.events_source import Source, found_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
-from drover.cli.output import json_option, print_lines
+from drover.cli.output import print_lines
 from drover.cli.record import records
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option
 from drover.cli.wanted import Wanted
 
 
-@click.command()
-@click.argument("pattern", type=Pattern(), required=False)
-@context_option
-@partition_option
-@filter_options
-@limit_option
-@click.option("--cloudevents", is_flag=True, help="Print CloudEvents 1.0, one JSON document a line.")
-@archive_option
-@json_option
-@data_dir_option
 @asynchronous
 async def grep(
     pattern: re.Pattern[str] | None,
@@ -51,11 +31,6 @@ async def grep(
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    """Show all events that match, oldest first. Exits with 3 if there is none.
-
-    PATTERN is a regular expression, looked for in the event's line as it is stored. With --json each line is an event
-    exactly as it is stored.
-    """
     wanted = msgspec.structs.replace(wanted, pattern=pattern)
     search = Search(limit)
     async with opened(data_dir, archive_dir, context, partition) as source:

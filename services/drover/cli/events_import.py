@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import zstandard
 from rich.text import Text as Said
 
@@ -16,32 +15,12 @@ from drover.archive.text import Head, Placed, Text
 from drover.cli.archive_target import Whole, place_of
 from drover.cli.bar import bar
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json
+from drover.cli.output import console, print_json
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option
-
-forget_option = click.option(
-    "--forget-read-models",
-    "forget",
-    is_flag=True,
-    help="Drop the tables of the context, also where they are ahead of what is put back. They are folded anew.",
-)
 
 
-@click.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
-@click.option("--check", is_flag=True, help="Read and check the file; write nothing. Needs no server.")
-@forget_option
-@json_option
-@data_dir_option
 @asynchronous
 async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir: Path | None) -> Exit:
-    """Put a whole log back into an empty one: every commit at its position, with its id, epoch and time.
-
-    FILE is what `drover events export` wrote without filters. It is read and checked whole before the first commit is
-    written. Interrupted, the same command goes on where it was. The services must not run; with a data directory NATS
-    is started for this alone. Reactors of the context stay off until `drover reactors on`.
-    """
     with bar(f"check {file.name}", quiet=as_json) as tell:
         whole = checked(file, tell)
     if check:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import version
 
 import click
 
-from drover.cli.account import account
-from drover.cli.alerts import alerts
-from drover.cli.archive import archive
-from drover.cli.doctor import doctor
-from drover.cli.events import events
-from drover.cli.events_export import export
-from drover.cli.events_grep import grep
-from drover.cli.events_import import import_
+from drover.cli.commands.account import account
+from drover.cli.commands.alerts import alerts
+from drover.cli.commands.archive import archive
+from drover.cli.commands.doctor import doctor
+from drover.cli.commands.events import events
+from drover.cli.commands.key import key
+from drover.cli.commands.migrate import migrate
+from drover.cli.commands.projection import projection, verify_command
+from drover.cli.commands.reactors import reactors
+from drover.cli.commands.serve import serve
+from drover.cli.commands.state import state
+from drover.cli.commands.status import status
+from drover.cli.commands.up import up
 from drover.cli.exits import Exit, exit_code_of, explained
-from drover.cli.key import key
-from drover.cli.migrate import migrate
-from drover.cli.projection import projection, verify_command
-from drover.cli.reactors import reactors
-from drover.cli.serve import serve
-from drover.cli.state import state
-from drover.cli.status import status
-from drover.cli.up import up
 from drover.domain.errors import DroverError
 from drover.service.secret_files import read_secret_files
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=explained())
-@click.version_option(version("drover"), prog_name="drover")
+@click.version_option(package_name="drover", prog_name="drover")
 def drover() -> None:
     """The control plane of a farm: every attempt at any piece of work is an event in one durable log.
 
@@ -41,8 +37,6 @@ for command in (up, serve, migrate, key, account, events, status, doctor, projec
     drover.add_command(command)
 for command in (archive, state, reactors, alerts):
     drover.add_command(command)
-for command in (grep, export, import_):
-    events.add_command(command)
 
 
 def run() -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import msgspec
 from rich.text import Text
 
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json
+from drover.cli.output import console, print_json
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option, find_target, postgres_of
+from drover.cli.target import find_target, postgres_of
 from drover.postgres import migrate as migrations
 
 
@@ -24,12 +23,8 @@ class Migrated(msgspec.Struct):
     """How many migrations this program has."""
 
 
-@click.command()
-@json_option
-@data_dir_option
 @asynchronous
 async def migrate(as_json: bool, data_dir: Path | None) -> Exit:
-    """Apply the migrations that the database does not have yet. Safe to run at any time, and by many at once."""
     known = migrations.load_migrations()
     async with postgres_of(find_target(data_dir)) as connection:
         applied = [migration.file for migration in await migrations.migrate(connection, known)]

@@ -13,10 +13,6 @@ from rich.console import Console
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
-json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON, one document a line, for machines."
-)
-
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:

@@ -6,16 +6,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
 from nats.aio.client import Client
 from rich.table import Table
 from rich.text import Text
 
 from drover.cli.bar import bar
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import Target, data_dir_option, find_target, nats_of
+from drover.cli.target import Target, find_target, nats_of
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import EventLog
 from drover.eventlog.streams import partitions_of
@@ -26,22 +25,11 @@ from drover.projection.rebuild_book import on_record
 from drover.projection.verify import Report, verify
 from drover.projector.app import PROJECTIONS
 
-NAMES = tuple(projection.name for projection in PROJECTIONS)
 EXAMPLES_SHOWN = 20
 
-names_argument = click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
 
-
-@click.command("verify")
-@names_argument
-@json_option
-@data_dir_option
 @asynchronous
 async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path | None) -> Exit:
-    """Fold the log anew and compare it with every table, row by row. Changes nothing; exits with 1 if any row differs.
-
-    NAMEs are read models (fleet, render, …); without any, all of them.
-    """
     target = find_target(data_dir)
     reports: list[Report] = []
     async with nats_of(target) as client:
@@ -58,22 +46,8 @@ async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path |
     return Exit.FAILED if any(total(report.tables) for report in reports) else Exit.OK
 
 
-@click.group()
-def projection() -> None:
-    """Read models: made of the log, and made anew from it at any time."""
-
-
-@projection.command()
-@names_argument
-@click.option("--dry-run", is_flag=True, help="Fold and compare, but put nothing in place.")
-@json_option
-@data_dir_option
 @asynchronous
 async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir: Path | None) -> Exit:
-    """Fold read models anew beside those that serve, show every row that differs, and put them in their place.
-
-    Nobody who reads notices. Interrupted, it goes on where it was when it is started again.
-    """
     target = find_target(data_dir)
     for chosen in _chosen(names):
         outcome = await _rebuild(chosen, target, dry_run=dry_run, quiet=as_json)

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 from nats.js.errors import NotFoundError
 from rich.text import Text
 
 from drover.cli.errors import NoSuchLog
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json
+from drover.cli.output import console, print_json
 from drover.cli.running import asynchronous
-from drover.cli.target import data_dir_option, find_target, nats_of
+from drover.cli.target import find_target, nats_of
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.holding import held_contexts, set_held
 
 
-@click.command()
-@click.argument("switch", type=click.Choice(("on", "off")), required=False)
-@click.option("--context", "contexts", type=click.Choice(CONTEXTS), multiple=True, help="Which.  [default: all]")
-@json_option
-@data_dir_option
 @asynchronous
 async def reactors(switch: str | None, contexts: tuple[str, ...], as_json: bool, data_dir: Path | None) -> Exit:
-    """Show whether reactors act, or let them (`on`), or not (`off`). Services see it when they start.
-
-    After a restore they are off: look at what is due first, then switch them on and restart the services.
-    """
     chosen = contexts or CONTEXTS
     async with nats_of(find_target(data_dir)) as client:
         if switch is not None:

@@ -13,17 +13,14 @@ import click
 import msgspec
 
 from drover.cli.bar import Tell, bar
-from drover.cli.events_options import archive_option
 from drover.cli.events_source import Source, opened
 from drover.cli.exits import Exit
-from drover.cli.output import console, json_option, print_json
+from drover.cli.output import console, print_json
 from drover.cli.record import last_of
 from drover.cli.running import asynchronous
 from drover.cli.seek import commits_between
-from drover.cli.target import NAME, data_dir_option, find_target
-from drover.cli.wanted import Moment
+from drover.cli.target import NAME, find_target
 from drover.domain.analysis import ANALYSIS
-from drover.domain.contexts import CONTEXTS
 from drover.domain.decider import Decider
 from drover.domain.fleet import FLEET
 from drover.domain.identity import IDENTITY
@@ -55,13 +52,6 @@ class Stood(msgspec.Struct):
     state: Any
 
 
-@click.command()
-@click.option("--as-of", "at", type=Moment(), metavar="TIME", help="10m ago, or an ISO time.  [default: now]")
-@click.option("--context", type=click.Choice(CONTEXTS), default="fleet", show_default=True, help="Of which context.")
-@click.option("--entity", metavar="ID", help="Only what is about this device, job, … id. Exits with 3 if nothing is.")
-@archive_option
-@json_option
-@data_dir_option
 @asynchronous
 async def state(
     at: datetime | None,
@@ -71,11 +61,6 @@ async def state(
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    """Show the state of a context as it was: what its decider knew then, and nothing that came later.
-
-    It starts from the last checkpoint before that moment where Postgres has one, else from the first event. Signs of
-    life and progress between two events are not kept, so neither is shown.
-    """
     now = datetime.now(UTC)
     if at is not None and at > now:
         raise click.UsageError(f"{at.isoformat()} has not come yet.")

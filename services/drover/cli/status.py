@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
-import click
 import msgspec
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -17,9 +16,9 @@ from drover.api.status import PartitionStatus, Status, StatusReader
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
-from drover.cli.output import console, json_option, print_json, printable
+from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import NAME, data_dir_option, find_target, nats_of
+from drover.cli.target import NAME, find_target, nats_of
 from drover.domain.contexts import CONTEXTS
 from drover.postgres.pool import open_pool
 
@@ -30,13 +29,8 @@ CONNECTIONS_MAX: Final = 1
 CONNECTED: Final = "connected"
 
 
-@click.command()
-@click.option("--watch", is_flag=True, help=f"Look again every {WATCH_EVERY_S:g} s, until Ctrl-C.")
-@json_option
-@data_dir_option
 @asynchronous
 async def status(watch: bool, as_json: bool, data_dir: Path | None) -> Exit:
-    """Show how the platform is. The exit code says whether it is well."""
     target = find_target(data_dir)
     async with nats_of(target) as client, open_pool(target.postgres_url, NAME, CONNECTIONS_MAX) as pool:
         reader = StatusReader(client, pool, CONTEXTS)

@@ -11,18 +11,17 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
-import click
 import msgspec
 from nats.aio.client import Client
 
 from drover.bus.connection import NatsUnreachable, connected
 from drover.cli.errors import CredentialsUnreadable, NoPlatform, PostgresUnreachable, ServerDown
+from drover.cli.options import DATA_DIR_DEFAULT
 from drover.embedded.credentials import Credentials, Secrets
 from drover.postgres.pool import Connection, connect
 from drover.service import config
 from drover.service.reasons import reason_of
 
-DATA_DIR_DEFAULT: Final = Path(".drover")
 NATS_PORT_DEFAULT: Final = 4222
 PROBE_S: Final = 2.0
 CONNECT_S: Final = 8.0
@@ -33,12 +32,6 @@ _MARKS: Final = ("DROVER_NATS_URL", "DROVER_POSTGRES_URL")
 """Either one means that somebody runs servers of their own: then `.drover` is not meant, even if it is there."""
 
 Stored = TypeVar("Stored", Secrets, Credentials)
-
-data_dir_option: Final = click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory of `drover up`.  [default: .drover, unless DROVER_NATS_URL is set]",
-)
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,14 +13,13 @@ from pathlib import Path
 from signal import Signals
 from typing import Final
 
-import click
 import structlog
 import uvloop
 from rich.console import Console
 
 from drover.api.identity.first_admin import FirstAdmin
 from drover.cli import compose
-from drover.cli.target import DATA_DIR_DEFAULT
+from drover.cli.service_names import SERVICES
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
 from drover.embedded.directory import DataDirectory
@@ -37,7 +36,6 @@ from drover.simulator import analyses, reminders
 from drover.simulator.nexrender.demo import demo_nexrender
 from drover.web.serve import cannot_listen
 
-PORT_DEFAULT: Final = 8080
 HOST: Final = "127.0.0.1"
 OWN_SETTINGS: Final = (
     "DROVER_NATS_URL",
@@ -62,23 +60,7 @@ class ForeignSettings(DroverError):
         )
 
 
-@click.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=DATA_DIR_DEFAULT,
-    show_default=True,
-    help="Where everything is kept: the log, the database, keys.",
-)
-@click.option(
-    "--port", type=click.IntRange(1, 65535), default=PORT_DEFAULT, show_default=True, help="Port of all HTTP."
-)
-@click.option("--demo", is_flag=True, help="Add a simulated farm, so that every screen moves.")
 def up(data_dir: Path, port: int, demo: bool) -> None:
-    """Run the whole platform here: NATS and PostgreSQL as child processes, every service, one HTTP port.
-
-    Ctrl-C stops all of it cleanly; the next start goes on where it was, after `kill -9` too.
-    """
     if foreign := [name for name in OWN_SETTINGS if os.environ.get(name)]:
         raise ForeignSettings(foreign)
     environ = {"DROVER_LOG_FORMAT": "console", "DROVER_ANON_MAY_CREATE_JOBS": "1", **os.environ}
@@ -139,7 +121,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
         return await compose.serve(
             settings,
-            compose.SERVICES,
+            SERVICES,
             on_ready=lambda: _welcome(credentials, data_dir, demo),
             extra=extra,
             # The lock on the data directory excludes any other holder: after a kill -9 nobody waits for the lease.

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from click.testing import CliRunner
 
-from drover.cli.alerts import alerts
 from drover.cli.checks import telling
+from drover.cli.commands.alerts import alerts
 from drover.cli.exits import Exit
 from drover.notifier.receivers.choice import ReceiverIncomplete
 from drover.outbound.signing import verify

@@ -10,9 +10,9 @@ from drover.api.status import PartitionStatus, Status
 from drover.cli.checks import machine
 from drover.cli.checks.finding import Scene, Verdict, fail, ok, skipped, warn
 from drover.cli.checks.platform import skew_s
+from drover.cli.commands.events import events
 from drover.cli.doctor import CHECKS, examine, rendered
 from drover.cli.errors import EventNotFound, NoPlatform
-from drover.cli.events import events
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.cli.output import console
 from drover.cli.status import BEHIND_MAX, document, problems_of

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from drover.cli.key import key
+from drover.cli.commands.key import key
 from drover.embedded.credentials import load_or_create_secrets
 from drover.service.api_keys import Role
 from drover.web.auth import Authenticator

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from drover.cli.moments import moment
 from drover.cli.record import Record, records
-from drover.cli.wanted import Wanted, moment
+from drover.cli.wanted import Wanted
 from drover.eventlog.log import StoredCommit
 
 from .conftest import BEGAN, CODEC, online, registered

@@ -1,0 +1,19 @@
+"""`drover doctor`: its arguments, options and help. What it does is in `drover.cli.doctor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from drover.cli.options import data_dir_option, json_option
+
+
+@click.command()
+@json_option
+@data_dir_option
+def doctor(**options: Any) -> None:
+    """Check this machine and the platform, and say what to do about what is wrong. Changes nothing."""
+    from drover.cli.doctor import doctor as run
+
+    run(**options)

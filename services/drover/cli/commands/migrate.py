@@ -1,0 +1,19 @@
+"""`drover migrate`: its arguments, options and help. What it does is in `drover.cli.migrate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from drover.cli.options import data_dir_option, json_option
+
+
+@click.command()
+@json_option
+@data_dir_option
+def migrate(**options: Any) -> None:
+    """Apply the migrations that the database does not have yet. Safe to run at any time, and by many at once."""
+    from drover.cli.migrate import migrate as run
+
+    run(**options)

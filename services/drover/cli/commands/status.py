@@ -1,0 +1,20 @@
+"""`drover status`: its arguments, options and help. What it does is in `drover.cli.status`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from drover.cli.options import data_dir_option, json_option
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Look again every few seconds, until Ctrl-C.")
+@json_option
+@data_dir_option
+def status(**options: Any) -> None:
+    """Show how the platform is. The exit code says whether it is well."""
+    from drover.cli.status import status as run
+
+    run(**options)
