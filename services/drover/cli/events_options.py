@@ -55,23 +55,44 @@ class Reference(click.ParamType[int | tuple[int, int]]):
         return int(match[1]) if match[2] is None else (int(match[1]), int(match[2]))
 
 
-context_option: Final = click.option("--context", type=Name(), default="fleet", show_default=True, help="Whose log.")
-partition_option: Final = click.option("--partition", type=Name(), help="Which part of it.  [default: all of it]")
+context_option: Final = click.option(
+    "--context", type=Name(), default="fleet", show_default=True, help="Read the log of this context."
+)
+partition_option: Final = click.option(
+    "--partition", type=Name(), help="Read only this partition of the log.", show_default="all partitions"
+)
 archive_option: Final = click.option(
     "--archive",
     "archive_dir",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Look into this archive instead of the log. Needs no server.",
+    help="Read this archive instead of the log. No server is needed.",
 )
-limit_option: Final = click.option("--limit", type=click.IntRange(1), metavar="N", help="End after N events.")
+limit_option: Final = click.option("--limit", type=click.IntRange(1), metavar="N", help="Stop after N events.")
 
 _FILTER_OPTIONS: Final = (
-    click.option("--type", "types", multiple=True, metavar="T", help="Only this type; `Device*` works. Repeatable."),
-    click.option("--entity", metavar="ID", help="Only events that name this device, PC, … id."),
-    click.option("--by", "--actor", "by", metavar="ACTOR", help="Only what this actor did: anon, presence, user:…"),
-    click.option("--since", type=Moment(), metavar="TIME", help="Not before 30s, 10m, 2h, 7d ago, or an ISO time."),
-    click.option("--until", type=Moment(), metavar="TIME", help="Not after it."),
+    click.option(
+        "--type",
+        "types",
+        multiple=True,
+        metavar="TYPE",
+        help="Select events of this type. `Device*` selects all types that begin with Device. Repeat it for more.",
+    ),
+    click.option(
+        "--entity", metavar="ID", help="Select events that contain this id, for example of a device or a job."
+    ),
+    click.option(
+        "--by", "--actor", "by", metavar="ACTOR", help="Select what this actor did, such as anon, presence or user:ID."
+    ),
+    click.option(
+        "--since",
+        type=Moment(),
+        metavar="TIME",
+        help="Select events from this time on. Write how long ago (30s, 10m, 2h, 7d) or an ISO time.",
+    ),
+    click.option(
+        "--until", type=Moment(), metavar="TIME", help="Select events up to this time, written in the same way."
+    ),
 )
 FILTERS: Final = ("types", "entity", "by", "since", "until")
 

@@ -27,9 +27,10 @@ from drover.service.secret_files import read_secret_files
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=explained())
 @click.version_option(package_name="drover", prog_name="drover")
 def drover() -> None:
-    """The control plane of a farm: every attempt at any piece of work is an event in one durable log.
+    """Run and inspect Drover, the control plane of a farm.
 
-    Start with `drover up --demo`, which needs nothing else on the machine.
+    Drover keeps every attempt at any piece of work as an event in one durable log. To try it, run `drover up --demo`;
+    it needs nothing else on this machine.
     """
 
 

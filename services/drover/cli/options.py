@@ -10,16 +10,17 @@ import click
 DATA_DIR_DEFAULT: Final = Path(".drover")
 
 json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON, one document a line, for machines."
+    "--json", "as_json", is_flag=True, help="Print JSON for programs, one document a line."
 )
 data_dir_option: Final = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
-    help=f"Directory of `drover up`.  [default: {DATA_DIR_DEFAULT}, unless DROVER_NATS_URL is set]",
+    help="The data directory of `drover up`.",
+    show_default=f"{DATA_DIR_DEFAULT}, unless DROVER_NATS_URL or DROVER_POSTGRES_URL is set",
 )
 forget_option: Final = click.option(
     "--forget-read-models",
     "forget",
     is_flag=True,
-    help="Drop the tables of the context, also where they are ahead of what is put back. They are folded anew.",
+    help="Drop the tables of the context, even if they are ahead of the restored log. They are built again from it.",
 )

@@ -10,6 +10,7 @@ from drover.cli.options import data_dir_option, json_option
 from drover.domain.identity.policy import AccountRole
 
 role_type: Final = click.Choice([role.value for role in AccountRole])
+who_argument: Final = click.argument("who", help="The e-mail address or the id of the account.")
 password_option: Final = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking for it."
 )
@@ -17,61 +18,67 @@ password_option: Final = click.option(
 
 @click.group()
 def account() -> None:
-    """People who sign in: add, list and change their accounts. WHO is an e-mail address or an account's id.
+    """Manage the accounts of people who sign in.
 
-    Needs the platform's DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS, or the directory of `drover up`.
+    These commands need DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS of the platform, or the data directory of
+    `drover up`.
     """
 
 
 @account.command()
-@click.argument("email")
-@click.option("--role", type=role_type, default=AccountRole.VIEWER.value, show_default=True, help="What they may do.")
+@click.argument("email", help="The e-mail address that the person signs in with.")
+@click.option(
+    "--role", type=role_type, default=AccountRole.VIEWER.value, show_default=True, help="The role of the person."
+)
 @password_option
 @data_dir_option
 def add(**options: Any) -> None:
-    """Make an account for EMAIL. Its password is asked for; it has at least 12 characters."""
+    """Add an account.
+
+    The command asks for a password, which must have at least 12 characters, and prints the id of the account.
+    """
     from drover.cli.account import add as run
 
     run(**options)
 
 
 @account.command()
-@click.argument("who")
-@click.argument("role", type=role_type)
+@who_argument
+@click.argument("role", type=role_type, metavar="ROLE", help=f"The new role, one of {', '.join(AccountRole)}.")
 @data_dir_option
 def role(**options: Any) -> None:
-    """Give WHO another ROLE: admin, operator or viewer. It signs them out everywhere."""
+    """Change the role of an account and end its sessions."""
     from drover.cli.account import role as run
 
     run(**options)
 
 
 @account.command()
-@click.argument("who")
+@who_argument
 @data_dir_option
 def disable(**options: Any) -> None:
-    """Sign WHO out everywhere and let them in no more."""
+    """Disable an account and end its sessions."""
     from drover.cli.account import disable as run
 
     run(**options)
 
 
 @account.command()
-@click.argument("who")
+@who_argument
 @data_dir_option
 def enable(**options: Any) -> None:
-    """Let WHO sign in again."""
+    """Enable an account that was disabled."""
     from drover.cli.account import enable as run
 
     run(**options)
 
 
 @account.command()
-@click.argument("who")
+@who_argument
 @password_option
 @data_dir_option
 def password(**options: Any) -> None:
-    """Give WHO a new password. It signs them out everywhere."""
+    """Change the password of an account and end its sessions."""
     from drover.cli.account import password as run
 
     run(**options)
@@ -81,7 +88,7 @@ def password(**options: Any) -> None:
 @json_option
 @data_dir_option
 def list_(**options: Any) -> None:
-    """Show all accounts, with their addresses."""
+    """List all accounts with their e-mail addresses."""
     from drover.cli.account import list_ as run
 
     run(**options)
@@ -90,9 +97,10 @@ def list_(**options: Any) -> None:
 @account.command()
 @data_dir_option
 def rekey(**options: Any) -> None:
-    """Put every account under the first of the identity secrets and of the sealing keys.
+    """Encrypt every account again with the current keys.
 
-    Afterwards the old ones can be dropped; until then keep them behind the new ones.
+    The current keys are the first ones in DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS. Keep the old keys behind
+    them until this command has finished; then remove the old ones.
     """
     from drover.cli.account import rekey as run
 

@@ -9,14 +9,15 @@ import click
 
 @click.group()
 def alerts() -> None:
-    """Alerts: who is told of them."""
+    """Check that alerts reach their receivers."""
 
 
 @alerts.command()
 def test(**options: Any) -> None:
-    """Send a test message to every receiver that is set (DROVER_ALERT_SLACK_URL, DROVER_ALERT_WEBHOOK_URL).
+    """Send a test message to every receiver of alerts.
 
-    It asks neither NATS nor the notifier: what arrives shows that address, secret and network are right.
+    Set the receivers with DROVER_ALERT_SLACK_URL and DROVER_ALERT_WEBHOOK_URL. No server is needed: a message that
+    arrives shows that address, secret and network are right.
     """
     from drover.cli.alerts import test as run
 

@@ -11,29 +11,48 @@ from drover.cli.events_options import Name
 from drover.cli.moments import Moment
 from drover.cli.options import data_dir_option, forget_option, json_option
 
-directory_argument = click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+directory_argument = click.argument(
+    "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The directory of the archive."
+)
 contexts_option = click.option(
-    "--context", "contexts", type=Name(), multiple=True, help="Only this one. Repeatable.  [default: all]"
+    "--context",
+    "contexts",
+    type=Name(),
+    multiple=True,
+    help="Take only this context. Repeat it for more.",
+    show_default="all",
 )
 
 
 @click.group()
 def archive() -> None:
-    """The log in compressed files: a backup, and what can be read when the platform is gone."""
+    """Back up the log to compressed files, and restore it."""
 
 
 @archive.command("create")
 @directory_argument
 @contexts_option
-@click.option("--older-than", "before", type=Moment(), metavar="AGE", help="Only commits older than this: 30d, 12h.")
-@click.option("--up-to", type=click.IntRange(1), metavar="SEQ", help="Only commits up to this one (one --context).")
+@click.option(
+    "--older-than",
+    "before",
+    type=Moment(),
+    metavar="AGE",
+    help="Archive only commits older than this, such as 30d or 12h.",
+)
+@click.option(
+    "--up-to",
+    type=click.IntRange(1),
+    metavar="SEQ",
+    help="Archive only commits up to this sequence. Needs one --context.",
+)
 @json_option
 @data_dir_option
 def create_command(**options: Any) -> None:
-    """Bring an archive up to date, or make one: all commits up to now, unless told otherwise.
+    """Create an archive, or add new commits to it.
 
-    It goes on where it ended the last time, and while the platform works. Nothing is taken out of the log. Interrupted,
-    what is there is whole, and the same command goes on. The files hold all that the log holds (mode 600).
+    It continues after the last commit that is archived. The platform may run meanwhile, and nothing is removed from
+    the log. If it is interrupted, the archive stays valid; run the same command again to continue. The files contain
+    everything that the log contains, so only their owner may read them (mode 600).
     """
     from drover.cli.archive import create_command as run
 
@@ -46,7 +65,10 @@ def create_command(**options: Any) -> None:
 @click.option("--segments", "each", is_flag=True, help="Show every segment.")
 @json_option
 def list_command(**options: Any) -> None:
-    """Show what an archive holds, by its index. Needs no server; `verify` looks at the files."""
+    """Show what an archive contains, according to its index.
+
+    No server is needed. To check the files themselves, run `drover archive verify`.
+    """
     from drover.cli.archive import list_command as run
 
     run(**options)
@@ -57,9 +79,9 @@ def list_command(**options: Any) -> None:
 @contexts_option
 @json_option
 def verify_command(**options: Any) -> None:
-    """Read every segment and check every commit of it. Exits with 1 if anything is missing, changed or cut off.
+    """Check every commit in every file of an archive.
 
-    Needs no server.
+    Exits with 1 if anything is missing, changed or cut off. No server is needed.
     """
     from drover.cli.archive import verify_command as run
 
@@ -73,11 +95,13 @@ def verify_command(**options: Any) -> None:
 @json_option
 @data_dir_option
 def restore_command(**options: Any) -> None:
-    """Put an archive back into empty logs: every commit at its position, with its id, epoch and time.
+    """Restore an archive into empty logs.
 
-    The archive is checked whole before the first commit is written. The services must not run; with a data directory
-    NATS is started for this alone. Interrupted, the same command goes on where it was. Reactors stay off afterwards
-    until `drover reactors on`.
+    Stop the services first. Every commit gets its old position, id, epoch and time. The whole archive is checked before
+    the first commit is written. With a data directory, NATS is started only for this command. If it is interrupted, run
+    the same command again to continue.
+
+    Reactors are off afterwards: run `drover reactors on` when you have checked the result.
     """
     from drover.cli.archive import restore_command as run
 

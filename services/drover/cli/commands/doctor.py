@@ -13,7 +13,10 @@ from drover.cli.options import data_dir_option, json_option
 @json_option
 @data_dir_option
 def doctor(**options: Any) -> None:
-    """Check this machine and the platform, and say what to do about what is wrong. Changes nothing."""
+    """Check this machine and the platform, and say what to fix.
+
+    It changes nothing. Exits with 1 if a check fails.
+    """
     from drover.cli.doctor import doctor as run
 
     run(**options)

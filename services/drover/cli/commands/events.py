@@ -23,28 +23,30 @@ from drover.cli.options import data_dir_option, forget_option, json_option
 
 @click.group()
 def events() -> None:
-    """Look into the log: every event, as it was stored."""
+    """Read, export and import the events of the log."""
 
 
 @events.command()
 @context_option
 @partition_option
-@click.option("--from", "from_n", type=click.IntRange(1), metavar="N", help="Start at the event with ordinal N.")
+@click.option("--from", "from_n", type=click.IntRange(1), metavar="N", help="Start at event number N.")
 @click.option(
     "--last",
     type=click.IntRange(0, LAST_MAX),
     metavar="N",
-    help=f"Start with the last N that match.  [default: {LAST_DEFAULT}]",
+    help="Start with the last N events that match.",
+    show_default=str(LAST_DEFAULT),
 )
 @filter_options
-@click.option("--follow/--no-follow", default=True, show_default=True, help="Go on with what happens next.")
+@click.option("--follow/--no-follow", default=True, show_default=True, help="Wait for new events and show them.")
 @archive_option
 @json_option
 @data_dir_option
 def tail(**options: Any) -> None:
-    """Show events that were (the last 20, unless told otherwise), then those to come, until Ctrl-C.
+    """Show the last events, then new ones as they happen.
 
-    With --json each line is an event exactly as it is stored. An archive, and a moment to end at, have nothing to come.
+    Press Ctrl-C to stop. With --archive or --until there are no new events, so it stops by itself. With --json each
+    line is an event exactly as it is stored.
     """
     from drover.cli.events import tail as run
 
@@ -52,16 +54,19 @@ def tail(**options: Any) -> None:
 
 
 @events.command()
-@click.argument("event", type=Reference(), metavar="N|SEQ:LINE")
+@click.argument(
+    "event", type=Reference(), metavar="EVENT", help="Its number, such as 1042, or its place SEQ:LINE, such as 512:0."
+)
 @context_option
 @partition_option
 @archive_option
 @json_option
 @data_dir_option
 def show(**options: Any) -> None:
-    """Show one event whole: its fields, its commit, and what else its command did.
+    """Show one event with all its fields and its commit.
 
-    Name it by its ordinal N, or by the sequence of its commit and its line there, from 0.
+    It also shows the other events of the same command. SEQ is the sequence of the commit, and LINE is the line within
+    it, counted from 0.
     """
     from drover.cli.events import show as run
 
@@ -69,7 +74,9 @@ def show(**options: Any) -> None:
 
 
 @events.command()
-@click.argument("pattern", type=Pattern(), required=False)
+@click.argument(
+    "pattern", type=Pattern(), required=False, help="A regular expression to search for in each event as it is stored."
+)
 @context_option
 @partition_option
 @filter_options
@@ -79,10 +86,10 @@ def show(**options: Any) -> None:
 @json_option
 @data_dir_option
 def grep(**options: Any) -> None:
-    """Show all events that match, oldest first. Exits with 3 if there is none.
+    """Search the log and show all events that match.
 
-    PATTERN is a regular expression, looked for in the event's line as it is stored. With --json each line is an event
-    exactly as it is stored.
+    The oldest event comes first. Exits with 3 if no event matches. With --json each line is an event exactly as it is
+    stored.
     """
     from drover.cli.events_grep import grep as run
 
@@ -94,20 +101,21 @@ def grep(**options: Any) -> None:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file (mode 600), which appears when it is whole; compressed if its name ends in .zst.",
+    help="Write to this file, which only its owner may read. It is compressed if its name ends in .zst.",
+    show_default="standard output",
 )
 @context_option
 @partition_option
 @filter_options
 @limit_option
-@click.option("--cloudevents", is_flag=True, help="CloudEvents 1.0 instead of our own form.")
+@click.option("--cloudevents", is_flag=True, help="Write CloudEvents 1.0, which cannot be imported again.")
 @archive_option
 @data_dir_option
 def export(**options: Any) -> None:
-    """Write events as JSON lines, each with its place in the log.
+    """Write events as JSON lines to a file or to standard output.
 
-    Without any filter it is the whole log up to now, which `drover events import` puts back into an empty one. It holds
-    all that the log holds: whoever can read the file can read that.
+    Each line says where in the log its event stands. Without filters it is the whole log, which `drover events import`
+    can restore. The file contains everything that the log contains, so keep it as safe as the log.
     """
     from drover.cli.events_export import export as run
 
@@ -115,17 +123,23 @@ def export(**options: Any) -> None:
 
 
 @events.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
-@click.option("--check", is_flag=True, help="Read and check the file; write nothing. Needs no server.")
+@click.argument(
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
+    help="A file that `drover events export` wrote without filters.",
+)
+@click.option("--check", is_flag=True, help="Check the file and write nothing. No server is needed.")
 @forget_option
 @json_option
 @data_dir_option
 def import_(**options: Any) -> None:
-    """Put a whole log back into an empty one: every commit at its position, with its id, epoch and time.
+    """Restore an exported log into an empty one.
 
-    FILE is what `drover events export` wrote without filters. It is read and checked whole before the first commit is
-    written. Interrupted, the same command goes on where it was. The services must not run; with a data directory NATS
-    is started for this alone. Reactors of the context stay off until `drover reactors on`.
+    Stop the services first. Every commit gets its old position, id, epoch and time. The whole file is checked before
+    the first commit is written. With a data directory, NATS is started only for this command. If it is interrupted, run
+    the same command again to continue.
+
+    Reactors of the context are off afterwards: run `drover reactors on` when you have checked the result.
     """
     from drover.cli.events_import import import_ as run
 

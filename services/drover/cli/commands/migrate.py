@@ -13,7 +13,10 @@ from drover.cli.options import data_dir_option, json_option
 @json_option
 @data_dir_option
 def migrate(**options: Any) -> None:
-    """Apply the migrations that the database does not have yet. Safe to run at any time, and by many at once."""
+    """Apply the migrations that the database does not have yet.
+
+    You can run it at any time, and on several machines at once.
+    """
     from drover.cli.migrate import migrate as run
 
     run(**options)

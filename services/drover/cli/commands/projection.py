@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from drover.cli.options import data_dir_option, json_option
 from drover.domain.contexts import CONTEXTS
 
-names_argument = click.argument("names", nargs=-1, type=click.Choice(CONTEXTS), metavar="[NAME]...")
+NAMES: Final = f"Read models: {', '.join(CONTEXTS)}. Without a name, all of them are meant."
+names_argument: Final = click.argument("names", nargs=-1, type=click.Choice(CONTEXTS), metavar="[NAME]...", help=NAMES)
 
 
 @click.group()
 def projection() -> None:
-    """Read models: made of the log, and made anew from it at any time."""
+    """Rebuild read models from the log."""
 
 
 @click.command("verify")
@@ -22,9 +23,9 @@ def projection() -> None:
 @json_option
 @data_dir_option
 def verify_command(**options: Any) -> None:
-    """Fold the log anew and compare it with every table, row by row. Changes nothing; exits with 1 if any row differs.
+    """Compare the tables of read models with the log, row by row.
 
-    NAMEs are read models (fleet, render, …); without any, all of them.
+    It changes nothing. Exits with 1 if any row differs; then run `drover projection rebuild`.
     """
     from drover.cli.projection import verify_command as run
 
@@ -33,13 +34,14 @@ def verify_command(**options: Any) -> None:
 
 @projection.command()
 @names_argument
-@click.option("--dry-run", is_flag=True, help="Fold and compare, but put nothing in place.")
+@click.option("--dry-run", is_flag=True, help="Build and compare only. The old tables stay.")
 @json_option
 @data_dir_option
 def rebuild(**options: Any) -> None:
-    """Fold read models anew beside those that serve, show every row that differs, and put them in their place.
+    """Build read models again and replace the old ones.
 
-    Nobody who reads notices. Interrupted, it goes on where it was when it is started again.
+    The old ones serve until the new ones are complete, so readers notice nothing. Rows that differ are shown first. If
+    it is interrupted, run the same command again to continue.
     """
     from drover.cli.projection import rebuild as run
 

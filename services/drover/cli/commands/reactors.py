@@ -11,14 +11,27 @@ from drover.domain.contexts import CONTEXTS
 
 
 @click.command()
-@click.argument("switch", type=click.Choice(("on", "off")), required=False)
-@click.option("--context", "contexts", type=click.Choice(CONTEXTS), multiple=True, help="Which.  [default: all]")
+@click.argument(
+    "switch",
+    type=click.Choice(("on", "off")),
+    required=False,
+    help="Switch reactors on or off. Without it, the command only shows how they are.",
+)
+@click.option(
+    "--context",
+    "contexts",
+    type=click.Choice(CONTEXTS),
+    multiple=True,
+    help="Take only this context. Repeat it for more.",
+    show_default="all",
+)
 @json_option
 @data_dir_option
 def reactors(**options: Any) -> None:
-    """Show whether reactors act, or let them (`on`), or not (`off`). Services see it when they start.
+    """Show or switch the reactors, which send, render and notify.
 
-    After a restore they are off: look at what is due first, then switch them on and restart the services.
+    They are off after a restore, so that nothing is sent a second time. Check what is due, switch them on, then restart
+    the services: a service reads the switch only when it starts.
     """
     from drover.cli.reactors import reactors as run
 

@@ -16,14 +16,16 @@ from drover.cli.service_names import ALL, PARTS, SERVICES
     required=True,
     type=click.Choice([*SERVICES, *PARTS, ALL]),
     metavar="SERVICE...",
+    help=f"One or more of {', '.join((*SERVICES, *PARTS))}; or {ALL}.",
 )
 def serve(**options: Any) -> None:
-    """Run SERVICEs (scheduler, gateway, render, projector, api, …, or all) in this process, on one HTTP port.
+    """Run services in this process, with servers of your own.
 
-    `render-worker` is a part of `render`: workers without the queue, for machines of their own.
+    All services of the process share one HTTP port. `render-worker` is `render` without its queue, for machines that
+    only render.
 
-    Everything else comes from the environment: DROVER_NATS_URL, DROVER_NATS_SYSTEM_URL, DROVER_POSTGRES_URL,
-    DROVER_JWT_SECRETS, DROVER_HTTP_PORT, … An unknown or malformed setting stops the start and says what to write.
+    Settings come from the environment. DROVER_NATS_URL, DROVER_POSTGRES_URL and DROVER_JWT_SECRETS are required;
+    docs/deployment.md explains the others. An unknown or malformed setting stops the start and says what to write.
     """
     from drover.cli.serve import serve as run
 

@@ -13,17 +13,30 @@ from drover.domain.contexts import CONTEXTS
 
 
 @click.command()
-@click.option("--as-of", "at", type=Moment(), metavar="TIME", help="10m ago, or an ISO time.  [default: now]")
-@click.option("--context", type=click.Choice(CONTEXTS), default="fleet", show_default=True, help="Of which context.")
-@click.option("--entity", metavar="ID", help="Only what is about this device, job, … id. Exits with 3 if nothing is.")
+@click.option(
+    "--as-of",
+    "at",
+    type=Moment(),
+    metavar="TIME",
+    help="The time to show. Write how long ago (30s, 10m, 2h, 7d) or an ISO time.",
+    show_default="now",
+)
+@click.option(
+    "--context", type=click.Choice(CONTEXTS), default="fleet", show_default=True, help="Show the state of this context."
+)
+@click.option(
+    "--entity",
+    metavar="ID",
+    help="Show only what contains this id, for example of a device or a job. Exits with 3 if nothing does.",
+)
 @archive_option
 @json_option
 @data_dir_option
 def state(**options: Any) -> None:
-    """Show the state of a context as it was: what its decider knew then, and nothing that came later.
+    """Show the state of a context at a moment in the past.
 
-    It starts from the last checkpoint before that moment where Postgres has one, else from the first event. Signs of
-    life and progress between two events are not kept, so neither is shown.
+    The state is built from the events up to that moment. It starts at the last checkpoint in PostgreSQL, or at the
+    first event if there is none. Heartbeats and progress are not events, so they are not shown.
     """
     from drover.cli.state import state as run
 

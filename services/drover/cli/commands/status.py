@@ -10,11 +10,14 @@ from drover.cli.options import data_dir_option, json_option
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Look again every few seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Show it again every few seconds, until Ctrl-C.")
 @json_option
 @data_dir_option
 def status(**options: Any) -> None:
-    """Show how the platform is. The exit code says whether it is well."""
+    """Show whether the platform is healthy.
+
+    Exits with 0 if it is, with 4 if it runs but not as it should, and with 5 if it does not answer.
+    """
     from drover.cli.status import status as run
 
     run(**options)

@@ -18,16 +18,22 @@ PORT_DEFAULT: Final = 8080
     type=click.Path(path_type=Path, file_okay=False),
     default=DATA_DIR_DEFAULT,
     show_default=True,
-    help="Where everything is kept: the log, the database, keys.",
+    help="The directory for the log, the database and the keys.",
 )
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=PORT_DEFAULT, show_default=True, help="Port of all HTTP."
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=PORT_DEFAULT,
+    show_default=True,
+    metavar="PORT",
+    help="The port of the dashboard and of all HTTP APIs.",
 )
-@click.option("--demo", is_flag=True, help="Add a simulated farm, so that every screen moves.")
+@click.option("--demo", is_flag=True, help="Add a simulated farm, so that every screen shows something.")
 def up(**options: Any) -> None:
-    """Run the whole platform here: NATS and PostgreSQL as child processes, every service, one HTTP port.
+    """Run the whole platform on this machine.
 
-    Ctrl-C stops all of it cleanly; the next start goes on where it was, after `kill -9` too.
+    It starts NATS and PostgreSQL as child processes, and every service on one HTTP port. Ctrl-C stops everything. The
+    next start continues where this one stopped, even after a crash.
     """
     from drover.cli.up import up as run
 
