@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from drover.service.config import FIELDS, ConfigurationError
+from drover.service.reasons import reason_of
 
 SUFFIX: Final = "_FILE"
 FILE_BYTES_MAX: Final = 64 * 1024
@@ -28,7 +29,9 @@ def read_secret_files(environ: MutableMapping[str, str]) -> None:
         try:
             environ[name] = _content(Path(file))
         except (OSError, ValueError) as error:
-            problems.append(f"{variable}={file} cannot be read ({error}). Name a text file with nothing else in it.")
+            problems.append(
+                f"{variable}={file} cannot be read ({reason_of(error)}). Name a text file with nothing else in it."
+            )
         else:
             del environ[variable]
     if problems:

@@ -53,6 +53,7 @@ ORDER BY created_at, id
 
 @asynchronous
 async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None) -> Exit:
+    find_target(data_dir)  # before anybody types a password for nothing
     password = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         command = await new_account(
@@ -80,6 +81,7 @@ async def enable(who: str, data_dir: Path | None) -> Exit:
 
 @asynchronous
 async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exit:
+    find_target(data_dir)  # before anybody types a password for nothing
     new = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         known = await office.find(who)
@@ -214,6 +216,8 @@ def _password(from_stdin: bool) -> str:
     """Never from the command line, which other people on the machine can see."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
+    if not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask for the password. Give it with --password-stdin.")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
 
 

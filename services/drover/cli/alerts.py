@@ -22,7 +22,7 @@ from drover.service import config
 async def test() -> Exit:
     receivers = chosen_receivers(settings_of(os.environ))
     if not receivers:
-        click.echo("Nobody is told of alerts: neither DROVER_ALERT_SLACK_URL nor DROVER_ALERT_WEBHOOK_URL is set.")
+        click.echo("No receiver of alerts is set. Set DROVER_ALERT_SLACK_URL or DROVER_ALERT_WEBHOOK_URL.")
         return Exit.CONFIGURATION
     well = True
     async with AsyncExitStack() as stack:

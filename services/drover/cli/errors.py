@@ -10,12 +10,19 @@ from drover.domain.errors import Code, DroverError
 class NoPlatform(DroverError):
     """Nothing says where the platform is."""
 
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__(
-            f"No platform found: DROVER_NATS_URL is not set and there is no {data_dir / 'credentials.json'}. "
-            "Start one with `drover up`, name its directory with --data-dir, or set DROVER_NATS_URL and "
-            "DROVER_POSTGRES_URL."
-        )
+    def __init__(self, data_dir: Path, *, is_named: bool = False) -> None:
+        """`is_named`: by --data-dir. Then the environment was not looked at."""
+        missing = data_dir / "credentials.json"
+        if is_named:
+            said = f"No platform found: there is no {missing}. "
+            advice = f"Start one with `drover up --data-dir {data_dir}`, or name another directory with --data-dir."
+        else:
+            said = f"No platform found: DROVER_NATS_URL is not set and there is no {missing}. "
+            advice = (
+                "Start one with `drover up`, name its directory with --data-dir, or set DROVER_NATS_URL and "
+                "DROVER_POSTGRES_URL."
+            )
+        super().__init__(said + advice)
         self.data_dir = data_dir
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 
 from drover.cli.moments import Moment
+from drover.cli.options import Number
 
 LAST_DEFAULT: Final = 20
 LAST_MAX: Final = 100_000
@@ -68,7 +69,7 @@ archive_option: Final = click.option(
     metavar="DIR",
     help="Read this archive instead of the log. No server is needed.",
 )
-limit_option: Final = click.option("--limit", type=click.IntRange(1), metavar="N", help="Stop after N events.")
+limit_option: Final = click.option("--limit", type=Number(1), metavar="N", help="Stop after N events.")
 
 _FILTER_OPTIONS: Final = (
     click.option(

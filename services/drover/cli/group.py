@@ -21,6 +21,7 @@ from drover.cli.commands.status import status
 from drover.cli.commands.up import up
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.domain.errors import DroverError
+from drover.service.config import ConfigurationError
 from drover.service.secret_files import read_secret_files
 
 
@@ -32,6 +33,7 @@ def drover() -> None:
     Drover keeps every attempt at any piece of work as an event in one durable log. To try it, run `drover up --demo`;
     it needs nothing else on this machine.
     """
+    read_secret_files(os.environ)
 
 
 for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
@@ -43,7 +45,6 @@ for command in (archive, state, reactors, alerts):
 def run() -> int:
     """Run the command line; the exit code. A person sees a sentence, never a traceback, for what can go wrong."""
     try:
-        read_secret_files(os.environ)
         result = drover.main(standalone_mode=False)
     except DroverError as error:
         click.echo(f"{click.style('Error:', fg='red')} {_sentence(error)}", err=True)
@@ -58,5 +59,7 @@ def run() -> int:
 
 def _sentence(error: DroverError) -> str:
     """Its own words, else what its class means."""
+    if isinstance(error, ConfigurationError) and len(error.problems) > 1:
+        return "\n  ".join(("These settings must be corrected:", *error.problems))
     said = str(error) or (error.__doc__ or "").partition("\n")[0]
     return said if said.endswith((".", "?", "!")) else f"{said}."

@@ -11,7 +11,8 @@ from uuid import UUID
 import click
 
 from drover.cli.options import DATA_DIR_DEFAULT
-from drover.embedded.credentials import load_or_create_secrets
+from drover.cli.stored import read_stored
+from drover.embedded.credentials import Secrets
 from drover.service import config
 from drover.service.api_keys import Role, issue_api_key
 
@@ -29,9 +30,10 @@ def _secret(data_dir: Path | None) -> str:
     if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
         return config.load(os.environ, without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL")).jwt_secrets[0]
     directory = data_dir or DATA_DIR_DEFAULT
-    if not (directory / "secrets.json").exists():
+    secrets = read_stored(directory / "secrets.json", Secrets)
+    if secrets is None:
         raise click.UsageError(
-            f"{directory} is no data directory of `drover up`. Name one with --data-dir, or set DROVER_JWT_SECRETS to "
-            "the secret of the platform."
+            f"No secret to sign the key with: there is no {directory / 'secrets.json'}. Name the data directory of "
+            "`drover up` with --data-dir, or set DROVER_JWT_SECRETS to the secret of the platform."
         )
-    return load_or_create_secrets(directory).jwt_secret
+    return secrets.jwt_secret

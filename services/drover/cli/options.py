@@ -9,12 +9,19 @@ import click
 
 DATA_DIR_DEFAULT: Final = Path(".drover")
 
+
+class Number(click.IntRange):
+    """A whole number within bounds, called that: click would say that `x` is no `integer range`."""
+
+    name = "number"
+
+
 json_option: Final = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for programs, one document a line."
 )
 data_dir_option: Final = click.option(
     "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, readable=False),  # our own words say whose it is
     help="The data directory of `drover up`.",
     show_default=f"{DATA_DIR_DEFAULT}, unless DROVER_NATS_URL or DROVER_POSTGRES_URL is set",
 )

@@ -63,7 +63,7 @@ async def state(
 ) -> Exit:
     now = datetime.now(UTC)
     if at is not None and at > now:
-        raise click.UsageError(f"{at.isoformat()} has not come yet.")
+        raise click.UsageError(f"{at.isoformat()} has not come yet. Give --as-of a time that has passed.")
     moment = at or now
     found = 0
     async with opened(data_dir, archive_dir, context, None) as source:

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -17,6 +17,7 @@ from nats.aio.client import Client
 from drover.bus.connection import NatsUnreachable, connected
 from drover.cli.errors import CredentialsUnreadable, NoPlatform, PostgresUnreachable, ServerDown
 from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.stored import read_stored
 from drover.embedded.credentials import Credentials, Secrets
 from drover.postgres.pool import Connection, connect
 from drover.service import config
@@ -28,10 +29,10 @@ CONNECT_S: Final = 8.0
 NAME: Final = "drover-cli"
 
 ENVIRONMENT: Final = "the environment"
-_MARKS: Final = ("DROVER_NATS_URL", "DROVER_POSTGRES_URL")
+NATS: Final = "DROVER_NATS_URL"
+POSTGRES: Final = "DROVER_POSTGRES_URL"
+_MARKS: Final = (NATS, POSTGRES)
 """Either one means that somebody runs servers of their own: then `.drover` is not meant, even if it is there."""
-
-Stored = TypeVar("Stored", Secrets, Credentials)
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,20 +51,19 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nats_url(self) -> str:
         """Raises ConfigurationError where nobody has said."""
-        return _needed(self.nats, "DROVER_NATS_URL")
+        return _needed(self.nats, NATS)
 
     @property
     def postgres_url(self) -> str:
         """Likewise."""
-        return _needed(self.postgres, "DROVER_POSTGRES_URL")
+        return _needed(self.postgres, POSTGRES)
 
     @property
     def embedded(self) -> bool:
         return self.source != ENVIRONMENT
 
-    @property
-    def advice(self) -> str:
-        return "is `drover up` running?" if self.embedded else "check it, and that the server runs."
+    def advice(self, setting: str) -> str:
+        return "is `drover up` running?" if self.embedded else f"check {setting}, and that the server runs."
 
 
 def _needed(url: str | None, setting: str) -> str:
@@ -76,7 +76,7 @@ def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) 
     """A directory that was named wins over the environment, the environment over the default directory."""
     if data_dir is None and any(environ.get(name) for name in _MARKS):
         return _from_environment(environ)
-    return _from_directory(data_dir or DATA_DIR_DEFAULT)
+    return _from_directory(data_dir or DATA_DIR_DEFAULT, is_named=data_dir is not None)
 
 
 def _from_environment(environ: Mapping[str, str]) -> Target:
@@ -92,12 +92,12 @@ def _from_environment(environ: Mapping[str, str]) -> Target:
     )
 
 
-def _from_directory(data_dir: Path) -> Target:
+def _from_directory(data_dir: Path, *, is_named: bool) -> Target:
     path = data_dir / "credentials.json"
-    known = _read(path, Credentials)
+    known = read_stored(path, Credentials)
     if known is None:
-        raise NoPlatform(data_dir)
-    secrets = _read(data_dir / "secrets.json", Secrets)
+        raise NoPlatform(data_dir, is_named=is_named)
+    secrets = read_stored(data_dir / "secrets.json", Secrets)
     url = urlsplit(known.url)
     try:
         server = urlsplit(known.nats_url).netloc.rpartition("@")[2]
@@ -114,20 +114,6 @@ def _from_directory(data_dir: Path) -> Target:
     )
 
 
-def _read(path: Path, kind: type[Stored]) -> Stored | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except PermissionError as error:
-        advice = "It belongs to whoever ran `drover up`: run this command as that user."
-        raise CredentialsUnreadable(path, "permission denied", advice) from error
-    except OSError as error:
-        raise CredentialsUnreadable(path, error.strerror or str(error), "Check --data-dir.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # ValidationError is a DecodeError
-        raise CredentialsUnreadable(path, f"malformed ({error})", "Restore it from a backup.") from error
-
-
 @asynccontextmanager
 async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Client]:
     """A connection to the target's NATS (`url`: as another user), or ServerDown within seconds."""
@@ -140,9 +126,9 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
                 await _probe(address)
                 client = await stack.enter_async_context(connected(url, NAME))
         except NatsUnreachable as error:
-            raise ServerDown(address, error.reason, target.source, target.advice) from error
+            raise ServerDown(address, error.reason, target.source, target.advice(NATS)) from error
         except OSError as error:  # TimeoutError is one
-            raise ServerDown(address, reason_of(error), target.source, target.advice) from error
+            raise ServerDown(address, reason_of(error), target.source, target.advice(NATS)) from error
         yield client
 
 
@@ -175,4 +161,4 @@ async def postgres_of(target: Target) -> AsyncIterator[Connection]:
         async with connect(target.postgres_url, NAME) as connection:
             yield connection
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise PostgresUnreachable(reason_of(error), target.source, target.advice) from error
+        raise PostgresUnreachable(reason_of(error), target.source, target.advice(POSTGRES)) from error

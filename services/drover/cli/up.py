@@ -56,7 +56,7 @@ class ForeignSettings(DroverError):
         self.names = names
         super().__init__(
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set, but `drover up` brings its own servers. "
-            "Unset them, or use `drover serve all` with servers of yours."
+            f"Unset {'it' if len(names) == 1 else 'them'}, or use `drover serve all` with servers of yours."
         )
 
 

@@ -1,10 +1,13 @@
 """A log in memory with fleet events in it, for what the commands do between the server and the screen."""
 
+import os
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from uuid_utils import uuid4
 
+from drover.cli.group import run
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import DeviceCameOnline, DeviceRegistered
 from drover.eventlog.codec import Codec
@@ -60,3 +63,20 @@ async def write(log, *commits):
     for events in commits:
         seq = await log.append(Commit(str(uuid4()), 1, CODEC.encode(events)), seq)
     return seq
+
+
+@pytest.fixture
+def drover(monkeypatch, capsys, tmp_path):
+    """The command in an empty folder; what it said."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("DROVER_")]:
+        monkeypatch.delenv(name)
+
+    def call(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["drover", *arguments])
+        code = run()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return code, said.out, said.err
+
+    return call

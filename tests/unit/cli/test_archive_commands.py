@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from drover.cli.exits import Exit
-from drover.cli.group import run
 
 HEAD = '{"log":{"context":"fleet","partitions":["main"],"after":0,"form":1}}\n'
-
-
-@pytest.fixture
-def drover(monkeypatch, capsys, tmp_path):
-    """The command in an empty folder; what it said."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("DROVER_NATS_URL", "DROVER_POSTGRES_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*arguments: str):
-        monkeypatch.setattr(sys, "argv", ["drover", *arguments])
-        code = run()
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.mark.req("EV-06")

@@ -21,7 +21,7 @@ def only_nats_answers(monkeypatch):
 
     @asynccontextmanager
     async def postgres_of(target):
-        raise PostgresUnreachable("no answer in time", target.source, target.advice)
+        raise PostgresUnreachable("no answer in time", target.source, target.advice("DROVER_POSTGRES_URL"))
         yield
 
     monkeypatch.setattr(archive_target, "nats_of", nats_of)

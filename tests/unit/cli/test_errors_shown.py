@@ -3,6 +3,9 @@
 import ast
 import errno
 import importlib
+import os
+import sys
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -91,6 +94,105 @@ def test_an_address_of_another_machine_is_named_with_its_setting():
     assert "192.0.2.1" in str(error)
     assert "DROVER_HTTP_HOST" in str(error)
     assert exit_code_of(error) is Exit.CONFIGURATION
+
+
+def test_a_data_directory_that_was_named_is_what_the_error_is_about(drover, monkeypatch):
+    monkeypatch.setenv("DROVER_NATS_URL", "nats://127.0.0.1:1")
+    code, _, said = drover("status", "--data-dir", "elsewhere")
+    assert code == Exit.UNREACHABLE
+    assert "elsewhere" in said
+    assert "drover up --data-dir elsewhere" in said
+    assert "DROVER_NATS_URL" not in said
+
+
+def test_without_a_platform_all_three_ways_to_name_one_are_said(drover):
+    code, _, said = drover("status")
+    assert code == Exit.UNREACHABLE
+    assert all(way in said for way in ("`drover up`", "--data-dir", "DROVER_NATS_URL"))
+
+
+@pytest.mark.parametrize(
+    ("command", "setting", "url"),
+    [
+        (("events", "tail"), "DROVER_NATS_URL", "nats://127.0.0.1:1"),
+        (("migrate",), "DROVER_POSTGRES_URL", "postgresql://nobody@127.0.0.1:1/none"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_named_with_its_setting(command, setting, url, drover, monkeypatch):
+    monkeypatch.setenv(setting, url)
+    code, _, said = drover(*command)
+    assert code == Exit.UNREACHABLE
+    assert f"check {setting}" in said
+
+
+@pytest.mark.parametrize("command", [("key", "anon"), ("key", "anon", "--data-dir", ".drover"), ("status",)])
+def test_a_data_directory_of_another_user_is_said_to_be_one(command, drover, monkeypatch):
+    def refuse(path, *arguments, **options):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    Path(".drover").mkdir()
+    for name in ("read_bytes", "stat"):
+        monkeypatch.setattr(Path, name, refuse)
+    code, _, said = drover(*command)
+    assert code == Exit.CONFIGURATION
+    assert "permission denied" in said
+    assert "run this command as that user" in said
+
+
+def test_nobody_is_asked_for_a_password_where_there_is_no_platform(drover, monkeypatch):
+    monkeypatch.setattr(click, "prompt", lambda *words, **options: pytest.fail("asked for a password"))
+    code, _, said = drover("account", "add", "somebody@example.com")
+    assert code == Exit.UNREACHABLE
+    assert "No platform" in said
+
+
+def test_a_password_that_nobody_can_type_is_to_come_from_standard_input(drover, monkeypatch):
+    environ = {"DROVER_NATS_URL": "nats://127.0.0.1:1", "DROVER_POSTGRES_URL": "postgresql://127.0.0.1:1/none"}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    code, _, said = drover("account", "password", "somebody@example.com")
+    assert code == Exit.USAGE
+    assert "--password-stdin" in said
+
+
+@pytest.mark.parametrize("option", [("up", "--port"), ("key", "anon", "--days"), ("events", "tail", "--last")])
+def test_what_is_no_number_is_said_to_be_none(option, drover):
+    code, _, said = drover(*option, "many")
+    assert code == Exit.USAGE
+    assert "'many' is not a valid number." in said
+
+
+def test_each_setting_to_correct_has_a_line(drover):
+    code, _, said = drover("serve", "api")
+    assert code == Exit.CONFIGURATION
+    first, *lines = said.splitlines()
+    assert first == "Error: These settings must be corrected:"
+    assert [line.split()[0] for line in lines] == ["DROVER_NATS_URL", "DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"]
+
+
+def test_a_file_that_a_setting_names_is_missing_in_words(drover, monkeypatch):
+    monkeypatch.setenv("DROVER_JWT_SECRETS_FILE", "nowhere")
+    code, _, said = drover("key", "anon")
+    assert code == Exit.CONFIGURATION
+    assert "DROVER_JWT_SECRETS_FILE=nowhere cannot be read (No such file or directory)." in said
+
+
+@pytest.mark.parametrize("page", ["--help", "--version"])
+def test_a_wrong_setting_hides_no_help(page, drover, monkeypatch):
+    monkeypatch.setenv("DROVER_JWT_SECRETS_FILE", "nowhere")
+    assert drover(page)[0] == Exit.OK
+
+
+@pytest.mark.parametrize(("names", "advice"), [(["DROVER_NATS_URL"], "Unset it"), (["A", "B"], "Unset them")])
+def test_one_foreign_setting_is_it_and_two_are_them(names, advice):
+    assert advice in str(ForeignSettings(names))
+
+
+def test_without_a_receiver_of_alerts_the_settings_to_set_are_named(drover):
+    code, said, _ = drover("alerts", "test")
+    assert code == Exit.CONFIGURATION
+    assert "Set DROVER_ALERT_SLACK_URL or DROVER_ALERT_WEBHOOK_URL" in said
 
 
 def test_every_error_with_an_exit_code_exists():

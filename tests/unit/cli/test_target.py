@@ -70,9 +70,10 @@ def test_a_misspelt_setting_is_named(data_dir):
         find_target(None, ENVIRON | {"DROVER_HTPP_PORT": "1"})
 
 
-def test_nothing_at_all_says_what_to_do(tmp_path):
+def test_nothing_at_all_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(NoPlatform, match=r"`drover up`.*DROVER_NATS_URL"):
-        find_target(tmp_path / "none", {})
+        find_target(None, {})
 
 
 @pytest.mark.parametrize(

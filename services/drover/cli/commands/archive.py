@@ -9,7 +9,7 @@ import click
 
 from drover.cli.events_options import Name
 from drover.cli.moments import Moment
-from drover.cli.options import data_dir_option, forget_option, json_option
+from drover.cli.options import Number, data_dir_option, forget_option, json_option
 
 directory_argument = click.argument(
     "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The directory of the archive."
@@ -41,7 +41,7 @@ def archive() -> None:
 )
 @click.option(
     "--up-to",
-    type=click.IntRange(1),
+    type=Number(1),
     metavar="SEQ",
     help="Archive only commits up to this sequence. Needs one --context.",
 )

@@ -18,7 +18,7 @@ from drover.cli.events_options import (
     limit_option,
     partition_option,
 )
-from drover.cli.options import data_dir_option, forget_option, json_option
+from drover.cli.options import Number, data_dir_option, forget_option, json_option
 
 
 @click.group()
@@ -29,10 +29,10 @@ def events() -> None:
 @events.command()
 @context_option
 @partition_option
-@click.option("--from", "from_n", type=click.IntRange(1), metavar="N", help="Start at event number N.")
+@click.option("--from", "from_n", type=Number(1), metavar="N", help="Start at event number N.")
 @click.option(
     "--last",
-    type=click.IntRange(0, LAST_MAX),
+    type=Number(0, LAST_MAX),
     metavar="N",
     help="Start with the last N events that match.",
     show_default=str(LAST_DEFAULT),

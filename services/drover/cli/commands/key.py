@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.options import DATA_DIR_DEFAULT, Number
 from drover.service.api_keys import API_KEY_LIFETIME_S, KEY_ROLES
 
 
@@ -27,7 +27,7 @@ from drover.service.api_keys import API_KEY_LIFETIME_S, KEY_ROLES
 )
 @click.option(
     "--days",
-    type=click.IntRange(1, 3650),
+    type=Number(1, 3650),
     default=timedelta(seconds=API_KEY_LIFETIME_S).days,
     show_default=True,
     metavar="DAYS",
@@ -35,7 +35,7 @@ from drover.service.api_keys import API_KEY_LIFETIME_S, KEY_ROLES
 )
 @click.option(
     "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False, exists=True, readable=False),
     help="The data directory of `drover up`, whose secret signs the key.",
     show_default=f"{DATA_DIR_DEFAULT}, unless DROVER_JWT_SECRETS is set",
 )

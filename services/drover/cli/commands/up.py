@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.options import DATA_DIR_DEFAULT, Number
 
 PORT_DEFAULT: Final = 8080
 
@@ -15,14 +15,14 @@ PORT_DEFAULT: Final = 8080
 @click.command()
 @click.option(
     "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, readable=False),
     default=DATA_DIR_DEFAULT,
     show_default=True,
     help="The directory for the log, the database and the keys.",
 )
 @click.option(
     "--port",
-    type=click.IntRange(1, 65535),
+    type=Number(1, 65535),
     default=PORT_DEFAULT,
     show_default=True,
     metavar="PORT",
