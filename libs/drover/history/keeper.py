@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -12,14 +11,14 @@ import asyncpg
 import structlog
 
 from drover.domain.decider import Decider
-from drover.eventlog.log import EventLog, LogUnreachable
+from drover.eventlog.follow import follow
+from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
 from drover.service.tasks import end
 from drover.writer.fold import Fold
 from drover.writer.snapshots import Snapshotter, snapshot_version
 
 KEEP_EVERY_EVENTS: Final = 50_000
-SLICE_S: Final = 0.005
 RETRY_PAUSE_S: Final = 2.0
 _PASSING: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, LogUnreachable)
 
@@ -71,13 +70,10 @@ class Keeper:
         partition = self._log.partition
         fold = await self._snapshots.load() or Fold(self._decider)
         await self._checkpoints.forget_others(partition, snapshot_version(self._decider))
-        async with self._log.read(fold.seq) as reader:
-            while True:
-                turn_began = time.perf_counter()
-                for commit in await reader.next():
-                    fold.apply(commit)
-                    if self._snapshots.is_due(fold):
-                        self._snapshots.take(fold)
-                    if time.perf_counter() - turn_began > SLICE_S:
-                        await asyncio.sleep(0)
-                        turn_began = time.perf_counter()
+
+        def keep(commit: StoredCommit) -> None:
+            fold.apply(commit)
+            if self._snapshots.is_due(fold):
+                self._snapshots.take(fold)
+
+        await follow(self._log, fold.seq, keep)

@@ -6,7 +6,6 @@ is what happens; nothing else depends on it.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
@@ -17,14 +16,13 @@ from typing import Final
 import msgspec
 
 from drover.eventlog.codec import lines
-from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
+from drover.eventlog.follow import Follower
+from drover.eventlog.log import EventLog, StoredCommit
 from drover.service.access_tokens import LIFETIME_S_MAX
-from drover.service.tasks import end
 
 KEPT_S: Final = LIFETIME_S_MAX + 60.0
 """After that every access token of the session has run out by itself."""
 REMEMBERED_MAX: Final = 200_000
-RETRY_PAUSE_S: Final = 0.5
 
 
 class _Line(msgspec.Struct):
@@ -53,9 +51,9 @@ class EndedSessions:
         self._told = told
         self._clock = clock
         self._ended: OrderedDict[str, float] = OrderedDict()  # in the order of their ends
-        self._aim: int | None = None
-        self._seq = 0
-        self._task: asyncio.Task[None] | None = None
+        self._follower = Follower(event_log, self._note, name="the list of ended sessions", begin=self._begin)
+        self.wait_failed = self._follower.wait_failed
+        self.why_not_ready = self._follower.why_not_ready
 
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._ended
@@ -65,40 +63,11 @@ class EndedSessions:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        self._task = asyncio.create_task(self._run(), name="ended-sessions")
-        try:
+        async with self._follower.running():
             yield
-        finally:
-            await end(self._task)
 
-    async def wait_failed(self) -> None:
-        assert self._task is not None
-        await asyncio.shield(self._task)
-
-    def why_not_ready(self) -> str | None:
-        if self._aim is None:
-            return "The log of identity has not answered yet."
-        return None if self._seq >= self._aim else f"Ended sessions are known up to {self._seq} of {self._aim}."
-
-    async def _run(self) -> None:
-        last, begin = await self._begin()
-        self._seq = begin
-        self._aim = last
-        async with self._log.read(begin) as reader:
-            while True:
-                for commit in await reader.next():
-                    self._note(commit)
-                    await asyncio.sleep(0)  # the loop is shared with others who must be answered
-
-    async def _begin(self) -> tuple[int, int]:
-        while True:
-            try:
-                last = await self._log.last()
-                if last is None:
-                    return 0, 0
-                return last.seq, await self._before(self._clock() - KEPT_S, last.seq)
-            except LogUnreachable:
-                await asyncio.sleep(RETRY_PAUSE_S)
+    async def _begin(self, last: StoredCommit | None) -> int:
+        return 0 if last is None else await self._before(self._clock() - KEPT_S, last.seq)
 
     async def _before(self, moment_s: float, last: int) -> int:
         """The last sequence before that moment, by halves. One that is missing counts as older."""
@@ -120,10 +89,9 @@ class EndedSessions:
             line = _decode(raw)
             if line.type == "SessionEnded" and at > now - KEPT_S:
                 self._ended[line.session_id] = at
-                if self._aim is not None and commit.seq > self._aim:
+                if self._follower.is_caught_up:  # what happened before the start is no news
                     self._told(line.reason)
         self._forget(now)
-        self._seq = commit.seq
 
     def _forget(self, now: float) -> None:
         while self._ended:

@@ -15,7 +15,8 @@ from uuid_utils import uuid7
 from drover.bus.messages import Outcome, Submission
 from drover.domain.decider import Command, Decider
 from drover.domain.errors import Code, DroverError
-from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable
+from drover.eventlog.follow import follow
+from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import end
 from drover.writer import metrics
 from drover.writer.clock import Clock, SystemClock
@@ -166,18 +167,8 @@ class Writer(Generic[S]):
         if fold.seq > until:
             log.warning("snapshot_ignored", context=self.partition.context, snapshot_seq=fold.seq, log_seq=until)
             fold = Fold(self.decider)
-        await self._catch_up(fold, until)
+        await follow(self._log, fold.seq, fold.apply, until=until)
         return fold
-
-    async def _catch_up(self, fold: Fold[S], until: int) -> None:
-        if fold.seq >= until:
-            return
-        async with self._log.read(fold.seq) as reader:
-            while fold.seq < until:
-                for commit in await reader.next():
-                    if commit.seq <= until:
-                        fold.apply(commit)
-                    await asyncio.sleep(0)
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
         """Keep up with the log until the lease is ours. False: asked to stop."""
@@ -197,12 +188,13 @@ class Writer(Generic[S]):
             await end(winning, following, stopping)
 
     async def _follow(self, fold: Fold[S]) -> None:
-        async with self._log.read(fold.seq) as reader:
-            while True:
-                for commit in await reader.next():
-                    fold.apply(commit)
-                    await asyncio.sleep(0)  # the loop is shared with edges that must answer
-                metrics.POSITION.labels(self.partition.context, self.partition.name).set(fold.seq)
+        position = metrics.POSITION.labels(self.partition.context, self.partition.name)
+
+        def take(commit: StoredCommit) -> None:
+            fold.apply(commit)
+            position.set(fold.seq)
+
+        await follow(self._log, fold.seq, take)
 
     async def _lead(self, fold: Fold[S]) -> None:
         term = await self._open_term(fold)
@@ -237,7 +229,7 @@ class Writer(Generic[S]):
     async def _open_term(self, fold: Fold[S]) -> Term[S]:
         for _ in range(OPENING_TRIES_MAX):
             last = await self._log.last()
-            await self._catch_up(fold, last.seq if last else 0)
+            await follow(self._log, fold.seq, fold.apply, until=last.seq if last else 0)
             term = Term(
                 self.decider,
                 self._log,

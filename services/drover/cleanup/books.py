@@ -5,7 +5,6 @@ It begins with what comes after its start: history is in the tables, and nothing
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -15,53 +14,33 @@ from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import events as e
 from drover.domain.analysis.state import Analyses
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import EventLog, LogUnreachable
-from drover.service.tasks import end
+from drover.eventlog.follow import Follower
+from drover.eventlog.log import EventLog, StoredCommit
 from drover.writer.writer import Writer
-
-RETRY_PAUSE_S: Final = 0.5
 
 
 class Books:
     def __init__(self, event_log: EventLog, writer: Writer[Analyses]) -> None:
-        self._log = event_log
         self._writer = writer
         self._codec = Codec.of(ANALYSIS)
-        self.at = 0
+        self._follower = Follower(event_log, self._take, name="cleanup's log lines and metrics")
+        self.wait_failed = self._follower.wait_failed
+
+    @property
+    def at(self) -> int:
         """How far it has read."""
-        self._task: asyncio.Task[None] | None = None
+        return self._follower.seq
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        self.at = await self._last()
-        self._task = asyncio.create_task(self._follow(), name="cleanup-books")
-        try:
+        async with self._follower.running():
+            await self._follower.begun.wait()
             yield
-        finally:
-            await end(self._task)
 
-    async def wait_failed(self) -> None:
-        assert self._task is not None
-        await asyncio.shield(self._task)
-
-    async def _last(self) -> int:
-        while True:
-            try:
-                last = await self._log.last()
-            except LogUnreachable:
-                await asyncio.sleep(RETRY_PAUSE_S)
-            else:
-                return 0 if last is None else last.seq
-
-    async def _follow(self) -> None:
-        async with self._log.read(self.at) as reader:
-            while True:
-                for commit in await reader.next():
-                    if self._writer.leading.is_set():
-                        for event in self._codec.decode(commit.payload):
-                            self.tell(event)
-                    self.at = commit.seq
-                    await asyncio.sleep(0)  # the loop is shared with others who must be answered
+    def _take(self, commit: StoredCommit) -> None:
+        if self._writer.leading.is_set():
+            for event in self._codec.decode(commit.payload):
+                self.tell(event)
 
     def tell(self, event: Any) -> None:
         told = _TOLD.get(type(event))

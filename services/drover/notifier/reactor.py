@@ -15,7 +15,8 @@ from typing import Final
 import structlog
 
 from drover.domain.severity import CRITICAL
-from drover.eventlog.log import EventLog, LogUnreachable
+from drover.eventlog.follow import follow
+from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.notifier import metrics
 from drover.notifier.book import Book
 from drover.notifier.lane import Lane
@@ -126,13 +127,13 @@ class Reactor:
                 group.create_task(self._feed(context, position, lane, book))
 
     async def _feed(self, context: str, position: int, lane: Lane, book: Book) -> None:
-        async with self._logs[context].read(position) as reader:
-            while True:
-                for commit in await reader.next():
-                    for notice in notices(context, commit):
-                        if self._is_wanted(notice):
-                            await lane.offer(notice, book.opened(commit.seq))
-                    book.read(commit.seq)
+        async def offer(commit: StoredCommit) -> None:
+            for notice in notices(context, commit):
+                if self._is_wanted(notice):
+                    await lane.offer(notice, book.opened(commit.seq))
+            book.read(commit.seq)
+
+        await follow(self._logs[context], position, offer)
 
     def _is_wanted(self, notice: Notice) -> bool:
         return not self._critical_only or notice.severity == CRITICAL

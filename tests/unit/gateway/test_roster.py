@@ -78,7 +78,7 @@ def test_who_subscribed_hears_of_a_commit_when_it_is_folded_and_a_fault_of_their
 async def test_it_follows_the_log_from_its_start(farm):
     roster = Roster()
     feed = RosterFeed(farm.log, roster)
-    assert feed.why_not_ready() == "The log has not answered yet."
+    assert feed.why_not_ready() == "The log of fleet has not answered yet."
     async with feed.running():
         await eventually(lambda: roster.complete)
         assert (len(roster), roster.seq, feed.why_not_ready()) == (3, 3, None)
@@ -141,7 +141,7 @@ async def test_a_snapshot_that_is_damaged_or_of_another_log_is_ignored(farm):
 
 
 async def test_a_log_that_does_not_answer_is_asked_again(farm, monkeypatch):
-    monkeypatch.setattr("drover.gateway.feed.RETRY_PAUSE_S", 0)
+    monkeypatch.setattr("drover.eventlog.follow.RETRY_PAUSE_S", 0)
     last, tries = farm.log.last, []
 
     async def flaky():

@@ -11,10 +11,9 @@ from drover.api.live.place import START, Place
 from drover.api.live.record import RecordedCommit, recorded
 from drover.api.live.window import Window
 from drover.domain.contexts import PRIVATE, UNTOLD
-from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
-from drover.service.tasks import end
+from drover.eventlog.follow import Follower
+from drover.eventlog.log import EventLog, StoredCommit
 
-RETRY_PAUSE_S: Final = 0.5
 WARM_COMMITS: Final = 256
 """How far back it begins: clients that come back after a restart of this process find what they missed in memory."""
 
@@ -45,7 +44,8 @@ class Tail:
         """The last event that is known of: a stream that does not say where begins after it. None: no answer yet."""
         self._make_window = window
         self._bell = bell
-        self._task: asyncio.Task[None] | None = None
+        self._follower = Follower(event_log, self._add, name=f"the live stream of {self.context}", begin=self._begin)
+        self.wait_failed = self._follower.wait_failed
 
     def recorded(self, commit: StoredCommit) -> RecordedCommit:
         """A commit of this context as streams may tell it."""
@@ -53,26 +53,14 @@ class Tail:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        self._task = asyncio.create_task(self._run(), name=f"live-{self.context}")
-        try:
+        async with self._follower.running():
             yield
-        finally:
-            await end(self._task)
 
-    async def wait_failed(self) -> None:
-        assert self._task is not None
-        await asyncio.shield(self._task)
-
-    async def _run(self) -> None:
-        last = await self._last()
+    async def _begin(self, last: StoredCommit | None) -> int:
         begin = 0 if last is None else max(0, last.seq - WARM_COMMITS)
         self.window = self._make_window(begin)
         self.end = START if last is None else Place(last.seq, self.recorded(last).last_line)
-        async with self.log.read(begin) as reader:
-            while True:
-                for commit in await reader.next():
-                    self._add(commit)
-                    await asyncio.sleep(0)  # the loop is shared with others who must be answered
+        return begin
 
     def _add(self, commit: StoredCommit) -> None:
         added = self.recorded(commit)
@@ -80,10 +68,3 @@ class Tail:
         if self.end is None or added.seq > self.end.seq:
             self.end = Place(added.seq, added.last_line)
         self._bell.ring()
-
-    async def _last(self) -> StoredCommit | None:
-        while True:
-            try:
-                return await self.log.last()
-            except LogUnreachable:
-                await asyncio.sleep(RETRY_PAUSE_S)

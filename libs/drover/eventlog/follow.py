@@ -1,0 +1,109 @@
+"""Following a log for as long as a process lives: one loop, one rule for being ready, one way to start and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
+from drover.service.tasks import end
+
+SLICE_S: Final = 0.005
+"""A follower holds the event loop for at most this long. The loop is shared with requests that must be answered."""
+RETRY_PAUSE_S: Final = 0.5
+
+Take = Callable[[StoredCommit], Awaitable[None] | None]
+"""Handles one commit. It may return something to wait for: that is how a slow reader holds its follower back."""
+Begin = Callable[[StoredCommit | None], Awaitable[int]]
+"""Says after which sequence to begin, given the last commit of the log."""
+
+
+async def follow(log: EventLog, after: int, take: Take, *, until: int | None = None) -> None:
+    """Hand every commit after `after` to `take`, in order: for ever, or up to and including `until`."""
+    if until is not None and after >= until:
+        return
+    async with log.read(after) as reader:
+        while True:
+            turn_began = time.perf_counter()
+            for commit in await reader.next():
+                if (waiting := take(commit)) is not None:
+                    await waiting
+                if until is not None and commit.seq >= until:
+                    return
+                if time.perf_counter() - turn_began > SLICE_S:
+                    await asyncio.sleep(0)
+                    turn_began = time.perf_counter()
+
+
+async def from_the_end(last: StoredCommit | None) -> int:
+    """Begin with the first commit that is yet to come."""
+    return 0 if last is None else last.seq
+
+
+class Follower:
+    """Follows one log in a background task. It is ready once it has read what was there when it started."""
+
+    def __init__(self, log: EventLog, take: Take, *, name: str, begin: Begin = from_the_end) -> None:
+        """`name` is for the task and for the sentence that says how far it is."""
+        self.seq = 0
+        """The last commit that was taken."""
+        self.begun = asyncio.Event()
+        """Set once it is known where to begin."""
+        self.target: int | None = None
+        """The end of the log at the start. None: the log has not answered yet."""
+        self._log = log
+        self._take = take
+        self._name = name
+        self._begin = begin
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self._task = asyncio.create_task(self._run(), name=self._name)
+        try:
+            yield
+        finally:
+            await end(self._task)
+
+    async def wait_failed(self) -> None:
+        """Return only by raising, when the follower has ended by a fault."""
+        assert self._task is not None
+        await asyncio.shield(self._task)
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.target is not None and self.seq >= self.target
+
+    def why_not_ready(self) -> str | None:
+        if self.target is None:
+            return f"The log of {self._log.partition.context} has not answered yet."
+        return None if self.is_caught_up else f"{self._name.capitalize()} is at {self.seq} of {self.target}."
+
+    async def _run(self) -> None:
+        await self._find_begin()
+        self.begun.set()
+        await follow(self._log, self.seq, self._taken)
+
+    async def _find_begin(self) -> None:
+        while True:
+            try:
+                last = await self._log.last()
+                self.seq = await self._begin(last)
+            except LogUnreachable:
+                await asyncio.sleep(RETRY_PAUSE_S)
+            else:
+                self.target = 0 if last is None else last.seq
+                return
+
+    def _taken(self, commit: StoredCommit) -> Awaitable[None] | None:
+        if (waiting := self._take(commit)) is not None:
+            return self._taken_after(waiting, commit)
+        self.seq = commit.seq
+        return None
+
+    async def _taken_after(self, waiting: Awaitable[None], commit: StoredCommit) -> None:
+        await waiting
+        self.seq = commit.seq
