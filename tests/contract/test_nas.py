@@ -13,9 +13,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from drover.domain.errors import DroverError
-from drover.render.nas.naming import final_name, temporary_name
-from drover.render.nas.opening import open_store
-from drover.render.nas.store import CopyMismatch, Digest, NasAway, NasFull, SourceUnreadable, TooLate
+from drover.nas.naming import final_name, temporary_name
+from drover.nas.opening import open_store
+from drover.nas.store import CopyMismatch, Digest, NasAway, NasFull, SourceUnreadable, TooLate
 from drover.testing.waiting import eventually
 from tests.contract.smbd import PASSWORD, SHARE, USER
 

@@ -11,10 +11,10 @@ import pytest
 from smbprotocol.exceptions import SMBResponseException
 from smbprotocol.header import NtStatus, SMB2HeaderResponse
 
-from drover.render.nas.naming import final_name, temporary_name
-from drover.render.nas.opening import open_store
-from drover.render.nas.smb_file import SmbFile
-from drover.render.nas.store import Digest, NasAway
+from drover.nas.naming import final_name, temporary_name
+from drover.nas.opening import open_store
+from drover.nas.smb_file import SmbFile
+from drover.nas.store import Digest, NasAway
 from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
 from tests.contract.smbd import PASSWORD, SHARE, USER

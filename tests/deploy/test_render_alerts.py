@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from drover.nas.metrics import COPY_DURATION
 from drover.render.metrics import JOB_DURATION
-from drover.render.nas.metrics import COPY_DURATION
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "rules" / "render.yaml"
 THRESHOLDS = {

@@ -61,7 +61,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.reminder.providers.choice.ProviderIncomplete": Exit.CONFIGURATION,
     "drover.reminder.providers.missing.ExtraMissing": Exit.CONFIGURATION,
     "drover.render.app.RenderSettingsMissing": Exit.CONFIGURATION,
-    "drover.render.nas.opening.NasAddressInvalid": Exit.CONFIGURATION,
+    "drover.nas.opening.NasAddressInvalid": Exit.CONFIGURATION,
     "drover.service.config.ConfigurationError": Exit.CONFIGURATION,
     "drover.service.error_reports.SentryMissing": Exit.CONFIGURATION,
     "drover.service.sealing.SealingKeysUnusable": Exit.CONFIGURATION,

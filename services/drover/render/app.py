@@ -17,10 +17,10 @@ from drover.domain.render import render_decider
 from drover.domain.render.policy import Policy
 from drover.domain.render.polling import Pace
 from drover.domain.render.state import RenderQueue
+from drover.nas.opening import open_store
+from drover.nas.source import digest_of
+from drover.nas.store import NasStore
 from drover.render.local_disk import LocalDisk
-from drover.render.nas.opening import open_store
-from drover.render.nas.source import digest_of
-from drover.render.nas.store import NasStore
 from drover.render.nexrender.client import NexrenderClient
 from drover.render.validation import validate_output
 from drover.render.workers import Workers

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from drover.domain.errors import DroverError
-from drover.render.nas.naming import final_name, temporary_name
-from drover.render.nas.store import Digest, Fence, NasAway, NasStore, TooLate
+from drover.nas.naming import final_name, temporary_name
+from drover.nas.store import Digest, Fence, NasAway, NasStore, TooLate
 from drover.render.queue import Details, Overtaken, Stop
 
 PUBLISH_TRIES: Final = 3

@@ -7,8 +7,8 @@ from typing import Final
 from drover.domain.errors import DroverError
 from drover.domain.render.assets import GfxDataInvalid
 from drover.domain.render.policy import Fault
+from drover.nas.store import CopyMismatch, NasAway, NasFull, SourceUnreadable
 from drover.render.local_disk import FolderAway
-from drover.render.nas.store import CopyMismatch, NasAway, NasFull, SourceUnreadable
 from drover.render.nexrender.errors import (
     NexrenderConfused,
     NexrenderDown,

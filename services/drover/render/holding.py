@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from drover.domain.render.state import WORKING
-from drover.render.nas.store import Fence
+from drover.nas.store import Fence
 from drover.render.queue import QUEUE_AWAY_PAUSE_S, Claimed, Overtaken, Queue, patiently
 from drover.render.workshop import Workshop
 

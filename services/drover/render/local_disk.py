@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from drover.domain.errors import DroverError
-from drover.render.nas.blocking import STALL_S, Blocking
+from drover.nas.blocking import STALL_S, Blocking
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from uuid_utils import uuid7
 
 from drover.domain.errors import DroverError
 from drover.domain.render.state import Status
+from drover.nas.store import TooLate
 from drover.render.delivery import deliver
 from drover.render.faults import RenderError, RenderLost, TemplateMissing, fault_of
 from drover.render.holding import Holding
-from drover.render.nas.store import TooLate
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Stage, is_template_missing

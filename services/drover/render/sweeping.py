@@ -10,7 +10,7 @@ import structlog
 
 from drover.domain.errors import DroverError
 from drover.domain.render.state import ENDED, Status
-from drover.render.nas.naming import parse_temporary
+from drover.nas.naming import parse_temporary
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.queue import Queue, Standing
 from drover.render.workshop import UID_PREFIX, Workshop

@@ -14,9 +14,9 @@ from typing import Any, Final, Protocol
 import structlog
 
 from drover.domain.errors import DroverError
+from drover.nas.store import Digest, Fence, NasStore, TooLate
 from drover.render.catalogue import Catalogue
 from drover.render.local_disk import LocalDisk
-from drover.render.nas.store import Digest, Fence, NasStore, TooLate
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.wire import TOTAL_S
 from drover.render.validation import FileFacts

@@ -18,13 +18,13 @@ from drover.cli.up import ForeignSettings
 from drover.domain.errors import DroverError
 from drover.embedded.errors import DataDirectoryBusy
 from drover.eventlog.log import AppendConflict
+from drover.nas.opening import NasAddressInvalid
 from drover.notifier.receivers.choice import ReceiverIncomplete
 from drover.reminder.app import UnknownTimezone
 from drover.reminder.providers.apprise import AppriseAddressBad
 from drover.reminder.providers.choice import ProviderIncomplete
 from drover.reminder.providers.missing import ExtraMissing
 from drover.render.app import RenderSettingsMissing
-from drover.render.nas.opening import NasAddressInvalid
 from drover.service.error_reports import SentryMissing
 from drover.service.sealing import SealingKeysUnusable
 from drover.service.spans import OpenTelemetryMissing

@@ -17,8 +17,8 @@ from drover.domain.errors import DroverError
 from drover.domain.render import commands as c
 from drover.domain.render.polling import Pace
 from drover.domain.render.state import ENDED, Status
-from drover.render.nas.naming import final_name, parse_temporary
-from drover.render.nas.store import Digesting, NasAway
+from drover.nas.naming import final_name, parse_temporary
+from drover.nas.store import Digesting, NasAway
 from drover.render.nexrender.answers import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Dialect, Stage

@@ -15,7 +15,7 @@ from drover.domain.decider import Rejection, Tick
 from drover.domain.render import RENDER
 from drover.domain.render import commands as c
 from drover.domain.render.polling import Pace
-from drover.render.nas.store import Digest, NasAway
+from drover.nas.store import Digest, NasAway
 from drover.render.nexrender.answers import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Dialect, Stage

@@ -9,8 +9,8 @@ import pytest
 from drover.domain.render import commands as c
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
-from drover.render.nas.naming import final_name, temporary_name
-from drover.render.nas.store import NasAway
+from drover.nas.naming import final_name, temporary_name
+from drover.nas.store import NasAway
 from drover.render.nexrender.states import Stage
 from tests.unit.render.shop import stuck_in
 

@@ -8,10 +8,10 @@ import pytest
 
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
+from drover.nas import blocking
+from drover.nas.source import digest_of
+from drover.nas.store import SourceUnreadable
 from drover.render.local_disk import FolderAway, LocalDisk
-from drover.render.nas import blocking
-from drover.render.nas.source import digest_of
-from drover.render.nas.store import SourceUnreadable
 from drover.render.workshop import Folders
 from drover.testing.waiting import eventually
 

@@ -12,11 +12,11 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Accepted
 from drover.domain.render.polling import Pace
+from drover.nas.opening import NasAddressInvalid
+from drover.nas.store import NasAway
 from drover.render import app
 from drover.render.app import RenderSettingsMissing, RenderWorkers, open_nas, worker_ids
 from drover.render.health import WorkerHealth
-from drover.render.nas.opening import NasAddressInvalid
-from drover.render.nas.store import NasAway
 from drover.render.queue import Queue
 from drover.render.worker import Worker
 from drover.service.config import ConfigurationError, load

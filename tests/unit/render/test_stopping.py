@@ -11,8 +11,8 @@ from drover.domain.errors import DroverError
 from drover.domain.render import commands as c
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
-from drover.render.nas.naming import final_name
-from drover.render.nas.store import NasAway
+from drover.nas.naming import final_name
+from drover.nas.store import NasAway
 from drover.render.nexrender.errors import NexrenderRefused
 from drover.render.queue import Queue
 from drover.render.stopping import Stops

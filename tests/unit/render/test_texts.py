@@ -7,7 +7,7 @@ import pytest
 
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
-from drover.render.nas.smb_share import Account
+from drover.nas.smb_share import Account
 from drover.render.nexrender.errors import NexrenderRefused
 from drover.render.nexrender.states import Stage
 

@@ -10,7 +10,7 @@ import pytest
 from drover.domain.render import commands as c
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
-from drover.render.nas.naming import final_name
+from drover.nas.naming import final_name
 from drover.render.nexrender.states import Stage
 
 STUCK = [(5, Stage.RENDERING, 90)]

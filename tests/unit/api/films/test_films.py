@@ -16,7 +16,7 @@ from drover.api.films.films import FILMS_MAX, PIECE_BYTES_MAX, Films
 from drover.api.films.tickets import TICKET_S, Tickets
 from drover.api.reads.database import ReadModels
 from drover.domain.errors import DroverError
-from drover.render.nas.opening import open_store
+from drover.nas.opening import open_store
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.testing.waiting import eventually

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
-from drover.render.nas.blocking import Blocking, Pulse
-from drover.render.nas.metrics import copy_timed
-from drover.render.nas.naming import parse_location
-from drover.render.nas.store import Digest, Fence, Piece, unfenced
+from drover.nas.blocking import Blocking, Pulse
+from drover.nas.metrics import copy_timed
+from drover.nas.naming import parse_location
+from drover.nas.store import Digest, Fence, Piece, unfenced
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from drover.render.nas import rename
-from drover.render.nas.guarding import MARKER
-from drover.render.nas.naming import final_name, temporary_name
-from drover.render.nas.opening import open_store
-from drover.render.nas.rename import link_and_unlink, rename_without_replacing
-from drover.render.nas.store import Digest, NasAway, NasFull
+from drover.nas import rename
+from drover.nas.guarding import MARKER
+from drover.nas.naming import final_name, temporary_name
+from drover.nas.opening import open_store
+from drover.nas.rename import link_and_unlink, rename_without_replacing
+from drover.nas.store import Digest, NasAway, NasFull
 
 FINAL = final_name(date(2026, 11, 16), "하단", 7)
 TEMPORARY = temporary_name(FINAL, 1)

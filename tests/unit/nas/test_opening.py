@@ -4,9 +4,9 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from drover.render.nas.mounted import MountedStore
-from drover.render.nas.opening import NasAddressInvalid, open_store
-from drover.render.nas.smb import SmbStore
+from drover.nas.mounted import MountedStore
+from drover.nas.opening import NasAddressInvalid, open_store
+from drover.nas.smb import SmbStore
 
 FILE = PurePosixPath("day/a.mp4")
 

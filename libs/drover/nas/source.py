@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from drover.render.nas.blocking import Blocking, Pulse
-from drover.render.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
+from drover.nas.blocking import Blocking, Pulse
+from drover.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
 
 
 async def digest_of(source: Path, *, blocking: Blocking) -> Digest:

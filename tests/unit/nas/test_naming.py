@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from drover.render.nas.naming import (
+from drover.nas.naming import (
     NAME_BYTES_MAX,
     final_name,
     is_date_folder,

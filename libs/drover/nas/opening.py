@@ -7,13 +7,13 @@ from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from drover.domain.errors import DroverError
-from drover.render.nas.blocking import STALL_S
-from drover.render.nas.guarding import Guard, marker, mount_point, plain_folder
-from drover.render.nas.mounted import MountedStore
-from drover.render.nas.naming import parts_inside
-from drover.render.nas.smb import SmbStore
-from drover.render.nas.smb_share import PORT, Account, ShareAddress
-from drover.render.nas.store import NasStore
+from drover.nas.blocking import STALL_S
+from drover.nas.guarding import Guard, marker, mount_point, plain_folder
+from drover.nas.mounted import MountedStore
+from drover.nas.naming import parts_inside
+from drover.nas.smb import SmbStore
+from drover.nas.smb_share import PORT, Account, ShareAddress
+from drover.nas.store import NasStore
 
 GuardName = Literal["mount", "marker", "folder"]
 """How a mounted path is known to be the NAS: a mount point, a marker file in it, or not at all (see `guarding`)."""

@@ -20,12 +20,12 @@ from smbprotocol.exceptions import (
 from smbprotocol.open import CreateDisposition, DirectoryAccessMask, FilePipePrinterAccessMask
 
 from drover.domain.errors import DroverError
-from drover.render.nas.blocking import STALL_S, Pulse
-from drover.render.nas.naming import is_date_folder, parse_temporary, parts_inside
-from drover.render.nas.smb_file import SmbFile
-from drover.render.nas.smb_share import Account, Share, ShareAddress, connected
-from drover.render.nas.source import SourceFile
-from drover.render.nas.store import (
+from drover.nas.blocking import STALL_S, Pulse
+from drover.nas.naming import is_date_folder, parse_temporary, parts_inside
+from drover.nas.smb_file import SmbFile
+from drover.nas.smb_share import Account, Share, ShareAddress, connected
+from drover.nas.source import SourceFile
+from drover.nas.store import (
     CHUNK_BYTES,
     FOLDERS_MAX,
     TEMPORARIES_MAX,
@@ -38,7 +38,7 @@ from drover.render.nas.store import (
     Piece,
     unfenced,
 )
-from drover.render.nas.threaded import ThreadedStore
+from drover.nas.threaded import ThreadedStore
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from drover.render.nas import blocking
-from drover.render.nas.blocking import Abandoned, Blocking, Pulse
+from drover.nas import blocking
+from drover.nas.blocking import Abandoned, Blocking, Pulse
 from drover.testing.waiting import eventually
 
 SHORT_S = 0.05

@@ -16,8 +16,8 @@ from smbprotocol.open import CreateOptions, FileAttributes, ImpersonationLevel, 
 from smbprotocol.session import Session
 from smbprotocol.tree import TreeConnect
 
-from drover.render.nas.blocking import Pulse
-from drover.render.nas.smb_file import SmbFile
+from drover.nas.blocking import Pulse
+from drover.nas.smb_file import SmbFile
 
 PORT: Final = 445
 

@@ -11,12 +11,12 @@ from heapq import nlargest
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
-from drover.render.nas.blocking import STALL_S, Pulse
-from drover.render.nas.guarding import Guard
-from drover.render.nas.naming import is_date_folder, parse_temporary, parts_inside
-from drover.render.nas.rename import rename_without_replacing
-from drover.render.nas.source import SourceFile
-from drover.render.nas.store import (
+from drover.nas.blocking import STALL_S, Pulse
+from drover.nas.guarding import Guard
+from drover.nas.naming import is_date_folder, parse_temporary, parts_inside
+from drover.nas.rename import rename_without_replacing
+from drover.nas.source import SourceFile
+from drover.nas.store import (
     CHUNK_BYTES,
     FOLDERS_MAX,
     TEMPORARIES_MAX,
@@ -28,7 +28,7 @@ from drover.render.nas.store import (
     NasFull,
     Piece,
 )
-from drover.render.nas.threaded import ThreadedStore
+from drover.nas.threaded import ThreadedStore
 
 T = TypeVar("T")
 
