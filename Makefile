@@ -84,7 +84,7 @@ format: setup ## Format the code
 .PHONY: contracts
 contracts: setup ## Write the published contracts anew from the code; refuses an incompatible change
 	@$(BIN)/python -m drover.cli.contracts
-	@$(BIN)/python -m drover.cli.openapi
+	@$(BIN)/python -m drover.platform.openapi
 	@$(BIN)/python -m drover.cli.metrics_document
 	@$(BIN)/python deploy/grafana/dashboards.py
 	@$(NPM) run contract

@@ -35,14 +35,15 @@ from drover.eventlog.log import Commit, Partition
 from drover.eventlog.snapshots import CHUNK_BYTES, JetStreamSnapshots
 from drover.reminder.app import ReminderService
 from drover.reminder.notification import Delivered, Notification
+from drover.reminder.settings import ReminderSettings
 from drover.service import logging
-from drover.service.config import load
 from drover.service.process import tune_garbage_collection
 from drover.writer.fold import Fold, encode_image
 from drover.writer.nats_writer import prepare
 from drover.writer.snapshots import snapshot_version
 from tests.bench.report import Figure, at_most
 from tests.chunks import each
+from tests.settings import load
 
 ALARMS = 1_000_000
 ALARMS_PER_USER = 10
@@ -169,7 +170,8 @@ async def _running() -> Iterator[Figure]:
                 "DROVER_JWT_SECRETS": "s" * 32,
                 "DROVER_INSTANCE": "bench",
                 "DROVER_REMINDER_FETCH_LIMIT": "200",
-            }
+            },
+            ReminderSettings,
         )
         client = await stack.enter_async_context(connected(server.url, "bench"))
         names = partition_names(PARTITIONS)
@@ -186,7 +188,8 @@ async def _running() -> Iterator[Figure]:
         gc.collect()
         tune_garbage_collection()
         before = psutil.Process().memory_info().rss
-        service = ReminderService(client, settings, CommandBus(client), [Partition("reminder", name) for name in names])
+        partitions = [Partition("reminder", name) for name in names]
+        service = ReminderService(client, settings, bus=CommandBus(client), instance="bench", partitions=partitions)
         provider = Instant()
         service._sender._provider = provider
         began = perf_counter()

@@ -22,15 +22,16 @@ from drover.embedded.nats import nats_server
 from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
+from drover.gateway.settings import GatewaySettings
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from tests.bench.report import Figure, at_least, side_by_side
+from tests.settings import load
 
 CONNECTIONS = 50
 DEVICES = 10_000
@@ -62,18 +63,17 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
     await stack.enter_async_context(telemetry.running())
     app = create_application(Health(), body_bytes_max=1 << 20)
     nobody: Any = None  # heartbeats do not touch Postgres
-    settings = load(
-        {
-            "DROVER_NATS_URL": nats_url,
-            "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
-            "DROVER_JWT_SECRETS": SECRET,
-            # Each phone here beats as often as thousands do: they are counted, and none is refused.
-            "DROVER_DEVICE_REQUESTS_PER_S": "1000000",
-            "DROVER_DEVICE_REQUESTS_BURST": "1000000",
-        }
-    )
+    environ = {
+        "DROVER_NATS_URL": nats_url,
+        "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+        "DROVER_JWT_SECRETS": SECRET,
+        # Each phone here beats as often as thousands do: they are counted, and none is refused.
+        "DROVER_DEVICE_REQUESTS_PER_S": "1000000",
+        "DROVER_DEVICE_REQUESTS_BURST": "1000000",
+    }
     Gateway(
-        settings=settings,
+        settings=load(environ),
+        limits=load(environ, GatewaySettings),
         auth=Authenticator([SECRET]),
         bus=CommandBus(client),
         telemetry=telemetry,

@@ -13,14 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from aiohttp import web
 from nats.aio.client import Client
 
-from drover.cli.compose import Process
-from drover.cli.openapi import FILE, OPERATIONS, openapi_document, openapi_yaml
 from drover.cli.service_names import SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
-from drover.service.config import load
+from drover.hosting.host import Host
+from drover.platform.openapi import FILE, OPERATIONS, openapi_document, openapi_yaml
+from drover.platform.serve import compose
+from drover.platform.settings import load
+from drover.service.health import Health
 from drover.web.application import ANY
 
 ROOT = Path(__file__).parents[2]
@@ -33,9 +36,9 @@ document = cache(openapi_document)
 """Made once: it takes half a second."""
 
 
-def all_services() -> Process:
+def all_services() -> web.Application:
     """Every service in one process, with all that opens a route configured. Nothing is started or connected."""
-    settings = load(
+    configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
             "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
@@ -49,16 +52,16 @@ def all_services() -> Process:
         }
     )
     pool: Any = None
-    process = Process(settings, Client(), pool, partitions={context: (Partition(context),) for context in CONTEXTS})
-    for service in SERVICES:
-        getattr(process, f"add_{service}")()
-    return process
+    partitions = {context: (Partition(context),) for context in CONTEXTS}
+    host = Host(configuration, Client(), pool, services=SERVICES, partitions=partitions)
+    app, _ = compose(host, Health())
+    return app
 
 
 async def test_every_route_of_every_service_is_in_the_document_and_nothing_else():
     routes = {
         (route.method, route.resource.canonical)
-        for route in all_services().app.router.routes()
+        for route in all_services().router.routes()
         if route.resource is not None
         and route.method not in ("HEAD", ANY)
         and route.resource.canonical.startswith(DESCRIBED)

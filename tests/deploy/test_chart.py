@@ -11,9 +11,9 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from drover.cli.compose import READING
 from drover.cli.service_names import SERVICES
-from drover.service.config import FIELDS
+from drover.platform.registry import REGISTRY
+from drover.platform.settings import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY
 
@@ -42,7 +42,7 @@ def test_every_service_is_there():
 
 def test_services_have_what_those_of_compose_have():
     for name, trait in traits().items():
-        assert trait["database"] == (name in READING)
+        assert trait["database"] == (REGISTRY[name].reads_postgres)
         common = {
             f"nats_url_{name}",
             "nats_url_system",

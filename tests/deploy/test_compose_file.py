@@ -9,10 +9,10 @@ import subprocess
 import pytest
 import yaml
 
-from drover.cli.compose import READING
 from drover.cli.nats_users import USERS
 from drover.cli.service_names import PARTS, SERVICES
-from drover.service.config import FIELDS
+from drover.platform.registry import REGISTRY
+from drover.platform.settings import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY
 
@@ -92,7 +92,7 @@ def test_the_database_is_reached_by_those_only_who_read_it():
     assert FILE["networks"]["log"] == {"internal": True}
     assert ALL["postgres"]["networks"] == ["data"]
     for name in SERVICES:
-        reads = name in READING
+        reads = REGISTRY[name].reads_postgres
         assert ("data" in ALL[name]["networks"]) == reads, name
         assert ("postgres_url" in ALL[name]["secrets"]) == reads, name
     for server in ("nats-1", "nats-2", "nats-3"):

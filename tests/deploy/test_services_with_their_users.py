@@ -10,11 +10,11 @@ from functools import partial
 
 import pytest
 
-from drover.cli import compose
 from drover.cli.nats_users import SYSTEM
 from drover.cli.service_names import PARTS, SERVICES
+from drover.platform import serve as platform
+from drover.platform.settings import load
 from drover.postgres.migrate import migrate
-from drover.service import config
 from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
 from tests.e2e.client import calling
@@ -40,7 +40,7 @@ class Apart:
         self.ports[service] = free_port()
         # As compose.yaml and the chart do: only who lets people in knows what their tokens are signed with.
         edge = {"DROVER_IDENTITY_SECRETS": SECRET[::-1]} if service in EDGES else {}
-        return config.load(
+        return load(
             edge
             | (self.of_a_worker() if service == "render-worker" else {"DROVER_RENDER_WORKERS": "0"})
             | {
@@ -74,7 +74,7 @@ class Apart:
         tasks = []
         for name in (*SERVICES, *PARTS):
             started = partial(ready.append, name)
-            tasks.append(asyncio.create_task(compose.serve(self.settings(name), [name], on_ready=started)))
+            tasks.append(asyncio.create_task(platform.serve(self.settings(name), [name], on_ready=started)))
         try:
             await eventually(lambda: len(ready) == len(tasks) or any(task.done() for task in tasks), READY_S)
             assert not [task.result() for task in tasks if task.done()]

@@ -11,6 +11,7 @@ from drover.nas.blocking import STALL_S
 from drover.nas.guarding import Guard, marker, mount_point, plain_folder
 from drover.nas.mounted import MountedStore
 from drover.nas.naming import parts_inside
+from drover.nas.settings import NasSettings
 from drover.nas.smb import SmbStore
 from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
@@ -28,6 +29,18 @@ class NasAddressInvalid(DroverError):
         super().__init__(f"DROVER_RENDER_NAS={address} is no address of a NAS: {reason}. {_FORMS}")
         self.address = address
         self.reason = reason
+
+
+def open_nas(settings: NasSettings) -> NasStore:
+    """The store that the settings name. The caller knows that they name one."""
+    return open_store(
+        str(settings.render_nas),
+        user=settings.render_nas_user,
+        password=settings.render_nas_password,
+        encrypt=settings.render_nas_encrypt,
+        guard=settings.render_nas_guard,
+        mounted_at=Path(settings.render_nas_mount) if settings.render_nas_mount else None,
+    )
 
 
 def open_store(

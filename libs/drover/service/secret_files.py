@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 from typing import Final
 
-from drover.service.config import FIELDS, ConfigurationError
+from drover.service.config import ConfigurationError
 from drover.service.reasons import reason_of
 
 SUFFIX: Final = "_FILE"
 FILE_BYTES_MAX: Final = 64 * 1024
 
 
-def read_secret_files(environ: MutableMapping[str, str]) -> None:
+def read_secret_files(environ: MutableMapping[str, str], names: Iterable[str]) -> None:
     """Put what the files say in place of their names, or raise a ConfigurationError that names every problem at once.
+
+    `names`: the variables that may come from a file.
 
     What orchestrators mount as a file is in no `docker inspect`, no crash report and no `/proc/<pid>/environ`.
     """
-    named = {name + SUFFIX: name for name in FIELDS}
+    named = {name + SUFFIX: name for name in names}
     problems = []
     for variable, name in named.items():
         if not (file := environ.get(variable)):

@@ -1,15 +1,34 @@
-"""The composition of the api service: routes for people."""
+"""The composition of the api service: signing in, reads, the live stream, films, the past, the dashboard."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 from aiohttp import web
 
 from drover.api.dashboard import Dashboard, find_dashboard
+from drover.api.films.films import Films
+from drover.api.identity.app import assemble as assemble_identity
+from drover.api.identity.settings import IdentitySettings
 from drover.api.live.live import Live
+from drover.api.past.moments import Moments
+from drover.api.past.questions import fleet_decider, render_decider
+from drover.api.reads.app import Reads
+from drover.api.reads.database import ReadModels
+from drover.api.reads.system import NatsState
 from drover.api.status import StatusReader
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.log import ALL
+from drover.history.checkpoints import FoldCheckpoints
+from drover.history.keeper import Keeper
+from drover.history.travel import Place, TimeTraveller
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
+from drover.nas.opening import open_nas
+from drover.nas.settings import NasSettings
+from drover.service.lifecycle import Component, Phase
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.permissions import Verb, demand
@@ -31,3 +50,63 @@ class Api:
         add_route(app, "GET", "/api/status", status)
         self.live.add_routes(app)
         Dashboard(find_dashboard()).add_routes(app)
+
+
+def assemble(host: Host) -> Assembly:
+    live = Live(host.auth, [host.log(context, ALL) for context in CONTEXTS])
+    identity, past = assemble_identity(host), _past(host)
+    return Assembly(
+        routes=[
+            *identity.routes,
+            Api(host.auth, StatusReader(host.client, host.pool, CONTEXTS), live),
+            _reads(host),
+            _films(host),
+            *past.routes,
+        ],
+        components=[
+            *identity.components,
+            Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed),
+            *past.components,
+        ],
+        ready={"live": live.why_not_ready},
+    )
+
+
+def _reads(host: Host) -> Reads:
+    return Reads(
+        host.auth,
+        host.pool,
+        host.positions,
+        NatsState(host.client, CONTEXTS),
+        instance=host.settings.instance,
+        document=host.document,
+    )
+
+
+def _films(host: Host) -> Films:
+    """Finished files, where this process has a NAS to read them from."""
+    nas = host[NasSettings]
+    store = open_nas(nas) if nas.render_nas else None
+    return Films(host.auth, ReadModels(host.pool), store, host.settings.jwt_secrets)
+
+
+def _past(host: Host) -> Assembly:
+    checkpoints = FoldCheckpoints(host.pool)
+    places = {
+        context: Place(decider_of, host.log(context))
+        for context, decider_of in (("fleet", fleet_decider), ("render", render_decider))
+    }
+    traveller = TimeTraveller(places, checkpoints)
+    keepers = {
+        context: Keeper(place.decider_of(), place.log, checkpoints).running() for context, place in places.items()
+    }
+    return Assembly(
+        routes=[Moments(host.auth, traveller)],
+        components=[
+            Component("time machine", Phase.REACTOR, traveller.running()),
+            *(Component(f"history of {name}", Phase.PROJECTOR, keeper) for name, keeper in keepers.items()),
+        ],
+    )
+
+
+SERVICE: Final = Service(name="api", assemble=assemble, settings=(IdentitySettings, NasSettings), reads_postgres=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 from nats.aio.client import Client
@@ -20,6 +21,7 @@ from drover.cleanup.options import cleanup_options
 from drover.cleanup.people import CleanupByPeople
 from drover.cleanup.schedule import Schedule
 from drover.cleanup.secret import CronSecrets
+from drover.cleanup.settings import CleanupSettings
 from drover.cleanup.tests import Tests
 from drover.cleanup.users import Users
 from drover.domain.analysis import ANALYSIS
@@ -27,7 +29,10 @@ from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.validation import validate
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
 from drover.service.config import Settings
+from drover.service.lifecycle import Component, Phase
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
@@ -40,12 +45,11 @@ from drover.writer.writer import Writer
 class Cleanup:
     """One a process; of several processes one leads, fires cron and keeps the books, the others are warm."""
 
-    def __init__(self, client: Client, settings: Settings, lease_token: str | None = None) -> None:
-        self.writer: Writer[Analyses] = nats_writer(
-            client, ANALYSIS, instance=settings.instance, lease_token=lease_token
-        )
-        schedule, options = Schedule(settings.cleanup_cron), cleanup_options(settings)
-        self._cron = CleanupCron(self.writer, schedule, options)
+    def __init__(
+        self, client: Client, settings: CleanupSettings, *, instance: str, lease_token: str | None = None
+    ) -> None:
+        self.writer: Writer[Analyses] = nats_writer(client, ANALYSIS, instance=instance, lease_token=lease_token)
+        self._cron = CleanupCron(self.writer, Schedule(settings.cleanup_cron), cleanup_options(settings))
         self.books = Books(JetStreamLog(client, Partition(ANALYSIS.context)), self.writer)
 
     @asynccontextmanager
@@ -55,29 +59,57 @@ class Cleanup:
             yield
 
 
-def add_routes(
-    app: web.Application,
-    settings: Settings,
-    *,
-    auth: Authenticator,
-    bus: Bus,
-    client: Any,
-    pool: Any,
-    positions: Waiter,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CleanupEdge:
     """What people, workers, cron jobs and watchers ask. Works in any process: commands go over the bus."""
-    permissions, freshness = Permissions.of(settings), Freshness(positions)
-    commands = CommandClient(bus, ANALYSIS.context, freshness=freshness, validate=validate)
-    probes = {
-        "database": health.database(pool),
-        "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),
-        "gemini": None if settings.analysis_url is None else health.address(settings.analysis_url),
-        "nats": health.nats(client),
-    }
-    secrets, callers = CronSecrets(settings.cron_secrets), Callers(settings.trusted_proxies)
-    manual = ManualCleanup(commands, cleanup_options(settings))
-    Cleaning(secrets, manual, callers).add_routes(app)
-    CleanupByPeople(auth, permissions, manual).add_routes(app)
-    health.SystemHealth(probes, version("drover")).add_routes(app)
-    Tests(auth, permissions, commands, freshness, pool).add_routes(app)
-    Users(auth, permissions, commands).add_routes(app)
+
+    settings: Settings
+    cleanup: CleanupSettings
+    auth: Authenticator
+    bus: Bus
+    client: Any
+    pool: Any
+    positions: Waiter
+
+    def add_routes(self, app: web.Application) -> None:
+        settings, cleanup, auth = self.settings, self.cleanup, self.auth
+        permissions, freshness = Permissions.of(settings), Freshness(self.positions)
+        commands = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate)
+        probes = {
+            "database": health.database(self.pool),
+            "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),
+            "gemini": None if cleanup.analysis_url is None else health.address(cleanup.analysis_url),
+            "nats": health.nats(self.client),
+        }
+        secrets, callers = CronSecrets(cleanup.cron_secrets), Callers(settings.trusted_proxies)
+        manual = ManualCleanup(commands, cleanup_options(cleanup))
+        Cleaning(secrets, manual, callers).add_routes(app)
+        CleanupByPeople(auth, permissions, manual).add_routes(app)
+        health.SystemHealth(probes, version("drover")).add_routes(app)
+        Tests(auth, permissions, commands, freshness, self.pool).add_routes(app)
+        Users(auth, permissions, commands).add_routes(app)
+
+
+def assemble(host: Host) -> Assembly:
+    settings = host[CleanupSettings]
+    cleanup = Cleanup(host.client, settings, instance=host.settings.instance, lease_token=host.lease_token)
+    edge = CleanupEdge(
+        settings=host.settings,
+        cleanup=settings,
+        auth=host.auth,
+        bus=host.bus,
+        client=host.client,
+        pool=host.pool,
+        positions=host.positions,
+    )
+    writer = cleanup.writer
+    return Assembly(
+        routes=[edge],
+        components=[
+            Component("analysis writer", Phase.WRITER, writer.running(), failure=writer.wait_failed),
+            Component("cleanup", Phase.REACTOR, cleanup.watching(), failure=cleanup.books.wait_failed),
+        ],
+    )
+
+
+SERVICE: Final = Service(name="cleanup", assemble=assemble, settings=(CleanupSettings,), reads_postgres=True)

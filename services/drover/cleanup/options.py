@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis.commands import Cleanup
 from drover.domain.analysis.validation import validate
-from drover.service.config import ConfigurationError, Settings
+from drover.service.config import ConfigurationError
 
 _A_RUN = "00000000-0000-7000-8000-000000000000"
 
 
-def cleanup_options(settings: Settings) -> dict[str, Any]:
+def cleanup_options(settings: CleanupSettings) -> dict[str, Any]:
     """Fields of `Cleanup`. Refused here, at the start, rather than every hour."""
     tiers = dict(pair.split("=") for pair in settings.cleanup_tier_timeouts_s)
     options: dict[str, Any] = {

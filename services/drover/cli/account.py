@@ -37,6 +37,7 @@ from drover.domain.identity.commands import (
 )
 from drover.domain.identity.policy import AccountRole
 from drover.embedded.credentials import load_or_create_secrets
+from drover.platform.settings import load
 from drover.service import config
 from drover.service.identity_keys import IdentityKeys
 from drover.service.sealing import Sealer
@@ -151,7 +152,7 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
     """Those of the environment; in a directory of `drover up`, where it names none, what is kept there."""
     if not target.embedded:
-        settings = config.load(os.environ, without=config.REQUIRED)
+        settings = load(os.environ, without=config.REQUIRED)[config.Settings]
         return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
     own = load_or_create_secrets(data_dir or DATA_DIR_DEFAULT)
     secrets = os.environ.get("DROVER_IDENTITY_SECRETS") or own.identity_secret

@@ -15,7 +15,9 @@ from drover.cli.exits import Exit
 from drover.cli.running import asynchronous
 from drover.notifier.notice import Delivered, Failed, Notice, Outcome
 from drover.notifier.receivers.choice import chosen_receivers
-from drover.service import config
+from drover.notifier.settings import AlertSettings
+from drover.platform.settings import load
+from drover.service.config import REQUIRED
 
 
 @asynchronous
@@ -34,9 +36,9 @@ async def test() -> Exit:
     return Exit.OK if well else Exit.FAILED
 
 
-def settings_of(environ: Mapping[str, str]) -> config.Settings:
+def settings_of(environ: Mapping[str, str]) -> AlertSettings:
     """This command asks the receivers only, so it needs no servers and no secret."""
-    return config.load(environ, without=config.REQUIRED)
+    return load(environ, without=REQUIRED)[AlertSettings]
 
 
 def a_test() -> Notice:

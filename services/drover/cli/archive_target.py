@@ -27,6 +27,7 @@ from drover.eventlog.holding import set_held
 from drover.eventlog.refill import Refill
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
+from drover.platform.settings import load
 from drover.postgres.pool import Connection, connect
 from drover.service import config
 
@@ -89,7 +90,7 @@ async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Plac
         if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
             target = find_target(None)
             client = await stack.enter_async_context(nats_of(target))
-            replicas = config.load(os.environ, without=config.REQUIRED).nats_replicas
+            replicas = load(os.environ, without=config.REQUIRED)[config.Settings].nats_replicas
             yield Place(client, await _postgres(stack, target, must=forget), replicas)
             return
         directory = stack.enter_context(DataDirectory(data_dir or DATA_DIR_DEFAULT)).path

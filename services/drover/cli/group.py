@@ -9,6 +9,7 @@ import click
 from drover.cli.commands.account import account
 from drover.cli.commands.alerts import alerts
 from drover.cli.commands.archive import archive
+from drover.cli.commands.config import config
 from drover.cli.commands.doctor import doctor
 from drover.cli.commands.events import events
 from drover.cli.commands.key import key
@@ -22,7 +23,6 @@ from drover.cli.commands.up import up
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.domain.errors import DroverError
 from drover.service.config import ConfigurationError
-from drover.service.secret_files import read_secret_files
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=explained())
@@ -33,12 +33,12 @@ def drover() -> None:
     Drover keeps every attempt at any piece of work as an event in one durable log. To try it, run `drover up --demo`;
     it needs nothing else on this machine.
     """
-    read_secret_files(os.environ)
+    _read_secret_files()
 
 
 for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
     drover.add_command(command)
-for command in (archive, state, reactors, alerts):
+for command in (archive, state, reactors, alerts, config):
     drover.add_command(command)
 
 
@@ -55,6 +55,15 @@ def run() -> int:
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     return result if isinstance(result, int) else Exit.OK
+
+
+def _read_secret_files() -> None:
+    """Settings out of files, where there are any: what settings there are need not be known for a help page."""
+    if any(name.startswith("DROVER_") and name.endswith("_FILE") for name in os.environ):
+        from drover.platform.settings import FIELDS
+        from drover.service.secret_files import read_secret_files
+
+        read_secret_files(os.environ, FIELDS)
 
 
 def _sentence(error: DroverError) -> str:

@@ -13,8 +13,9 @@ import click
 from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.stored import read_stored
 from drover.embedded.credentials import Secrets
-from drover.service import config
+from drover.platform.settings import load
 from drover.service.api_keys import Role, issue_api_key
+from drover.service.config import Settings
 
 
 def key(role: str, device_id: UUID | None, days: int, data_dir: Path | None) -> None:
@@ -28,7 +29,7 @@ def key(role: str, device_id: UUID | None, days: int, data_dir: Path | None) -> 
 
 def _secret(data_dir: Path | None) -> str:
     if data_dir is None and os.environ.get("DROVER_JWT_SECRETS"):
-        return config.load(os.environ, without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL")).jwt_secrets[0]
+        return load(os.environ, without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL"))[Settings].jwt_secrets[0]
     directory = data_dir or DATA_DIR_DEFAULT
     secrets = read_stored(directory / "secrets.json", Secrets)
     if secrets is None:

@@ -7,17 +7,20 @@ import sys
 
 import uvloop
 
-from drover.cli import compose
 from drover.cli.service_names import ALL, SERVICES
-from drover.service import config, logging
+from drover.platform import serve as platform
+from drover.platform.settings import load
+from drover.service import logging
+from drover.service.config import Settings
 from drover.service.error_reports import report_errors
 from drover.service.process import tune_garbage_collection
 
 
 def serve(services: tuple[str, ...]) -> None:
-    settings = config.load(os.environ)
+    configuration = load(os.environ)
+    settings = configuration[Settings]
     logging.configure(settings.log_format, settings.log_level)
     report_errors(settings.sentry_dsn, settings.instance)
     tune_garbage_collection()
     chosen = SERVICES if ALL in services else services
-    sys.exit(uvloop.run(compose.serve(settings, chosen)))
+    sys.exit(uvloop.run(platform.serve(configuration, chosen)))

@@ -19,6 +19,7 @@ from drover.cli.errors import CredentialsUnreadable, NoPlatform, PostgresUnreach
 from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.stored import read_stored
 from drover.embedded.credentials import Credentials, Secrets
+from drover.platform.settings import load
 from drover.postgres.pool import Connection, connect
 from drover.service import config
 from drover.service.reasons import reason_of
@@ -80,7 +81,7 @@ def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) 
 
 
 def _from_environment(environ: Mapping[str, str]) -> Target:
-    settings = config.load(environ, without=config.REQUIRED)
+    settings = load(environ, without=config.REQUIRED)[config.Settings]
     return Target(
         source=ENVIRONMENT,
         nats=settings.nats_url or None,

@@ -17,8 +17,6 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from drover.api.identity.first_admin import FirstAdmin
-from drover.cli import compose
 from drover.cli.service_names import SERVICES
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
@@ -26,8 +24,12 @@ from drover.embedded.directory import DataDirectory
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server
 from drover.embedded.process import GuardedProcess, Log, StopStep
+from drover.hosting.host import FirstAdmin
+from drover.platform import serve as platform
+from drover.platform.settings import load
 from drover.postgres.migrate import migrate
-from drover.service import config, logging
+from drover.service import logging
+from drover.service.config import REQUIRED, Settings
 from drover.service.error_reports import report_errors
 from drover.service.lifecycle import Component, Phase
 from drover.service.metrics import show_disk
@@ -65,7 +67,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
         raise ForeignSettings(foreign)
     environ = {"DROVER_LOG_FORMAT": "console", "DROVER_ANON_MAY_CREATE_JOBS": "1", **os.environ}
     # Before anything starts: a misspelt setting must not cost the wait for two servers.
-    checked = config.load(environ, without=config.REQUIRED)
+    checked = load(environ, without=REQUIRED)[Settings]
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
     with DataDirectory(data_dir) as directory:
@@ -111,7 +113,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             environ = {"DROVER_CLEANUP_TIER_TIMEOUTS_S": tiers, **reminders.DEMO_SETTINGS, **environ}
         if demo and "DROVER_RENDER_NEXRENDER_URL" not in environ:
             environ = {**await stack.enter_async_context(demo_nexrender(data_dir)), **environ}
-        settings = config.load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
+        configuration = load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [
             # Started before everything else, stopped after it; only their failure is watched from within.
             Component("nats-server", Phase.SERVER, nullcontext(), failure=nats.wait_failed),
@@ -119,8 +121,8 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         ]
         if demo:
             extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
-        return await compose.serve(
-            settings,
+        return await platform.serve(
+            configuration,
             SERVICES,
             on_ready=lambda: _welcome(credentials, data_dir, demo),
             extra=extra,

@@ -1,20 +1,25 @@
-"""The composition of the gateway: dependencies in, routes onto an application. Feeding the roster is not here."""
+"""The composition of the gateway: the roster and its feed, telemetry, and the routes of agents and back offices."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Final
 
 from aiohttp import web
 
 from drover.bus.messages import Bus
+from drover.bus.telemetry import TelemetryOut
+from drover.bus.words import say
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.validation import validate as validate_fleet
 from drover.domain.render import RENDER
 from drover.domain.render.validation import validate as validate_render
+from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.assignments import Assignments
 from drover.gateway.compositions import Compositions
 from drover.gateway.device_changes import DeviceChanges
+from drover.gateway.feed import RosterFeed
 from drover.gateway.field_mapping import FieldMapping
 from drover.gateway.gfx_data import GfxData
 from drover.gateway.heartbeat import Heartbeats
@@ -31,9 +36,13 @@ from drover.gateway.render_queue import RenderQueue
 from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
+from drover.gateway.settings import GatewaySettings
 from drover.gateway.sockets import AgentSockets
 from drover.gateway.stored_rows import StoredRows
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Routes, Service
 from drover.service.config import Settings
+from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.application import ANY, add_route, nothing_here
 from drover.web.auth import Authenticator
@@ -43,15 +52,12 @@ from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
 
 
-class Part(Protocol):
-    def add_routes(self, app: web.Application) -> None: ...
-
-
 @dataclass(frozen=True)
 class Gateway:
     """The agents' edge. One for each process."""
 
     settings: Settings
+    limits: GatewaySettings
     auth: Authenticator
     bus: Bus
     telemetry: Telemetry
@@ -68,7 +74,7 @@ class Gateway:
             part.add_routes(app)
         add_route(app, ANY, "/rest/v1/{relation}", self._unknown)
 
-    def _parts(self) -> list[Part]:
+    def _parts(self) -> list[Routes]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
         freshness = Freshness(self.positions)
@@ -76,7 +82,9 @@ class Gateway:
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
-        limits = DeviceLimits(self.bus, per_s=settings.device_requests_per_s, burst=settings.device_requests_burst)
+        limits = DeviceLimits(
+            self.bus, per_s=self.limits.device_requests_per_s, burst=self.limits.device_requests_burst
+        )
         offers = Offers(roster, to_fleet)
         reports = Reports(roster, to_fleet, telemetry, limits)
         polling = Polling(roster, offers, telemetry, limits, self.roster_at)
@@ -105,3 +113,32 @@ class Gateway:
         if name in RELATIONS:  # known, but not with this method, which is why no other route took it
             return await nothing_here(request)
         raise unknown_relation(name)
+
+
+def assemble(host: Host) -> Assembly:
+    roster = Roster()
+    telemetry = TelemetryOut(host.client, FLEET.context, host.settings.instance)
+    feed = RosterFeed(host.log(FLEET.context), roster, JetStreamSnapshots(host.client))
+    gateway = Gateway(
+        settings=host.settings,
+        limits=host[GatewaySettings],
+        auth=host.auth,
+        bus=host.bus,
+        telemetry=telemetry,
+        roster=roster,
+        pool=host.pool,
+        positions=host.positions,
+        roster_at=feed.at,
+        tell=partial(say, host.client),
+    )
+    return Assembly(
+        routes=[gateway],
+        components=[
+            Component("roster", Phase.REACTOR, feed.running(), failure=feed.wait_failed),
+            Component("telemetry", Phase.REACTOR, telemetry.running()),
+        ],
+        ready={"roster": feed.why_not_ready},
+    )
+
+
+SERVICE: Final = Service(name="gateway", assemble=assemble, settings=(GatewaySettings,), reads_postgres=True)

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Final
 
+from drover.bus.live import announce
+from drover.bus.telemetry import TelemetryBatch, listening
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.figures import LogFigures
+from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import EventLog, Partition
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
 from drover.projection.errors import ProjectionStopped
+from drover.projection.presence import PresenceTable, PresenceWriter
 from drover.projection.projection import Projection
 from drover.projection.runtime import Announce, Limits, Runner, announce_nothing
 from drover.projector.analysis import ANALYSIS_PROJECTION
+from drover.projector.figures import ReadModelFigures
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.projector.identity import IDENTITY_PROJECTION
 from drover.projector.reminder import REMINDER_PROJECTION
 from drover.projector.render import RENDER_PROJECTION
+from drover.projector.render.figures import RenderFigures
+from drover.projector.render.workers import RENDER_WORKERS
+from drover.service.health import Check
+from drover.service.lifecycle import Component, Phase
+from drover.service.render_capacity import RenderCapacity
 
 PROJECTIONS: Final[tuple[Projection, ...]] = (
     FLEET_PROJECTION,
@@ -62,3 +78,44 @@ class Projector:
     def stopped(self) -> list[ProjectionStopped]:
         """What stands still until a person acts. Others go on: one context's trouble is not another's."""
         return [runner.stopped for runner in self.runners if runner.stopped is not None]
+
+
+def assemble(host: Host) -> Assembly:
+    client, pool = host.client, host.pool
+    projector = Projector(
+        partial(JetStreamLog, client),
+        host.settings.postgres_url,
+        partial(announce, client),
+        partitions=host.partitions,
+    )
+    licences = host[RenderCapacity].licences
+    components = [
+        Component("projector", Phase.PROJECTOR, projector),
+        Component("render figures", Phase.PROJECTOR, RenderFigures(pool, licences)),
+        Component("figures", Phase.PROJECTOR, ReadModelFigures(pool)),
+        Component("log figures", Phase.PROJECTOR, LogFigures(client, CONTEXTS)),
+    ]
+    for table in (FLEET_PRESENCE, RENDER_WORKERS):
+        components += _presence(host, table)
+    # Where agents are served as well, a stopped read model must not take their door away with it.
+    ready: dict[str, Check] = {}
+    if "gateway" not in host.services:
+        ready["projector"] = lambda: "A projection has stopped." if projector.stopped else None
+    return Assembly(components=components, ready=ready)
+
+
+def _presence(host: Host, table: PresenceTable) -> list[Component]:
+    """Signs of life, from telemetry into the table that views join."""
+    presence = PresenceWriter(host.pool, table)
+
+    def note(batch: TelemetryBatch) -> None:
+        presence.note(batch.beats)
+
+    name = f"presence of {table.context}"
+    return [
+        Component(name, Phase.PROJECTOR, presence, failure=presence.wait_failed),
+        Component(f"{name}, telemetry", Phase.REACTOR, listening(host.client, table.context, note)),
+    ]
+
+
+SERVICE: Final = Service(name="projector", assemble=assemble, settings=(RenderCapacity,), reads_postgres=True)

@@ -7,7 +7,7 @@ import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -22,6 +22,8 @@ from drover.domain.reminder.policy import Policy
 from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.validation import validate
 from drover.eventlog.log import Partition
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
 from drover.reminder.edge.alarms import Alarms
 from drover.reminder.edge.callers import Callers
 from drover.reminder.edge.listing import Listing
@@ -32,7 +34,9 @@ from drover.reminder.page_events import listening
 from drover.reminder.providers.choice import chosen_provider
 from drover.reminder.reactor import Reactor
 from drover.reminder.sender import Sender
+from drover.reminder.settings import ReminderSettings
 from drover.service.config import Settings
+from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.auth import Authenticator
 from drover.web.commands import PartitionedClient
@@ -51,7 +55,7 @@ class UnknownTimezone(DroverError):
         self.name = name
 
 
-def policy_of(settings: Settings) -> Policy:
+def policy_of(settings: ReminderSettings) -> Policy:
     if not is_timezone(settings.reminder_timezone):
         raise UnknownTimezone(settings.reminder_timezone)
     return Policy(
@@ -70,14 +74,16 @@ class ReminderService:
     def __init__(
         self,
         client: Client,
-        settings: Settings,
+        settings: ReminderSettings,
+        *,
         bus: Bus,
+        instance: str,
+        sealing_keys: Sequence[str] = (),
         partitions: Sequence[Partition],
         lease_token: str | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
-        instance = settings.instance
         names = [partition.name for partition in partitions]
         self._peers = Peers(REMINDER.context, instance, names)
         decider = reminder_decider(policy_of(settings))
@@ -85,7 +91,7 @@ class ReminderService:
             nats_writer(client, decider, instance=instance, partition=name, lease_token=lease_token, peers=self._peers)
             for name in names
         ]
-        provider = chosen_provider(settings)
+        provider = chosen_provider(settings, sealing_keys)
         self._sender = sender = Sender(provider, bus, concurrency=settings.reminder_concurrency, instance=instance)
         self._reactors = [
             Reactor(writer, sender, fetch_limit=settings.reminder_fetch_limit, instance=instance)
@@ -128,6 +134,7 @@ class ReminderEdge:
     def __init__(
         self,
         settings: Settings,
+        reminder: ReminderSettings,
         *,
         auth: Authenticator,
         bus: Bus,
@@ -136,6 +143,7 @@ class ReminderEdge:
         partitions: Sequence[Partition],
     ) -> None:
         self._settings = settings
+        self._reminder = reminder
         self._freshness = Freshness(positions)
         self._pool = pool
         self._callers = Callers(auth, Permissions.of(settings))
@@ -146,8 +154,8 @@ class ReminderEdge:
         callers, clients, settings = self._callers, self.clients, self._settings
         sealer = Sealer.from_settings(settings.sealing_keys) if settings.sealing_keys else None
         public_key = None
-        if settings.reminder_vapid_private_key is not None:
-            public_key = vapid_public_key(settings.reminder_vapid_private_key)
+        if self._reminder.reminder_vapid_private_key is not None:
+            public_key = vapid_public_key(self._reminder.reminder_vapid_private_key)
         Alarms(callers, clients).add_routes(app)
         Users(callers, clients).add_routes(app)
         Listing(callers, self._freshness, self._pool).add_routes(app)
@@ -166,3 +174,35 @@ def vapid_public_key(private_key: str) -> str:
     public = ec.derive_private_key(number, ec.SECP256R1()).public_key()
     point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     return base64.urlsafe_b64encode(point).decode().rstrip("=")
+
+
+def assemble(host: Host) -> Assembly:
+    settings, partitions = host[ReminderSettings], host.partitions[REMINDER.context]
+    service = ReminderService(
+        host.client,
+        settings,
+        bus=host.bus,
+        instance=host.settings.instance,
+        sealing_keys=host.settings.sealing_keys,
+        partitions=partitions,
+        lease_token=host.lease_token,
+    )
+    edge = ReminderEdge(
+        host.settings,
+        settings,
+        auth=host.auth,
+        bus=host.bus,
+        pool=host.pool,
+        positions=host.positions,
+        partitions=partitions,
+    )
+    components = [
+        Component("reminder writers", Phase.WRITER, service.writing(), failure=service.wait_failed),
+        Component("pages deleted", Phase.REACTOR, edge.listening(host.client)),
+    ]
+    if not host.has_reactors_off(REMINDER.context):
+        components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
+    return Assembly(routes=[edge], components=components)
+
+
+SERVICE: Final = Service(name="reminder", assemble=assemble, settings=(ReminderSettings,), reads_postgres=True)

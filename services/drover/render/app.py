@@ -7,25 +7,33 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from nats.aio.client import Client
 
 from drover.bus.client import CommandBus
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.errors import DroverError
-from drover.domain.render import render_decider
+from drover.domain.render import RENDER, render_decider
 from drover.domain.render.policy import Policy
 from drover.domain.render.polling import Pace
 from drover.domain.render.state import RenderQueue
-from drover.nas.opening import open_store
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
+from drover.nas.opening import open_nas
+from drover.nas.settings import NasSettings
 from drover.nas.source import digest_of
 from drover.nas.store import NasStore
+from drover.render.health import WorkerHealth
 from drover.render.local_disk import LocalDisk
 from drover.render.nexrender.client import NexrenderClient
+from drover.render.settings import RenderSettings
 from drover.render.validation import validate_output
 from drover.render.workers import Workers
 from drover.render.workshop import Folders, Workshop
-from drover.service.config import Settings
+from drover.service.config import Configuration, Settings
+from drover.service.lifecycle import Component, Phase
+from drover.service.render_capacity import RenderCapacity
 from drover.service.sealing import Sealer
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
@@ -42,49 +50,52 @@ class RenderSettingsMissing(DroverError):
         )
 
 
-def render_writer(client: Client, settings: Settings, lease_token: str | None = None) -> Writer[RenderQueue]:
+def render_writer(
+    client: Client, settings: RenderSettings, *, instance: str, lease_token: str | None = None
+) -> Writer[RenderQueue]:
     policy = Policy(
         lease_s=settings.render_lease_s,
         render_timeout_s=settings.render_timeout_s,
         retries=settings.render_retries,
         retry_base_s=settings.render_retry_base_s,
     )
-    return nats_writer(client, render_decider(policy), instance=settings.instance, lease_token=lease_token)
+    return nats_writer(client, render_decider(policy), instance=instance, lease_token=lease_token)
 
 
-def worker_ids(settings: Settings) -> list[str]:
+def worker_ids(base: str | None, count: int) -> list[str]:
     """The same after a restart: so a worker that died goes on with what it had, and nobody waits for its lease."""
-    base = settings.render_worker_id or socket.gethostname()
-    count = settings.render_workers
+    base = base or socket.gethostname()
     return [base] if count == 1 else [f"{base}-{number}" for number in range(1, count + 1)]
 
 
 class RenderWorkers:
     """The workers of this process, with the connections that they work over."""
 
-    def __init__(self, client: Client, settings: Settings) -> None:
+    def __init__(self, client: Client, configuration: Configuration) -> None:
+        settings, nas = configuration[RenderSettings], configuration[NasSettings]
+        general, capacity = configuration[Settings], configuration[RenderCapacity]
         needed = {
-            "DROVER_RENDER_NEXRENDER_URL": settings.render_nexrender_url,
-            "DROVER_RENDER_NAS": settings.render_nas,
+            "DROVER_RENDER_NEXRENDER_URL": capacity.render_nexrender_url,
+            "DROVER_RENDER_NAS": nas.render_nas,
             "DROVER_RENDER_OUTPUT_DIR": settings.render_output_dir,
-            "DROVER_SEALING_KEYS": settings.sealing_keys,
-            "DROVER_RENDER_WORKERS of at least 1": settings.render_workers,
+            "DROVER_SEALING_KEYS": general.sealing_keys,
+            "DROVER_RENDER_WORKERS of at least 1": capacity.render_workers,
         }
         if missing := [name for name, value in needed.items() if not value]:
             raise RenderSettingsMissing(missing)
         self._client = client
         self._settings = settings
-        self._nexrender = NexrenderClient(str(settings.render_nexrender_url), secret=settings.render_nexrender_secret)
-        self._telemetry = TelemetryOut(client, "render", settings.instance)
+        self._nexrender = NexrenderClient(str(capacity.render_nexrender_url), secret=settings.render_nexrender_secret)
+        self._telemetry = TelemetryOut(client, "render", general.instance)
         self.workers = Workers(
             CommandBus(client),
-            self._workshop(open_nas(settings)),
+            self._workshop(open_nas(nas), Sealer.from_settings(general.sealing_keys)),
             self._telemetry,
-            worker_ids(settings),
+            worker_ids(settings.render_worker_id, capacity.render_workers),
             lambda: Pace(settings.render_poll_s, settings.render_poll_idle_s),
         )
 
-    def _workshop(self, nas: NasStore) -> Workshop:
+    def _workshop(self, nas: NasStore, sealer: Sealer) -> Workshop:
         settings = self._settings
         output = str(settings.render_output_dir)
         disk = LocalDisk()
@@ -97,7 +108,7 @@ class RenderWorkers:
                 settings.render_template_dir or "",
                 settings.render_image_dir or "",
             ),
-            sealer=Sealer.from_settings(settings.sealing_keys),
+            sealer=sealer,
             validate=partial(
                 validate_output,
                 codec=settings.render_codec,
@@ -119,12 +130,30 @@ class RenderWorkers:
             yield self
 
 
-def open_nas(settings: Settings) -> NasStore:
-    return open_store(
-        str(settings.render_nas),
-        user=settings.render_nas_user,
-        password=settings.render_nas_password,
-        encrypt=settings.render_nas_encrypt,
-        guard=settings.render_nas_guard,
-        mounted_at=Path(settings.render_nas_mount) if settings.render_nas_mount else None,
+def assemble(host: Host) -> Assembly:
+    """The queue's writer; and workers, where it is known what they work with."""
+    capacity = host[RenderCapacity]
+    writer = render_writer(
+        host.client, host[RenderSettings], instance=host.settings.instance, lease_token=host.lease_token
     )
+    writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
+    has_workers = capacity.render_workers and capacity.render_nexrender_url
+    workers = assemble_worker(host) if has_workers else Assembly()
+    return Assembly(routes=workers.routes, components=[writing, *workers.components])
+
+
+def assemble_worker(host: Host) -> Assembly:
+    """Workers without the writer."""
+    if host.has_reactors_off(RENDER.context):
+        return Assembly()
+    workers = RenderWorkers(host.client, host.configuration)
+    return Assembly(
+        routes=[WorkerHealth(workers.workers)],
+        components=[Component("render workers", Phase.REACTOR, workers.running())],
+    )
+
+
+_SETTINGS: Final = (RenderSettings, RenderCapacity, NasSettings)
+
+SERVICE: Final = Service(name="render", assemble=assemble, settings=_SETTINGS)
+WORKER: Final = Service(name="render-worker", assemble=assemble_worker, settings=_SETTINGS, is_part=True)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from nats.aio.client import Client
 
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.state import Fleet
+from drover.hosting.host import Host
+from drover.hosting.service import Assembly, Service
 from drover.scheduler.watch import PresenceWatch
+from drover.service.lifecycle import Component, Phase
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
 
@@ -26,3 +30,12 @@ class Scheduler:
         """Leaving stops presence first: a writer that drains takes nothing new."""
         async with self.writer.running(), PresenceWatch(self.writer).running(self._client):
             yield self
+
+
+def assemble(host: Host) -> Assembly:
+    scheduler = Scheduler(host.client, instance=host.settings.instance, lease_token=host.lease_token)
+    failure = scheduler.writer.wait_failed
+    return Assembly(components=[Component("scheduler", Phase.WRITER, scheduler.running(), failure=failure)])
+
+
+SERVICE: Final = Service(name="scheduler", assemble=assemble)

@@ -13,7 +13,8 @@ from aiohttp import ClientSession
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
-from drover.cleanup.app import Cleanup, add_routes
+from drover.cleanup.app import Cleanup, CleanupEdge
+from drover.cleanup.settings import CleanupSettings
 from drover.eventlog.jetstream import JetStreamLog
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
@@ -21,13 +22,13 @@ from drover.projection.positions import Positions
 from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import prepare
+from tests.settings import load
 
 SECRET = "s" * 32
 CRON_SECRET = "the-secret-of-the-cron-job"
@@ -54,22 +55,21 @@ class Office:
 
 @pytest.fixture
 async def office(own_nats, postgres_dsn):
-    settings = load(
-        {
-            "DROVER_NATS_URL": own_nats.url,
-            "DROVER_POSTGRES_URL": postgres_dsn,
-            "DROVER_JWT_SECRETS": SECRET,
-            "CRON_SECRET": CRON_SECRET,
-            "DROVER_CLEANUP_TIMEOUT_S": "1",
-            "DROVER_HTTP_PORT": "0",
-        }
-    )
+    environ = {
+        "DROVER_NATS_URL": own_nats.url,
+        "DROVER_POSTGRES_URL": postgres_dsn,
+        "DROVER_JWT_SECRETS": SECRET,
+        "CRON_SECRET": CRON_SECRET,
+        "DROVER_CLEANUP_TIMEOUT_S": "1",
+        "DROVER_HTTP_PORT": "0",
+    }
+    settings, cleanup_settings = load(environ), load(environ, CleanupSettings)
     await migrate(settings.postgres_url)
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
         divided = await prepare(client, ("analysis",))
-        cleanup = Cleanup(client, settings)
+        cleanup = Cleanup(client, cleanup_settings, instance=settings.instance)
         await enter(cleanup.writer.running())
         await enter(cleanup.watching())
         positions = Positions(divided["analysis"])
@@ -84,8 +84,15 @@ async def office(own_nats, postgres_dsn):
         )
         pool = await enter(open_pool(settings.postgres_url, "test"))
         app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
-        auth, bus = Authenticator(settings.jwt_secrets), CommandBus(client)
-        add_routes(app, settings, auth=auth, bus=bus, client=client, pool=pool, positions=positions)
+        CleanupEdge(
+            settings=settings,
+            cleanup=cleanup_settings,
+            auth=Authenticator(settings.jwt_secrets),
+            bus=CommandBus(client),
+            client=client,
+            pool=pool,
+            positions=positions,
+        ).add_routes(app)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         session = await enter(ClientSession())
         yield Office(session, f"http://127.0.0.1:{port}", pool, cleanup)

@@ -6,7 +6,6 @@ import pytest
 from prometheus_client.registry import CollectorRegistry
 
 from drover.bus.connection import connected
-from drover.cli.durability import check_again, check_durability
 from drover.embedded.nats import nats_server
 from drover.eventlog import metrics
 from drover.eventlog.durability import DurabilityUnknown
@@ -14,8 +13,9 @@ from drover.eventlog.figures import LogFigures
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.streams import ensure_stream
-from drover.service.config import load
+from drover.platform.durability import check_again, check_durability
 from drover.testing.waiting import eventually
+from tests.settings import load
 
 pytestmark = pytest.mark.req("EV-07")
 

@@ -27,18 +27,19 @@ from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.app import Gateway
 from drover.gateway.feed import RosterFeed
 from drover.gateway.roster import Roster
+from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
+from tests.settings import load
 
 SECRET = "s" * 32
 READ_S = 30.0
@@ -100,6 +101,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
         app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
         Gateway(
             settings=settings,
+            limits=GatewaySettings(),
             auth=Authenticator(settings.jwt_secrets),
             bus=bus,
             telemetry=telemetry,

@@ -24,14 +24,15 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.notifier.app import LEADER, Notifier
 from drover.notifier.ledger import BUCKET, NatsLedger, Record, Taken
+from drover.notifier.settings import AlertSettings
 from drover.outbound.signing import verify
-from drover.service.config import load
 from drover.testing.waiting import eventually
 from drover.writer.clock import SystemClock
 from drover.writer.nats_lease import read_holder
 from drover.writer.nats_writer import prepare
 from tests.e2e.process import DroverProcess, free_port
 from tests.e2e.up import ready
+from tests.settings import load
 
 SECRET = "a secret that the receiver knows as well"
 WITHIN_S = 60.0
@@ -108,7 +109,7 @@ class Farm:
     @asynccontextmanager
     async def here(self, name, **more):
         """The same in the process of the test."""
-        notifier = Notifier(self._client, load(self.environ(name, **more)))
+        notifier = Notifier(self._client, load(self.environ(name, **more), AlertSettings), instance=name)
         async with notifier.running():
             await self.leader()
             yield

@@ -25,8 +25,8 @@ from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.projector.reminder import REMINDER_PROJECTION
 from drover.reminder.app import ReminderEdge, ReminderService
+from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.application import add_route, create_application
@@ -35,6 +35,7 @@ from drover.web.freshness import Freshness
 from drover.web.postgrest.read import read
 from drover.web.postgrest.relation import Sight
 from drover.writer.nats_writer import prepare
+from tests.settings import load
 
 SECRET = "s" * 32
 PARTITIONS = 4
@@ -48,20 +49,19 @@ class Platform:
     def __init__(self, nats: Any, dsn: str, **settings: str) -> None:
         self.dsn = dsn
         self.nats_url = nats.url
-        self.settings = load(
-            {
-                "DROVER_NATS_URL": nats.url,
-                "DROVER_POSTGRES_URL": dsn,
-                "DROVER_JWT_SECRETS": SECRET,
-                "DROVER_INSTANCE": "one",
-                **{f"DROVER_REMINDER_{name}": value for name, value in settings.items()},
-            }
-        )
+        environ = {
+            "DROVER_NATS_URL": nats.url,
+            "DROVER_POSTGRES_URL": dsn,
+            "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_INSTANCE": "one",
+            **{f"DROVER_REMINDER_{name}": value for name, value in settings.items()},
+        }
+        self.settings, self.reminder = load(environ), load(environ, ReminderSettings)
 
     async def start(self, stack: AsyncExitStack) -> None:
         settings = self.settings
         self.nats = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
-        divided = await prepare(self.nats, ("reminder",), partitions={"reminder": settings.reminder_partitions})
+        divided = await prepare(self.nats, ("reminder",), partitions={"reminder": self.reminder.reminder_partitions})
         self.partitions = divided["reminder"]
         self.pool = await stack.enter_async_context(open_pool(self.dsn, "test"))
         self.positions = Positions(self.partitions)
@@ -75,11 +75,14 @@ class Platform:
         )
         await stack.enter_async_context(projector)
         bus = CommandBus(self.nats)
-        self.service = ReminderService(self.nats, settings, bus, self.partitions)
+        self.service = ReminderService(
+            self.nats, self.reminder, bus=bus, instance=settings.instance, partitions=self.partitions
+        )
         await stack.enter_async_context(self.service.writing())
         await stack.enter_async_context(self.service.sending())
         edge = ReminderEdge(
             settings,
+            self.reminder,
             auth=Authenticator([SECRET]),
             bus=bus,
             pool=self.pool,

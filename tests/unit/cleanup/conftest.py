@@ -14,16 +14,17 @@ from structlog.testing import capture_logs
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.cleanup import health, words
-from drover.cleanup.app import add_routes
+from drover.cleanup.app import CleanupEdge
+from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.decider import Command, Tick
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
 from drover.web.application import create_application
 from drover.web.auth import Authenticator, Principal
+from tests.settings import load
 
 SECRET = "s" * 32
 CRON_SECRET = "the-secret-of-the-cron-job"
@@ -148,25 +149,24 @@ class World:
 async def world(request):
     """With other settings by `@pytest.mark.parametrize("world", [{NAME: value}], indirect=True)`."""
     world = World()
-    world.settings = load(
-        {
-            "DROVER_NATS_URL": "nats://nowhere:1",
-            "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
-            "DROVER_JWT_SECRETS": SECRET,
-            "DROVER_CRON_SECRETS": f"{CRON_SECRET},{OLD_SECRET}",
-            **getattr(request, "param", {}),
-        }
-    )
+    environ = {
+        "DROVER_NATS_URL": "nats://nowhere:1",
+        "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+        "DROVER_JWT_SECRETS": SECRET,
+        "DROVER_CRON_SECRETS": f"{CRON_SECRET},{OLD_SECRET}",
+        **getattr(request, "param", {}),
+    }
+    world.settings = load(environ)
     app = create_application(Health(), body_bytes_max=world.settings.body_bytes_max)
-    add_routes(
-        app,
-        world.settings,
+    CleanupEdge(
+        settings=world.settings,
+        cleanup=load(environ, CleanupSettings),
         auth=Auth(world.settings.jwt_secrets),
         bus=world.bus,
         client=world.nats,
         pool=world.pool,
         positions=Reached(),
-    )
+    ).add_routes(app)
     async with TestClient(TestServer(app)) as client:
         world.client = client
         yield world

@@ -9,13 +9,15 @@ from drover.bus.messages import Accepted, Rejected
 from drover.cleanup.cron import LOOK_EVERY_S, STUCK_AFTER, CleanupCron
 from drover.cleanup.options import cleanup_options
 from drover.cleanup.schedule import Schedule
+from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.analysis.state import Run
 from drover.domain.errors import Code
-from drover.service.config import ConfigurationError, load
+from drover.service.config import ConfigurationError
 from drover.testing.clock import VirtualClock
 from drover.testing.scenario import Scenario
+from tests.settings import load
 
 HOURLY = "0 * * * *"
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -57,7 +59,7 @@ def test_tiers_that_no_cleanup_takes_stop_the_start():
         "DROVER_CLEANUP_TIER_TIMEOUTS_S": "gold=999999",
     }
     with pytest.raises(ConfigurationError, match="DROVER_CLEANUP_TIER_TIMEOUTS_S"):
-        cleanup_options(load(environ))
+        cleanup_options(load(environ, CleanupSettings))
 
 
 class Leader:

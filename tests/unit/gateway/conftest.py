@@ -15,11 +15,12 @@ from drover.domain.fleet.commands import CreateJob, MarkOnline, ReportRunning, S
 from drover.domain.fleet.state import Assignment
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
+from drover.gateway.settings import GatewaySettings
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.web.application import create_application
 from drover.web.auth import Authenticator
+from tests.settings import load
 from tests.unit.gateway.office import Writer
 
 SECRET = "s" * 32
@@ -130,17 +131,17 @@ class World:
 async def world(request):
     """With other settings by `@pytest.mark.parametrize("world", [{NAME: value}], indirect=True)`."""
     world = World()
-    settings = load(
-        {
-            "DROVER_NATS_URL": "nats://nowhere:1",
-            "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
-            "DROVER_JWT_SECRETS": SECRET,
-            **getattr(request, "param", {}),
-        }
-    )
+    environ = {
+        "DROVER_NATS_URL": "nats://nowhere:1",
+        "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
+        "DROVER_JWT_SECRETS": SECRET,
+        **getattr(request, "param", {}),
+    }
+    settings = load(environ)
     app = create_application(world.health, body_bytes_max=settings.body_bytes_max)
     Gateway(
         settings=settings,
+        limits=load(environ, GatewaySettings),
         auth=Authenticator(settings.jwt_secrets),
         bus=world.bus,
         telemetry=world.telemetry,

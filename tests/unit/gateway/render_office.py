@@ -18,13 +18,14 @@ from drover.domain.render import RENDER
 from drover.domain.render.state import Render, RenderQueue
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
+from drover.gateway.settings import GatewaySettings
 from drover.service.api_keys import Role
-from drover.service.config import load
 from drover.service.health import Health
 from drover.service.sealing import Sealer
 from drover.testing.scenario import Scenario
 from drover.web.application import create_application
 from drover.web.auth import Principal
+from tests.settings import load
 
 KEYS = [f"{name}:{base64.b64encode(name.encode() * 16).decode()}" for name in ("k1", "k0")]
 SETTINGS = {
@@ -158,6 +159,7 @@ async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
     app = create_application(Health(), body_bytes_max=1024 * 1024)
     Gateway(
         settings=load(SETTINGS | settings),
+        limits=GatewaySettings(),
         auth=AnybodyIs(),
         bus=office.bus,
         telemetry=None,

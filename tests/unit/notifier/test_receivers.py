@@ -18,9 +18,11 @@ from drover.notifier.receivers.answers import outcome_of
 from drover.notifier.receivers.choice import ReceiverIncomplete, chosen_receivers
 from drover.notifier.receivers.slack import DETAILS_MAX, HEADER_CHARS_MAX, TEXT_CHARS_MAX, Slack, message_of
 from drover.notifier.receivers.webhook import Webhook
+from drover.notifier.settings import AlertSettings
 from drover.outbound.http import Answer, Outbound
 from drover.outbound.signing import sign, verify
-from drover.service.config import ConfigurationError, load
+from drover.service.config import ConfigurationError
+from tests.settings import load
 from tests.unit.outbound.test_http import server
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -205,16 +207,17 @@ async def test_nothing_of_the_address_is_in_a_log_whatever_it_answers():
 
 
 def test_settings_choose_receivers_and_a_webhook_needs_a_secret():
-    assert chosen_receivers(load(NEEDED)) == []
+    assert chosen_receivers(load(NEEDED, AlertSettings)) == []
     hook = {"DROVER_ALERT_WEBHOOK_URL": "http://ops.example.com/hook"}
     both = {**NEEDED, "DROVER_ALERT_SLACK_URL": SLACK, **hook, "DROVER_ALERT_WEBHOOK_SECRETS": f"{SECRET},{OTHER}"}
-    assert [one.name for one in chosen_receivers(load(both))] == ["slack", "webhook"]
+    assert [one.name for one in chosen_receivers(load(both, AlertSettings))] == ["slack", "webhook"]
     with pytest.raises(ReceiverIncomplete, match="DROVER_ALERT_WEBHOOK_SECRETS"):
-        chosen_receivers(load({**NEEDED, **hook}))
+        chosen_receivers(load({**NEEDED, **hook}, AlertSettings))
 
 
 def test_the_address_of_slack_is_a_secret():
-    settings = load({**NEEDED, "DROVER_ALERT_SLACK_URL": SLACK, "DROVER_ALERT_WEBHOOK_URL": "http://x/SECRETPATH"})
+    told = {"DROVER_ALERT_SLACK_URL": SLACK, "DROVER_ALERT_WEBHOOK_URL": "http://x/SECRETPATH"}
+    settings = load(NEEDED | told, AlertSettings)
     assert "SECRETPATH" not in repr(settings)
     with pytest.raises(ConfigurationError) as refused:
         load({**NEEDED, "DROVER_ALERT_SLACK_URL": "http://hooks.slack.com/SECRETPATH"})

@@ -11,11 +11,12 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.eventlog.log import Partition
 from drover.reminder.app import ReminderEdge
+from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
 from drover.service.health import Health
 from drover.web.application import create_application
 from drover.web.auth import Authenticator, Principal
+from tests.settings import load
 from tests.unit.reminder.world import PARTITIONS, LocalBus
 
 SECRET = "s" * 32
@@ -69,8 +70,10 @@ class Edge:
         self.bus = LocalBus()
         self.postgres = Postgres()
         self.positions = Positions()
+        environ = {name: value for name, value in (SETTINGS | settings).items() if value}
         edge = ReminderEdge(
-            load({name: value for name, value in (SETTINGS | settings).items() if value}),
+            load(environ),
+            load(environ, ReminderSettings),
             auth=Auth([SECRET]),
             bus=self.bus,
             pool=self.postgres,

@@ -11,7 +11,8 @@ from drover.reminder.providers.apprise import Apprise, AppriseAddressBad
 from drover.reminder.providers.choice import ProviderIncomplete, chosen_provider
 from drover.reminder.providers.log import LogProvider
 from drover.reminder.providers.missing import ExtraMissing, need
-from drover.service.config import load
+from drover.reminder.settings import ReminderSettings
+from tests.settings import load
 from tests.unit.reminder.world import notification
 
 NEEDED = {
@@ -22,7 +23,8 @@ NEEDED = {
 
 
 def chosen(**settings):
-    return chosen_provider(load(NEEDED | {f"DROVER_REMINDER_{name}": value for name, value in settings.items()}))
+    environ = NEEDED | {f"DROVER_REMINDER_{name}": value for name, value in settings.items()}
+    return chosen_provider(load(environ, ReminderSettings), load(environ).sealing_keys)
 
 
 @pytest.mark.req("RM-11", "RM-13")

@@ -12,15 +12,20 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Accepted
 from drover.domain.render.polling import Pace
-from drover.nas.opening import NasAddressInvalid
+from drover.nas import opening
+from drover.nas.opening import NasAddressInvalid, open_nas
+from drover.nas.settings import NasSettings
 from drover.nas.store import NasAway
-from drover.render import app
-from drover.render.app import RenderSettingsMissing, RenderWorkers, open_nas, worker_ids
+from drover.platform.settings import SECTIONS
+from drover.platform.settings import load as configured
+from drover.render.app import RenderSettingsMissing, RenderWorkers, worker_ids
 from drover.render.health import WorkerHealth
 from drover.render.queue import Queue
+from drover.render.settings import RenderSettings
 from drover.render.worker import Worker
-from drover.service.config import ConfigurationError, load
+from drover.service.config import ConfigurationError
 from drover.testing.scenario import NOON
+from tests.settings import load
 
 BASE = {
     "DROVER_NATS_URL": "nats://nowhere:1",
@@ -31,7 +36,7 @@ BASE = {
 
 @pytest.mark.req("RN-23")
 def test_everything_of_003_can_be_set_and_has_its_default():
-    settings = load(BASE)
+    settings = load(BASE, RenderSettings)
     assert (settings.render_retries, settings.render_retry_base_s) == (3, 60)
     assert (settings.render_poll_s, settings.render_poll_idle_s) == (10, 30)
     set_ = load(
@@ -44,7 +49,8 @@ def test_everything_of_003_can_be_set_and_has_its_default():
             "DROVER_RENDER_WORKER_ID": "ae-1",
             "DROVER_RENDER_RETRIES": "5",
             "DROVER_RENDER_POLL_S": "2",
-        }
+        },
+        RenderSettings,
     )
     assert set_.render_template_dir == "D:\\templates"
     assert (set_.render_worker_id, set_.render_retries, set_.render_poll_s) == ("ae-1", 5, 2)
@@ -52,9 +58,10 @@ def test_everything_of_003_can_be_set_and_has_its_default():
 
 @pytest.mark.req("RN-17", "RN-23")
 def test_paths_and_secrets_come_from_the_environment_and_secrets_are_not_shown():
-    settings = load(BASE | {"DROVER_RENDER_NEXRENDER_SECRET": "hush-hush", "DROVER_RENDER_NAS_PASSWORD": "hunter2"})
-    assert "hush-hush" not in repr(settings)
-    assert "hunter2" not in repr(settings)
+    environ = BASE | {"DROVER_RENDER_NEXRENDER_SECRET": "hush-hush", "DROVER_RENDER_NAS_PASSWORD": "hunter2"}
+    for section in SECTIONS:
+        assert "hush-hush" not in repr(load(environ, section))
+        assert "hunter2" not in repr(load(environ, section))
 
 
 def test_an_address_with_a_password_in_it_is_no_address_of_nexrender():
@@ -64,15 +71,14 @@ def test_an_address_with_a_password_in_it_is_no_address_of_nexrender():
 
 @pytest.mark.req("RN-03")
 def test_as_many_workers_as_licences_each_with_a_name_that_stays():
-    ids = worker_ids(load(BASE | {"DROVER_RENDER_WORKERS": "3", "DROVER_RENDER_WORKER_ID": "ae"}))
-    assert ids == ["ae-1", "ae-2", "ae-3"]
-    assert worker_ids(load(BASE | {"DROVER_RENDER_WORKER_ID": "ae"})) == ["ae"]
-    assert worker_ids(load(BASE)) == worker_ids(load(BASE)), "the same after a restart"
+    assert worker_ids("ae", 3) == ["ae-1", "ae-2", "ae-3"]
+    assert worker_ids("ae", 1) == ["ae"]
+    assert worker_ids(None, 2) == worker_ids(None, 2), "the same after a restart"
 
 
 def test_workers_without_their_settings_say_which_are_missing():
     with pytest.raises(RenderSettingsMissing) as missing:
-        RenderWorkers(None, load(BASE | {"DROVER_RENDER_NAS": "/mnt/nas"}))
+        RenderWorkers(None, configured(BASE | {"DROVER_RENDER_NAS": "/mnt/nas"}))
     assert missing.value.names == ["DROVER_RENDER_NEXRENDER_URL", "DROVER_RENDER_OUTPUT_DIR", "DROVER_SEALING_KEYS"]
     assert "DROVER_RENDER_WORKERS=0" in str(missing.value)
 
@@ -94,7 +100,7 @@ def test_no_workers_are_no_worker_process():
         "DROVER_RENDER_WORKERS": "0",
     }
     with pytest.raises(RenderSettingsMissing, match="DROVER_RENDER_WORKERS of at least 1"):
-        RenderWorkers(None, load(settings))
+        RenderWorkers(None, configured(settings))
 
 
 @pytest.mark.req("RN-11", "RN-23")
@@ -106,7 +112,7 @@ async def test_a_folder_that_is_not_behind_a_mount_is_not_the_nas(tmp_path, plac
         "DROVER_RENDER_NAS_MOUNT": str(tmp_path / place),
     }
     with pytest.raises(NasAway, match="is not mounted"):
-        await open_nas(load(BASE | settings)).free_bytes()
+        await open_nas(load(BASE | settings, NasSettings)).free_bytes()
 
 
 @pytest.mark.req("RN-11", "RN-23")
@@ -114,15 +120,16 @@ async def test_a_folder_that_is_not_behind_a_mount_is_not_the_nas(tmp_path, plac
 async def test_a_folder_below_the_mount_point_is_behind_the_mount():
     with TemporaryDirectory(dir="/dev/shm") as folder:
         nas = {"DROVER_RENDER_NAS": folder}
+        mounted = nas | {"DROVER_RENDER_NAS_MOUNT": "/dev/shm"}
         with pytest.raises(NasAway):
-            await open_nas(load(BASE | nas)).free_bytes()
-        assert await open_nas(load(BASE | nas | {"DROVER_RENDER_NAS_MOUNT": "/dev/shm"})).free_bytes() > 0
+            await open_nas(load(BASE | nas, NasSettings)).free_bytes()
+        assert await open_nas(load(BASE | mounted, NasSettings)).free_bytes() > 0
 
 
 def test_a_mount_point_that_the_folder_is_not_behind_is_told():
     nas = {"DROVER_RENDER_NAS": "/srv/output", "DROVER_RENDER_NAS_MOUNT": "/mnt/nas"}
     with pytest.raises(NasAddressInvalid, match="/mnt/nas"):
-        open_nas(load(BASE | nas))
+        open_nas(load(BASE | nas, NasSettings))
     with pytest.raises(ConfigurationError):
         load(BASE | {"DROVER_RENDER_NAS_MOUNT": "mnt/nas"})
 
@@ -131,9 +138,9 @@ def test_a_mount_point_that_the_folder_is_not_behind_is_told():
 @pytest.mark.parametrize(("value", "encrypt"), [(None, True), ("1", True), ("0", False)])
 def test_smb_is_encrypted_unless_somebody_says_otherwise(monkeypatch, value, encrypt):
     opened = {}
-    monkeypatch.setattr(app, "open_store", lambda url, **how: opened.update(how))
+    monkeypatch.setattr(opening, "open_store", lambda url, **how: opened.update(how))
     env = {} if value is None else {"DROVER_RENDER_NAS_ENCRYPT": value}
-    open_nas(load(BASE | {"DROVER_RENDER_NAS": "smb://nas/share/folder"} | env))
+    open_nas(load(BASE | {"DROVER_RENDER_NAS": "smb://nas/share/folder"} | env, NasSettings))
     assert opened["encrypt"] is encrypt
 
 

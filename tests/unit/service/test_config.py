@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from drover.service.config import REQUIRED, ConfigurationError, load
+from drover.api.identity.settings import IdentitySettings
+from drover.gateway.settings import GatewaySettings
+from drover.platform.settings import FIELDS, SECTIONS
+from drover.service.config import REQUIRED, ConfigurationError, fields_of, meta_of
+from drover.web.openapi.docstrings import field_texts
+from tests.settings import load
 
 SECRET = "s" * 32
 GOOD = {
@@ -21,7 +26,8 @@ def test_defaults_are_for_one_machine():
     assert settings.allow_unsynced is False
     assert settings.anon_may_create_jobs is False
     assert settings.body_bytes_max == 1024 * 1024
-    assert (settings.device_requests_per_s, settings.device_requests_burst) == (5, 20)
+    limits = load(GOOD, GatewaySettings)
+    assert (limits.device_requests_per_s, limits.device_requests_burst) == (5, 20)
     assert settings.instance
 
 
@@ -53,8 +59,8 @@ def test_a_misspelt_setting_stops_the_start_and_names_the_right_one():
     assert caught.value.problems == ("DROVER_HTPP_PORT is not a setting of Drover. Did you mean DROVER_HTTP_PORT?",)
 
 
-def test_a_setting_like_no_other_is_answered_with_the_list():
-    with pytest.raises(ConfigurationError, match="Remove it; Drover reads DROVER_NATS_URL, "):
+def test_a_setting_like_no_other_is_answered_with_where_to_look():
+    with pytest.raises(ConfigurationError, match="Remove it; `drover config` lists all settings"):
         load(GOOD | {"DROVER_ZZZZZZ": "1"})
 
 
@@ -164,8 +170,8 @@ def test_a_sealing_key_that_is_none_is_refused_and_not_repeated(keys):
 
 @pytest.mark.req("SY-21")
 def test_an_access_token_lives_fifteen_minutes_and_an_hour_at_most():
-    assert load(GOOD).access_token_s == 900
-    assert load(GOOD | {"DROVER_ACCESS_TOKEN_S": "3600"}).access_token_s == 3600
+    assert load(GOOD, IdentitySettings).access_token_s == 900
+    assert load(GOOD | {"DROVER_ACCESS_TOKEN_S": "3600"}, IdentitySettings).access_token_s == 3600
 
 
 ISSUER = {
@@ -205,3 +211,15 @@ def test_what_a_caller_does_not_use_may_be_missing_and_is_empty():
 def test_what_a_caller_does_not_use_is_still_refused_where_it_is_wrong():
     with pytest.raises(ConfigurationError, match="DROVER_JWT_SECRETS=••• is not understood"):
         load({"DROVER_JWT_SECRETS": "short"}, without=REQUIRED)
+
+
+def test_no_two_sections_declare_the_same_setting():
+    assert len(FIELDS) == sum(len(section.__struct_fields__) for section in SECTIONS)
+
+
+def test_every_setting_says_what_it_takes_and_what_it_is_for():
+    for section in SECTIONS:
+        texts = field_texts(section)
+        for name, field in fields_of(section).items():
+            assert meta_of(field).description, name
+            assert texts[field.name], name

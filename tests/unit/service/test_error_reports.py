@@ -10,9 +10,10 @@ import structlog
 from sentry_sdk.transport import Transport
 
 from drover.service import error_reports
-from drover.service.config import ConfigurationError, load
+from drover.service.config import ConfigurationError
 from drover.service.error_reports import SentryMissing, report_errors
 from drover.service.logging import configure
+from tests.settings import load
 
 BASE = {
     "DROVER_NATS_URL": "nats://nowhere:1",

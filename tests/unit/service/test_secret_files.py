@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from drover.service.config import ConfigurationError, load
+from drover.platform.settings import FIELDS
+from drover.service.config import ConfigurationError
 from drover.service.secret_files import FILE_BYTES_MAX, read_secret_files
+from tests.settings import load
 
 SECRET = "a secret that is long enough for this test"
 
@@ -17,14 +19,14 @@ def test_a_file_stands_for_its_setting(tmp_path):
         "DROVER_POSTGRES_URL": "postgresql://x",
         "DROVER_JWT_SECRETS_FILE": str(tmp_path / "jwt"),
     }
-    read_secret_files(environ)
+    read_secret_files(environ, FIELDS)
     assert "DROVER_JWT_SECRETS_FILE" not in environ
     assert load(environ).jwt_secrets == (SECRET,)
 
 
 def test_what_is_no_setting_of_ours_stays_for_the_settings_to_refuse():
     environ = {"DROVER_NONSENSE_FILE": "/nowhere", "OTHER_FILE": "/nowhere"}
-    read_secret_files(environ)
+    read_secret_files(environ, FIELDS)
     assert environ == {"DROVER_NONSENSE_FILE": "/nowhere", "OTHER_FILE": "/nowhere"}
     with pytest.raises(ConfigurationError, match="DROVER_NONSENSE_FILE"):
         load(environ)
@@ -32,7 +34,7 @@ def test_what_is_no_setting_of_ours_stays_for_the_settings_to_refuse():
 
 def test_an_empty_name_is_no_file():
     environ = {"DROVER_JWT_SECRETS_FILE": "", "DROVER_JWT_SECRETS": SECRET}
-    read_secret_files(environ)
+    read_secret_files(environ, FIELDS)
     assert environ["DROVER_JWT_SECRETS"] == SECRET
 
 
@@ -48,6 +50,6 @@ def test_every_problem_is_named_at_once_and_no_secret_is_told(tmp_path):
         "DROVER_CRON_SECRETS": SECRET,
     }
     with pytest.raises(ConfigurationError) as refused:
-        read_secret_files(environ)
+        read_secret_files(environ, FIELDS)
     assert len(refused.value.problems) == 4
     assert SECRET not in str(refused.value)

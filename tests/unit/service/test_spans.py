@@ -8,9 +8,10 @@ import time
 import pytest
 
 from drover.service import tracing
-from drover.service.config import ConfigurationError, load
+from drover.service.config import ConfigurationError
 from drover.service.spans import OpenTelemetryMissing, exporting_spans
 from drover.service.tracing import COMMIT, Trace, begin, current, end_request, new_trace, parse, record
+from tests.settings import load
 
 BASE = {
     "DROVER_NATS_URL": "nats://nowhere:1",

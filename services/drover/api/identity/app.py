@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+import structlog
 from aiohttp import web
 from argon2 import PasswordHasher
 
@@ -13,20 +14,29 @@ from drover.api.identity.accounts import Accounts
 from drover.api.identity.addresses import Addresses
 from drover.api.identity.browser import Browser
 from drover.api.identity.client import IdentityClient
-from drover.api.identity.first_admin import FirstAdmin, made
+from drover.api.identity.first_admin import made
 from drover.api.identity.gotrue import GoTrue
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.key_ring import Keys
+from drover.api.identity.metrics import count_end
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import Door
+from drover.api.identity.settings import IdentitySettings
 from drover.bus.messages import Bus
+from drover.domain.identity import IDENTITY
+from drover.hosting.host import FirstAdmin, Host
+from drover.hosting.service import Assembly
 from drover.postgres.pool import Pool
 from drover.service.config import ConfigurationError, Settings
 from drover.service.identity_keys import IdentityKeys
+from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.freshness import Freshness
+from drover.writer.nats_writer import nats_writer
+
+log = structlog.get_logger("drover.identity")
 
 
 def is_configured(settings: Settings) -> bool:
@@ -45,11 +55,12 @@ class Identity:
     def __init__(
         self,
         settings: Settings,
+        identity: IdentitySettings,
+        *,
         auth: Authenticator,
         bus: Bus,
         pool: Pool,
         freshness: Freshness,
-        *,
         hasher: PasswordHasher | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -59,7 +70,7 @@ class Identity:
         self.passwords = Passwords(sealer, hasher)
         self.addresses = Addresses(keys, sealer)
         door = Door(auth, Callers(settings.trusted_proxies))
-        issuing = Issuing(settings, keys, self.client, self.addresses, self.passwords, clock=clock)
+        issuing = Issuing(identity, keys, self.client, self.addresses, self.passwords, clock=clock)
         self._parts = (
             GoTrue(door, issuing, self.client, keys),
             Browser(door, issuing, self.client, self.passwords, clock=clock),
@@ -73,3 +84,31 @@ class Identity:
 
     def first_admin(self, admin: FirstAdmin) -> AbstractAsyncContextManager[None]:
         return made(self.client, self.addresses, self.passwords, admin)
+
+
+def assemble(host: Host) -> Assembly:
+    """The writer of accounts and sessions; and the issuer, where it has keys."""
+    settings = host.settings
+    writer = nats_writer(host.client, IDENTITY, instance=settings.instance, lease_token=host.lease_token)
+    writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
+    if not is_configured(settings):
+        log.warning("nobody_can_sign_in", settings=["DROVER_IDENTITY_SECRETS", "DROVER_SEALING_KEYS"])
+        return Assembly(components=[writing])
+
+    def count(reason: str) -> None:
+        if writer.leading.is_set():  # of all processes that hear of it, one counts
+            count_end(reason)
+
+    host.session_end_listeners.append(count)
+    identity = Identity(
+        settings,
+        host[IdentitySettings],
+        auth=host.auth,
+        bus=host.bus,
+        pool=host.pool,
+        freshness=Freshness(host.positions),
+    )
+    components = [writing, Component("passwords", Phase.REACTOR, identity.passwords.running())]
+    if host.first_admin is not None:
+        components.append(Component("first admin", Phase.REACTOR, identity.first_admin(host.first_admin)))
+    return Assembly(routes=[identity], components=components)

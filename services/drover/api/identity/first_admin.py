@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -14,15 +13,11 @@ from drover.api.identity.addresses import Addresses
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.passwords import Passwords
 from drover.domain.identity.policy import AccountRole
+from drover.hosting.host import FirstAdmin
 from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
 log = structlog.stdlib.get_logger("drover.identity")
-
-
-class FirstAdmin(NamedTuple):
-    email: str
-    password: str
 
 
 @asynccontextmanager

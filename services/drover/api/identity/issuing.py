@@ -17,12 +17,12 @@ from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.metrics import REFRESHES, SIGN_INS
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.refresh_tokens import NotOurs, RefreshTokens, digest
+from drover.api.identity.settings import IdentitySettings
 from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.identity.commands import RotateRefresh, StartSession
 from drover.service.access_tokens import ISSUER, issue_access_token
 from drover.service.api_keys import Role
-from drover.service.config import Settings
 from drover.service.identity_keys import IdentityKeys
 from drover.web.commands import Origin
 from drover.web.errors import ApiError
@@ -58,7 +58,7 @@ class Issuing:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: IdentitySettings,
         keys: IdentityKeys,
         client: IdentityClient,
         addresses: Addresses,

@@ -9,12 +9,13 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
+from drover.cleanup.settings import CleanupSettings
 from drover.cli.checks.finding import Check, Finding, Scene, fail, ok, skipped, warn
 from drover.cli.checks.machine import settings_of
 from drover.cli.target import Target
 from drover.domain.errors import DroverError
 from drover.eventlog.log import Partition
-from drover.service.config import ConfigurationError
+from drover.service.config import ConfigurationError, Settings
 from drover.service.identity_keys import IdentityKeys
 from drover.service.sealing import Sealer, SealingKeysUnusable
 from drover.web.jwks import JwksUnusable, fetch_from, parse_keys
@@ -48,7 +49,7 @@ def _with_settings(check: Check) -> Check:
 async def cron_secret(scene: Scene) -> Finding:
     if _is_embedded(scene):
         return ok("`drover up` has made one; it is in credentials.json")
-    if settings_of(scene).cron_secrets or scene.environ.get("CRON_SECRET"):
+    if settings_of(scene, CleanupSettings).cron_secrets or scene.environ.get("CRON_SECRET"):
         return ok("set")
     if isinstance(scene.target, DroverError):
         return skipped("nothing has run here yet", "`drover up` makes one.")
@@ -60,7 +61,7 @@ async def cron_secret(scene: Scene) -> Finding:
 
 @_with_settings
 async def cleanup_is_scheduled(scene: Scene) -> Finding:
-    cron = settings_of(scene).cleanup_cron
+    cron = settings_of(scene, CleanupSettings).cleanup_cron
     if isinstance(scene.nats, DroverError):
         return skipped(f"by the schedule {cron!r}; NATS was not reached")
     if await read_holder(scene.nats, Partition("analysis")) is None:
@@ -81,7 +82,7 @@ async def cleanup_answers(scene: Scene) -> Finding:
 
 @_with_settings
 async def cleanup_timeout(scene: Scene) -> Finding:
-    timeout_s = settings_of(scene).cleanup_timeout_s
+    timeout_s = settings_of(scene, CleanupSettings).cleanup_timeout_s
     found = f"a test that stands still is failed after {timeout_s / 60:g} min"
     if timeout_s != TIMEOUT_S:
         return warn(found, "It is 30 min by default: unset DROVER_CLEANUP_TIMEOUT_S, unless this is meant.")
@@ -106,7 +107,7 @@ async def tokens_are_checked(scene: Scene) -> Finding:
 
 @_with_settings
 async def issuer_has_keys(scene: Scene) -> Finding:
-    url = settings_of(scene).jwks_url
+    url = settings_of(scene, Settings).jwks_url
     if url is None:
         return skipped("only the built-in one")
     try:
@@ -120,7 +121,7 @@ async def issuer_has_keys(scene: Scene) -> Finding:
 async def people_can_sign_in(scene: Scene) -> Finding:
     if _is_embedded(scene):
         return ok("`drover up` has made its keys; they are in secrets.json")
-    settings = settings_of(scene)
+    settings = settings_of(scene, Settings)
     if not (settings.identity_secrets or settings.sealing_keys):
         if isinstance(scene.target, DroverError):
             return skipped("nothing has run here yet", "`drover up` makes the keys.")
@@ -138,7 +139,7 @@ async def people_can_sign_in(scene: Scene) -> Finding:
 
 @_with_settings
 async def https_beyond_here(scene: Scene) -> Finding:
-    settings = settings_of(scene)
+    settings = settings_of(scene, Settings)
     if _is_loopback(settings.http_host):
         return ok(f"only this machine is listened to ({settings.http_host})")
     if not settings.trusted_proxies:
@@ -151,7 +152,7 @@ async def https_beyond_here(scene: Scene) -> Finding:
 
 @_with_settings
 async def log_level(scene: Scene) -> Finding:
-    settings = settings_of(scene)
+    settings = settings_of(scene, Settings)
     if settings.log_level not in ("debug", "info"):
         return warn(
             f"{settings.log_level}: cleanups and refreshes are logged at info, so nobody sees them",

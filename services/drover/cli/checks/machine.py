@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import aiohttp
 
@@ -18,12 +18,15 @@ from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
 from drover.cli.target import Target
 from drover.embedded import programs
 from drover.embedded.errors import ProgramMissing
+from drover.platform.settings import FIELDS, load
 from drover.service import config
 
 PYTHON_MIN: Final = (3, 11)
 PROGRAM_S: Final = 10.0
 HTTP_S: Final = 2.0
 FREE_BYTES_MIN: Final = 1024**3
+S = TypeVar("S", bound=config.Section)
+
 HTTP_PORT_DEFAULT: Final = 8080
 
 
@@ -108,22 +111,22 @@ def _existing(path: Path) -> Path:
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
-def settings_of(scene: Scene) -> config.Settings:
+def settings_of(scene: Scene, section: type[S]) -> S:
     """Those of the environment; raises ConfigurationError."""
     # `drover up` fills the addresses in; whoever sets one of them must set all that is needed.
     from_environment = isinstance(scene.target, config.ConfigurationError) or (
         isinstance(scene.target, Target) and not scene.target.embedded
     )
-    return config.load(scene.environ, without=() if from_environment else config.REQUIRED)
+    return load(scene.environ, without=() if from_environment else config.REQUIRED)[section]
 
 
 async def configuration(scene: Scene) -> Finding:
     try:
-        settings_of(scene)
+        settings_of(scene, config.Settings)
     except config.ConfigurationError as error:
         count = len(error.problems)
         return fail(f"{count} setting{'' if count == 1 else 's'} to correct", " ".join(error.problems))
-    given = sum(name in config.FIELDS and bool(value) for name, value in scene.environ.items())
+    given = sum(name in FIELDS and bool(value) for name, value in scene.environ.items())
     return ok(f"{given} DROVER_ settings in the environment, all understood" if given else "no DROVER_ settings; fine")
 
 

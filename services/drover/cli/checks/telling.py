@@ -7,13 +7,14 @@ from drover.cli.checks.machine import settings_of
 from drover.domain.errors import DroverError
 from drover.notifier.app import LEADER
 from drover.notifier.receivers.choice import ReceiverIncomplete, chosen_receivers
+from drover.notifier.settings import AlertSettings
 from drover.service.config import ConfigurationError
 from drover.writer.nats_lease import read_holder
 
 
 async def alerts_are_told(scene: Scene) -> Finding:
     try:
-        receivers = chosen_receivers(settings_of(scene))
+        receivers = chosen_receivers(settings_of(scene, AlertSettings))
     except ConfigurationError:
         return skipped("the settings are not understood", "Correct the configuration first.")
     except ReceiverIncomplete as error:

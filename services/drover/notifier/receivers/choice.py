@@ -6,8 +6,8 @@ from drover.domain.errors import DroverError
 from drover.notifier.notice import Receiver
 from drover.notifier.receivers.slack import Slack
 from drover.notifier.receivers.webhook import Webhook
+from drover.notifier.settings import AlertSettings
 from drover.outbound.http import Outbound
-from drover.service.config import Settings
 
 
 class ReceiverIncomplete(DroverError):
@@ -20,7 +20,7 @@ class ReceiverIncomplete(DroverError):
         )
 
 
-def chosen_receivers(settings: Settings) -> list[Receiver]:
+def chosen_receivers(settings: AlertSettings) -> list[Receiver]:
     """None: alerts are for the dashboard only."""
     receivers: list[Receiver] = []
     if settings.alert_slack_url is not None:
@@ -32,5 +32,5 @@ def chosen_receivers(settings: Settings) -> list[Receiver]:
     return receivers
 
 
-def _outbound(settings: Settings) -> Outbound:
+def _outbound(settings: AlertSettings) -> Outbound:
     return Outbound(timeout_s=settings.alert_send_timeout_s, allow_private=settings.alert_allow_private)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from drover.domain.errors import DroverError
 from drover.outbound.http import Outbound
 from drover.reminder.notification import Provider
@@ -9,7 +11,7 @@ from drover.reminder.providers.apprise import Apprise
 from drover.reminder.providers.log import LogProvider
 from drover.reminder.providers.webhook import Webhook
 from drover.reminder.providers.webpush import WebPush
-from drover.service.config import Settings
+from drover.reminder.settings import ReminderSettings
 from drover.service.sealing import Sealer
 
 
@@ -24,12 +26,12 @@ class ProviderIncomplete(DroverError):
         self.missing = missing
 
 
-def chosen_provider(settings: Settings) -> Provider:
+def chosen_provider(settings: ReminderSettings, sealing_keys: Sequence[str] = ()) -> Provider:
     name = settings.reminder_provider
     if name == "webhook":
         return _webhook(settings)
     if name == "webpush":
-        return _webpush(settings)
+        return _webpush(settings, sealing_keys)
     if name == "apprise":
         if not settings.reminder_apprise_urls:
             raise ProviderIncomplete(name, "DROVER_REMINDER_APPRISE_URLS")
@@ -37,11 +39,11 @@ def chosen_provider(settings: Settings) -> Provider:
     return LogProvider()
 
 
-def _outbound(settings: Settings) -> Outbound:
+def _outbound(settings: ReminderSettings) -> Outbound:
     return Outbound(timeout_s=settings.reminder_send_timeout_s, allow_private=settings.reminder_allow_private)
 
 
-def _webhook(settings: Settings) -> Webhook:
+def _webhook(settings: ReminderSettings) -> Webhook:
     if settings.reminder_webhook_url is None:
         raise ProviderIncomplete("webhook", "DROVER_REMINDER_WEBHOOK_URL")
     if not settings.reminder_webhook_secrets:  # a receiver that cannot check who calls would believe anybody
@@ -49,16 +51,16 @@ def _webhook(settings: Settings) -> Webhook:
     return Webhook(settings.reminder_webhook_url, settings.reminder_webhook_secrets, _outbound(settings))
 
 
-def _webpush(settings: Settings) -> WebPush:
+def _webpush(settings: ReminderSettings, sealing_keys: Sequence[str]) -> WebPush:
     if settings.reminder_vapid_private_key is None:
         raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_PRIVATE_KEY")
     if settings.reminder_vapid_subject is None:
         raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_SUBJECT")
-    if not settings.sealing_keys:
+    if not sealing_keys:
         raise ProviderIncomplete("webpush", "DROVER_SEALING_KEYS")
     return WebPush(
         settings.reminder_vapid_private_key,
         settings.reminder_vapid_subject,
-        Sealer.from_settings(settings.sealing_keys),
+        Sealer.from_settings(sealing_keys),
         _outbound(settings),
     )

@@ -16,6 +16,7 @@ from argon2 import PasswordHasher
 
 from drover.api.identity.accounts import new_account
 from drover.api.identity.app import Identity
+from drover.api.identity.settings import IdentitySettings
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.decider import Command, Rejection
 from drover.domain.event import Event
@@ -23,7 +24,6 @@ from drover.domain.identity import IDENTITY
 from drover.domain.identity import events as e
 from drover.domain.identity.policy import AccountRole
 from drover.service.api_keys import Role
-from drover.service.config import load
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
 from drover.testing.scenario import Scenario
@@ -31,6 +31,7 @@ from drover.web.application import create_application
 from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from drover.web.people import BuiltIn
+from tests.settings import load
 
 API_SECRET = "a" * 32
 SEALING_KEY = f"k1:{base64.b64encode(b'k' * 32).decode()}"
@@ -125,14 +126,22 @@ class World:
             "DROVER_SIGN_INS_PER_MIN": "6000",
             "DROVER_SIGN_INS_BURST": "1000",
         }
-        self.settings = load(environment | {f"DROVER_{name.upper()}": value for name, value in settings.items()})
+        environment |= {f"DROVER_{name.upper()}": value for name, value in settings.items()}
+        self.settings = load(environment)
         self.bus = Writer()
         keys = IdentityKeys(self.settings.identity_secrets)
         self.auth = Authenticator(
             [API_SECRET], people=[BuiltIn(keys), Elsewhere()], ended=Ended(self.bus.events), clock=self.seconds
         )
         self.identity = Identity(
-            self.settings, self.auth, self.bus, NoPool(), Freshness(Fresh()), hasher=CHEAP, clock=self.seconds
+            self.settings,
+            load(environment, IdentitySettings),
+            auth=self.auth,
+            bus=self.bus,
+            pool=NoPool(),
+            freshness=Freshness(Fresh()),
+            hasher=CHEAP,
+            clock=self.seconds,
         )
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
         self.identity.add_routes(self.app)

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from drover.api.identity.key_ring import key_ring
-from drover.service.config import load
+from tests.settings import load
 from tests.unit.api.identity.conftest import API_SECRET, bearer
 
 pytestmark = pytest.mark.req("SY-15")

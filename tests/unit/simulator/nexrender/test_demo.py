@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from drover.nas.settings import NasSettings
+from drover.platform.settings import load
 from drover.render.nexrender.client import NexrenderClient
-from drover.service import config
+from drover.render.settings import RenderSettings
+from drover.service.render_capacity import RenderCapacity
 from drover.simulator.nexrender.demo import demo_nexrender
 
 SERVERS = {
@@ -19,13 +22,13 @@ SERVERS = {
 async def test_its_settings_are_good_and_name_what_is_there(tmp_path):
     for _ in range(2):  # also on a directory that it knows
         async with demo_nexrender(tmp_path) as found:
-            settings = config.load({**SERVERS, **found})
-            async with NexrenderClient(settings.render_nexrender_url) as client:
+            configuration = load({**SERVERS, **found})
+            async with NexrenderClient(configuration[RenderCapacity].render_nexrender_url) as client:
                 await client.health()
-            look(settings)
+            look(configuration[RenderSettings], configuration[NasSettings])
 
 
-def look(settings):
+def look(settings, nas):
     assert Path(settings.render_template_dir, settings.render_template).is_file()
-    assert Path(settings.render_nas).is_dir()
     assert Path(settings.render_output_dir).is_dir()
+    assert Path(nas.render_nas).is_dir()

@@ -10,15 +10,22 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from nats.aio.client import Client
 
 from drover.bus.live import Progress
-from drover.cli.compose import Process
+from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
+from drover.hosting.host import Host
+from drover.platform.registry import REGISTRY
+from drover.platform.serve import compose
+from drover.platform.settings import SECTIONS, load
 from drover.service.api_keys import Role, issue_api_key
-from drover.service.config import load
+from drover.service.config import Settings
+from drover.service.health import Health
+from drover.service.lifecycle import Component
 from drover.web import freshness
 
 SECRET = "s" * 32
@@ -54,8 +61,8 @@ class EmptyPool:
         return []
 
 
-def process_of(service: str, client: Client) -> Process:
-    settings = load(
+def composed(service: str, client: Client) -> tuple[web.Application, list[Component]]:
+    configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
             "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
@@ -65,22 +72,20 @@ def process_of(service: str, client: Client) -> Process:
         }
     )
     pool: Any = EmptyPool()
-    process = Process(settings, client, pool, partitions=PARTITIONS)
-    getattr(process, f"add_{service}")()
-    return process
+    return compose(Host(configuration, client, pool, services=[service], partitions=PARTITIONS), Health())
 
 
 @pytest.mark.parametrize(("service", "path"), READS.items())
 async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(service, path, monkeypatch):
     monkeypatch.setattr(freshness, "HARD_WAIT_S", 0.05)
     client = Listening()
-    process = process_of(service, client)
+    app, components = composed(service, client)
     caller = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
     async with AsyncExitStack() as stack:
-        for component in process.components:
+        for component in components:
             if "positions" in component.name:
                 await stack.enter_async_context(component.context)
-        http = await stack.enter_async_context(TestClient(TestServer(process.app)))
+        http = await stack.enter_async_context(TestClient(TestServer(app)))
 
         async def read() -> tuple[int, Any]:
             async with http.get(path, headers=caller | {"Drover-Min-Position": "reminder=50"}) as answer:
@@ -94,3 +99,12 @@ async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(se
         assert (await read())[0] == 503
         await client.hear(lagging, 50)
         assert (await read())[0] == 200
+
+
+def test_every_service_is_offered_by_the_command():
+    assert [name for name, one in REGISTRY.items() if not one.is_part] == [*SERVICES]
+    assert [name for name, one in REGISTRY.items() if one.is_part] == [*PARTS]
+
+
+def test_every_section_that_a_service_needs_is_among_all_settings():
+    assert {section for service in REGISTRY.values() for section in service.settings} == {*SECTIONS} - {Settings}

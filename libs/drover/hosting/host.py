@@ -1,0 +1,131 @@
+"""What the services of one process share: connections, who may come in, how far the read models are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import structlog
+from nats.aio.client import Client
+
+from drover.bus.client import CommandBus
+from drover.bus.live import following_progress
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
+from drover.postgres.pool import Pool
+from drover.projection.positions import Positions
+from drover.service.config import Configuration, Section, Settings
+from drover.service.health import Check
+from drover.service.identity_keys import IdentityKeys
+from drover.service.lifecycle import Component, Phase
+from drover.web.auth import Authenticator, Verifier
+from drover.web.ended_sessions import EndedSessions
+from drover.web.jwks import KeySet, fetch_from
+from drover.web.people import BuiltIn, Foreign
+
+S = TypeVar("S", bound=Section)
+
+log = structlog.get_logger("drover.serve")
+
+
+class FirstAdmin(NamedTuple):
+    """The first account, which can make all others."""
+
+    email: str
+    password: str
+
+
+class Host:
+    """One for each process. What is made on demand adds its component and its check once somebody has asked for it."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        client: Client,
+        pool: Pool,
+        *,
+        services: Collection[str],
+        partitions: Mapping[str, Sequence[Partition]],
+        reactors_off: Collection[str] = (),
+        lease_token: str | None = None,
+        first_admin: FirstAdmin | None = None,
+        document: Callable[[], dict[str, Any]] = dict,
+    ) -> None:
+        """`services`: the names of all that run in this process. `partitions`: how every context is divided.
+        `reactors_off`: contexts that were restored, where nothing is done outside before a person has looked.
+        `document`: makes the OpenAPI document of all services."""
+        self.configuration = configuration
+        self.settings = configuration[Settings]
+        self.client = client
+        self.pool = pool
+        self.services = services
+        self.partitions = partitions
+        self.lease_token = lease_token
+        self.first_admin = first_admin
+        self.document = document
+        self.components: list[Component] = []
+        self.ready: dict[str, Check] = {}
+        self.session_end_listeners: list[Callable[[str], None]] = []
+        """Each is told why a session has ended, of every session that ends from now on."""
+        self.reactors_off = reactors_off
+
+    def __getitem__(self, section: type[S]) -> S:
+        """The settings of a service."""
+        return self.configuration[section]
+
+    def log(self, context: str, partition: str = "main") -> JetStreamLog:
+        return JetStreamLog(self.client, Partition(context, partition))
+
+    def has_reactors_off(self, context: str) -> bool:
+        if context in self.reactors_off:
+            log.warning("reactors_are_off", context=context, advice="drover reactors on, then restart this service")
+        return context in self.reactors_off
+
+    @cached_property
+    def bus(self) -> CommandBus:
+        return CommandBus(self.client)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """How far every read model is, for all services of this process that hold reads back."""
+        positions = Positions(chain.from_iterable(self.partitions.values()))
+        self.components.append(
+            Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
+        )
+        return positions
+
+    @cached_property
+    def ended_sessions(self) -> EndedSessions:
+        def tell(reason: str) -> None:
+            for listener in self.session_end_listeners:
+                listener(reason)
+
+        ended = EndedSessions(self.log("identity"), told=tell)
+        if self.settings.identity_secrets:
+            self.ready["ended sessions"] = ended.why_not_ready
+            self.components.append(
+                Component("ended sessions", Phase.REACTOR, ended.running(), failure=ended.wait_failed)
+            )
+        return ended
+
+    @cached_property
+    def auth(self) -> Authenticator:
+        """Keys of programs, and the tokens of people wherever it is known who issues them."""
+        settings = self.settings
+        people: list[Verifier] = []
+        if settings.identity_secrets:
+            people.append(BuiltIn(IdentityKeys(settings.identity_secrets)))
+        if settings.jwks_url and settings.jwt_issuer and settings.jwt_audience:
+            keys = KeySet(fetch_from(settings.jwks_url))
+            self.components.append(Component("issuer keys", Phase.REACTOR, keys.running()))
+            people.append(
+                Foreign(
+                    keys,
+                    issuer=settings.jwt_issuer,
+                    audience=settings.jwt_audience,
+                    role_claim=settings.jwt_role_claim,
+                )
+            )
+        return Authenticator(settings.jwt_secrets, people=people, ended=self.ended_sessions)

@@ -1,0 +1,15 @@
+"""The settings of the agents' edge."""
+
+from __future__ import annotations
+
+from drover.service.config import Section
+from drover.service.setting_types import Burst, Rate
+
+
+class GatewaySettings(Section, frozen=True, kw_only=True):
+    """How much one device may ask for."""
+
+    device_requests_per_s: Rate = 5.0
+    """Polls and reports of progress that one device may send in the long run; beyond that 429."""
+    device_requests_burst: Burst = 20
+    """How many of them it may send at once. Heartbeats and final reports have four times as much, of their own."""

@@ -1,0 +1,112 @@
+"""Any set of services in one process on one HTTP port. What a service is made of is in its own `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, nullcontext
+from functools import partial
+
+import structlog
+from aiohttp import web
+
+from drover.bus.connection import connected, wait_closed
+from drover.bus.metrics import NATS_CONNECTED
+from drover.domain.contexts import CONTEXTS
+from drover.eventlog.holding import held_contexts
+from drover.hosting.host import FirstAdmin, Host
+from drover.platform.durability import check_durability, watching_durability
+from drover.platform.openapi import openapi_document
+from drover.platform.registry import REGISTRY
+from drover.postgres import watch
+from drover.postgres.pool import open_pool
+from drover.reminder.settings import ReminderSettings
+from drover.service.config import Configuration, Settings
+from drover.service.health import Health
+from drover.service.lifecycle import Component, Phase, run
+from drover.service.metrics import show_process
+from drover.service.spans import exporting_spans
+from drover.web.application import ANY, add_route, create_application, nothing_here
+from drover.web.serve import serve as serve_http
+from drover.writer.nats_writer import prepare
+
+log = structlog.get_logger("drover.serve")
+
+
+def compose(host: Host, health: Health) -> tuple[web.Application, list[Component]]:
+    """The application and the components that the host's services add up to."""
+    app = create_application(health, body_bytes_max=host.settings.body_bytes_max)
+    components: list[Component] = []
+    for name, service in REGISTRY.items():
+        if name not in host.services:
+            continue
+        assembly = service.assemble(host)
+        for routes in assembly.routes:
+            routes.add_routes(app)
+        components += assembly.components
+        host.ready |= assembly.ready
+    for check, why in host.ready.items():
+        health.add_ready(check, why)
+    if "api" not in host.services:
+        add_route(app, ANY, "/", nothing_here)
+    return app, [*host.components, *components]
+
+
+async def serve(
+    configuration: Configuration,
+    services: Sequence[str],
+    *,
+    on_ready: Callable[[], None] | None = None,
+    extra: Sequence[Component] = (),
+    lease_token: str | None = None,
+    first_admin: FirstAdmin | None = None,
+) -> int:
+    """Run these services, and what else the process is made of, until a signal or a fault; the exit code."""
+    settings = configuration[Settings]
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(
+            exporting_spans(settings.otlp_endpoint, settings.trace_ratio, settings.instance, services)
+        )
+        client = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
+        await check_durability(settings)
+        partitions = await prepare(
+            client,
+            CONTEXTS,
+            replicas=settings.nats_replicas,
+            partitions={"reminder": configuration[ReminderSettings].reminder_partitions},
+        )
+        pool = await stack.enter_async_context(
+            open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
+        )
+        host = Host(
+            configuration,
+            client,
+            pool,
+            services=services,
+            partitions=partitions,
+            reactors_off=await held_contexts(client, CONTEXTS),
+            lease_token=lease_token,
+            first_admin=first_admin,
+            document=openapi_document,
+        )
+        health = Health()
+        health.add_ready("nats", lambda: None if client.is_connected else "NATS is not connected.")
+        app, components = compose(host, health)
+        show_process(health, services)
+        NATS_CONNECTED.set_function(lambda: float(client.is_connected))
+        components += _servers(host)
+        # Last of all, so that the port opens when everything behind it works.
+        listener = serve_http(app, settings.http_host, settings.http_port, grace_s=settings.shutdown_grace_s)
+        components.append(Component("http", Phase.EDGE, listener))
+        log.info("starting", services=list(services), instance=settings.instance)
+        return await run([*components, *extra], health, grace_s=settings.shutdown_grace_s, on_ready=on_ready)
+
+
+def _servers(host: Host) -> list[Component]:
+    """Watches over the servers that the process stands on."""
+    components = [
+        Component("nats connection", Phase.SERVER, nullcontext(), failure=partial(wait_closed, host.client)),
+        Component("durability watch", Phase.SERVER, watching_durability(host.settings)),
+    ]
+    if any(REGISTRY[name].reads_postgres for name in host.services):
+        components.append(Component("postgres watch", Phase.SERVER, watch.watching(host.pool)))
+    return components

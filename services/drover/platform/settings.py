@@ -1,0 +1,35 @@
+"""Every setting that there is, section by section. It imports no service, so that light commands stay light."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from drover.api.identity.settings import IdentitySettings
+from drover.cleanup.settings import CleanupSettings
+from drover.gateway.settings import GatewaySettings
+from drover.nas.settings import NasSettings
+from drover.notifier.settings import AlertSettings
+from drover.reminder.settings import ReminderSettings
+from drover.render.settings import RenderSettings
+from drover.service.config import Configuration, Section, Settings, fields_of, read
+from drover.service.render_capacity import RenderCapacity
+
+SECTIONS: Final[tuple[type[Section], ...]] = (
+    Settings,
+    IdentitySettings,
+    GatewaySettings,
+    RenderSettings,
+    RenderCapacity,
+    NasSettings,
+    CleanupSettings,
+    ReminderSettings,
+    AlertSettings,
+)
+FIELDS: Final = fields_of(*SECTIONS)
+"""Every variable that Drover reads."""
+
+
+def load(environ: Mapping[str, str], *, without: Collection[str] = ()) -> Configuration:
+    """All settings, or a ConfigurationError that names every problem at once."""
+    return read(environ, *SECTIONS, without=without)
