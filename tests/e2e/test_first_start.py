@@ -28,6 +28,7 @@ async def test_it_is_ready_within_half_a_minute_and_says_so(platform, http):
     assert platform.ready_after_s < FIRST_START_S
     assert "Drover is ready" in platform.output
     assert platform.url in platform.output
+    assert f"drover events tail --data-dir {platform.data_dir}\n" in platform.output, "it is not in .drover"
     for path in ("/livez", "/readyz"):
         answer = await http.get(path)
         assert (answer.status, answer.json) == (200, {"status": "ok", "reasons": {}})

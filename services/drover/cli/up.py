@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -153,6 +154,12 @@ async def _tell_of_its_end(process: GuardedProcess) -> None:
     log.error("simulated_farm_ended", exit_code=code, log=str(process.log.path))
 
 
+def _tail(data_dir: Path) -> str:
+    """The command as it is to be pasted: it looks into the default directory unless it is told another."""
+    is_default = data_dir == DATA_DIR_DEFAULT.absolute()
+    return "drover events tail" if is_default else f"drover events tail --data-dir {shlex.quote(str(data_dir))}"
+
+
 def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
     console = Console()
     console.print()
@@ -161,7 +168,7 @@ def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
         console.print(f"  Sign in as       {credentials.admin_email}")
         console.print(f"  First password   {credentials.admin_password}", highlight=False)
     console.print(f"  Keys, sign-in    {data_dir / 'credentials.json'}")
-    console.print("  Watch the log    drover events tail")
+    console.print(f"  Watch the log    {_tail(data_dir)}", soft_wrap=True)
     if demo:
         console.print(f"  Simulated farm   {data_dir / 'simulator.log'}")
     console.print("  Ctrl-C stops everything\n")
