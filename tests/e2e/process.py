@@ -71,7 +71,7 @@ class DroverProcess:
         """Those that live now, and nothing of which may live on when this has ended."""
         with suppress(psutil.NoSuchProcess):
             self._descended.update(self._self.children(recursive=True))
-        return {process for process in self._descended if _lives(process)}
+        return {process for process in self._descended if lives(process)}
 
     def server(self, program: str) -> psutil.Process:
         """The one child, or grandchild, that is this server; of PostgreSQL the one that is the others' parent."""
@@ -151,7 +151,7 @@ async def run_to_the_end(
         await process.end()
 
 
-def _lives(process: psutil.Process) -> bool:
+def lives(process: psutil.Process) -> bool:
     """A zombie is dead; who has not fetched its exit code is no concern of ours. `is_running` sees a reused pid."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
