@@ -35,6 +35,7 @@ SHOWN_BY: Final = {
     "eventlog": EVERY,
     "writer": WRITERS,
     "projection": "projector",
+    "nas": "render",
 }
 """By package. Those of a service are shown by that service."""
 OF_PROCESSES: Final = (

@@ -18,6 +18,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
+from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.service_names import SERVICES
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
