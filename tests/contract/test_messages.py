@@ -13,16 +13,16 @@ import msgspec
 import pytest
 import yaml
 
-from drover.cli.contracts.deciders import DECIDERS
 from drover.cli.contracts.published import FOLDER, Name, read_schemas
 from drover.cli.contracts.publishing import Publication, publication, stale
 from drover.cli.contracts.schemas import types_of
 from drover.domain.contexts import CONTEXTS
+from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
 
 CONTRACTS = Path(__file__).parents[2] / FOLDER
 SAMPLES = sorted((CONTRACTS / "samples").glob("*/*.json"))
-BY_CONTEXT = {decider.context: decider for decider in DECIDERS}
+BY_CONTEXT = DECIDERS
 pytestmark = pytest.mark.req("EV-09")
 
 
@@ -92,7 +92,7 @@ def test_every_sample_is_of_the_event_that_its_file_names():
 
 def test_every_event_and_every_command_is_a_message_on_the_channel_of_its_context():
     channels = asyncapi()["channels"]
-    for decider in DECIDERS:
+    for decider in DECIDERS.values():
         events, commands = channels[f"{decider.context}Events"], channels[f"{decider.context}Commands"]
         assert events["address"] == f"evt.{decider.context}.{{partition}}"
         assert commands["address"] == f"cmd.{decider.context}.{{partition}}"

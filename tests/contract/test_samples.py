@@ -5,22 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from drover.domain.analysis import ANALYSIS
-from drover.domain.fleet import FLEET
-from drover.domain.identity import IDENTITY
-from drover.domain.reminder import REMINDER
-from drover.domain.render import RENDER
+from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
 
 SAMPLES = Path(__file__).parents[2] / "contracts" / "samples"
-DECIDERS = (FLEET, IDENTITY, ANALYSIS, REMINDER, RENDER)
 FILES = sorted(SAMPLES.glob("*/*.json"))
 
 
 @pytest.mark.req("EV-09")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_a_released_event_still_decodes_with_everything_it_said(file):
-    decider = next(decider for decider in DECIDERS if decider.context == file.parent.name)
+    decider = DECIDERS[file.parent.name]
     fields = msgspec.json.decode(file.read_bytes())
     (event,) = Codec.of(decider).decode(msgspec.json.encode(fields) + b"\n")
     now = msgspec.to_builtins(event)
@@ -28,7 +23,7 @@ def test_a_released_event_still_decodes_with_everything_it_said(file):
         assert {name: now[name] for name in fields} == fields
 
 
-@pytest.mark.parametrize("decider", DECIDERS, ids=lambda decider: decider.context)
+@pytest.mark.parametrize("decider", DECIDERS.values(), ids=lambda decider: decider.context)
 def test_every_event_has_a_sample(decider):
     have = {file.name.partition(".")[0] for file in SAMPLES.glob(f"{decider.context}/*.json")}
     assert {event.__name__ for event in decider.events.__args__} - have == set()

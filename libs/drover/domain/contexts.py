@@ -1,11 +1,31 @@
-"""Which contexts there are: each has one stream, one decider, one read model."""
+"""Which contexts there are: each has one stream, one decider (`deciders.py`) and one read model.
+
+A new context is one line here and one there; tests then name what else it lacks.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-CONTEXTS: Final = ("fleet", "render", "analysis", "identity", "reminder")
-PRIVATE: Final = frozenset({"identity"})
-"""What their events say is for their decider alone: nobody is told more than type and ids."""
-UNTOLD: Final = {"reminder": frozenset({"title", "body", "sealed"})}
-"""By context, fields of events that only its own services see: users' own words, and what is sealed."""
+import msgspec
+
+
+class Context(msgspec.Struct, frozen=True):
+    name: str
+    is_private: bool = False
+    """What its events say is for its decider alone: nobody is told more than type and ids."""
+    hidden_fields: frozenset[str] = frozenset()
+    """Fields of its events that only its own services see: users' own words, and what is sealed."""
+
+
+REGISTRY: Final = {
+    context.name: context
+    for context in (
+        Context("fleet"),
+        Context("render"),
+        Context("analysis"),
+        Context("identity", is_private=True),
+        Context("reminder", hidden_fields=frozenset({"title", "body", "sealed"})),
+    )
+}
+CONTEXTS: Final = tuple(REGISTRY)

@@ -20,12 +20,8 @@ from drover.cli.record import last_of
 from drover.cli.running import asynchronous
 from drover.cli.seek import commits_between
 from drover.cli.target import NAME, find_target
-from drover.domain.analysis import ANALYSIS
 from drover.domain.decider import Decider
-from drover.domain.fleet import FLEET
-from drover.domain.identity import IDENTITY
-from drover.domain.reminder import REMINDER
-from drover.domain.render import RENDER
+from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
@@ -33,9 +29,6 @@ from drover.postgres.pool import open_pool
 from drover.writer.fold import Fold, decode_image
 from drover.writer.snapshots import snapshot_version
 
-DECIDERS: Final[dict[str, Decider[Any]]] = {
-    decider.context: decider for decider in (FLEET, RENDER, ANALYSIS, IDENTITY, REMINDER)
-}
 EVENTS_PER_TELLING: Final = 1_000
 _AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 

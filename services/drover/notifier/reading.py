@@ -9,17 +9,13 @@ import structlog
 from msgspec.structs import replace
 
 from drover.domain.alerts import AlertRaised, AlertResolved
-from drover.domain.analysis import ANALYSIS
-from drover.domain.contexts import PRIVATE, UNTOLD
-from drover.domain.fleet import FLEET
-from drover.domain.identity import IDENTITY
-from drover.domain.reminder import REMINDER
-from drover.domain.render import RENDER
+from drover.domain.contexts import REGISTRY
+from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec, UnreadableCommit, lines
 from drover.eventlog.log import StoredCommit
 from drover.notifier.notice import Notice
 
-_CODECS: Final = {one.context: Codec.of(one) for one in (FLEET, RENDER, ANALYSIS, IDENTITY, REMINDER)}
+_CODECS: Final = {context: Codec.of(decider) for context, decider in DECIDERS.items()}
 _MARK: Final = b'"Alert'
 """In every line of an alert, of any version. That it is in a line proves nothing."""
 
@@ -61,7 +57,7 @@ def _notice(context: str, event: AlertRaised | AlertResolved) -> Notice:
 
 def _tellable(context: str, details: dict[str, Any]) -> dict[str, Any]:
     """Of private contexts ids only; of others nothing that users wrote or that is sealed."""
-    if context in PRIVATE:
+    known = REGISTRY[context]
+    if known.is_private:
         return {name: value for name, value in details.items() if name.endswith("_id")}
-    untold = UNTOLD.get(context, frozenset())
-    return {name: value for name, value in details.items() if name not in untold}
+    return {name: value for name, value in details.items() if name not in known.hidden_fields}

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from drover.domain.analysis.events import AnalysisEvent
-from drover.domain.contexts import CONTEXTS
-from drover.domain.fleet.events import FleetEvent
-from drover.domain.identity.events import IdentityEvent
-from drover.domain.reminder.events import ReminderEvent
-from drover.domain.render.events import QueueEvent
+from drover.domain.deciders import DECIDERS
 
-_UNIONS: Final = {
-    "fleet": FleetEvent,
-    "render": QueueEvent,
-    "analysis": AnalysisEvent,
-    "identity": IdentityEvent,
-    "reminder": ReminderEvent,
-}
 TYPES: Final = {
-    context: frozenset(type_.__name__ for type_ in get_args(union))
-    for context, union in _UNIONS.items()
-    if context in CONTEXTS
+    context: frozenset(type_.__name__ for type_ in get_args(decider.events)) for context, decider in DECIDERS.items()
 }
 ALL: Final = tuple(sorted(frozenset().union(*TYPES.values())))
 EVERYDAY: Final = frozenset(

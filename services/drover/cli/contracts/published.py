@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -39,7 +39,7 @@ Samples = Mapping[tuple[str, str], Sequence[bytes]]
 """By context and type: every shape of it that was ever released, oldest first."""
 
 
-def schemas_of(deciders: Sequence[Decider[Any]]) -> dict[Name, Schema]:
+def schemas_of(deciders: Collection[Decider[Any]]) -> dict[Name, Schema]:
     """What the code says now."""
     made: dict[Name, Schema] = {}
     for decider in deciders:

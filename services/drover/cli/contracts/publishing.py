@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from drover.cli.contracts.asyncapi import FILE, asyncapi_yaml
-from drover.cli.contracts.deciders import DECIDERS
 from drover.cli.contracts.published import SCHEMAS, read_samples, read_schemas, schemas_of, to_text, with_retired
 from drover.cli.contracts.verdict import verdict_on
 from drover.domain.decider import Decider
+from drover.domain.deciders import DECIDERS
 
 
 class Publication(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Publication(msgspec.Struct, frozen=True):
     """By path below the folder of the contracts: the whole text."""
 
 
-def publication(folder: Path, deciders: Sequence[Decider[Any]] = DECIDERS) -> Publication:
+def publication(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> Publication:
     """Against what is published in `folder` now; changes nothing."""
     published, current = read_schemas(folder), schemas_of(deciders)
     verdict = verdict_on(deciders, current, published, read_samples(folder))
@@ -33,7 +33,7 @@ def publication(folder: Path, deciders: Sequence[Decider[Any]] = DECIDERS) -> Pu
     return Publication(verdict.problems, files | {FILE: asyncapi_yaml(schemas)})
 
 
-def publish(folder: Path, deciders: Sequence[Decider[Any]] = DECIDERS) -> tuple[str, ...]:
+def publish(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> tuple[str, ...]:
     """Write what has changed; or nothing, and say why."""
     made = publication(folder, deciders)
     if made.problems:

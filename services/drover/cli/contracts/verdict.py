@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +21,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Of events that the code no longer emits: what its upcaster makes of each."""
 
 
-def verdict_on(deciders: Sequence[Decider[Any]], current: Schemas, published: Schemas, samples: Samples) -> Verdict:
+def verdict_on(deciders: Collection[Decider[Any]], current: Schemas, published: Schemas, samples: Samples) -> Verdict:
     problems = list(_changed(current, published))
     successors: dict[Name, str] = {}
     by_context = {decider.context: decider for decider in deciders}

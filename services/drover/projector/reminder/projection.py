@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from drover.domain.contexts import UNTOLD
+from drover.domain.contexts import REGISTRY
 from drover.domain.reminder import REMINDER
 from drover.domain.reminder.events import AlarmEvent, AlarmRegistered, AlarmRenewed, SubscriptionAdded
 from drover.projection.alert_table import ALERTS
@@ -17,7 +17,7 @@ from drover.projector.reminder.alarms import ALARM_RULES, ALARMS
 from drover.projector.reminder.history import ALARMS_EVENT, append_history
 from drover.projector.reminder.users import SUBSCRIPTIONS, USER_RULES, USERS
 
-_UNTOLD: Final = UNTOLD["reminder"]
+_UNTOLD: Final = REGISTRY["reminder"].hidden_fields
 _WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
 """Of these the table `events` has less: users' words stand in `alarm`, for those who may read that."""
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from drover.cli.contracts.compatibility import breaks
-from drover.cli.contracts.deciders import DECIDERS
 from drover.cli.contracts.published import schemas_of
+from drover.domain.deciders import DECIDERS
 
 pytestmark = pytest.mark.req("EV-09")
 
-REAL = [schema for name, schema in sorted(schemas_of(DECIDERS).items()) if name.sort == "events"]
+REAL = [schema for name, schema in sorted(schemas_of(DECIDERS.values()).items()) if name.sort == "events"]
 """Every event there is."""
 FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
