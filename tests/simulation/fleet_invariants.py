@@ -1,11 +1,14 @@
 """What must hold of a fleet at any moment, found out anew from the plain facts, without the decider's own indices."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 from drover.domain.fleet.index import is_target
 from drover.domain.fleet.policy import PC_CAPACITY_MAX
 from drover.domain.fleet.state import Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.supply import is_outstanding
+
+AN_HOUR = timedelta(hours=1)
 
 
 def check(fleet: Fleet) -> None:
@@ -14,6 +17,7 @@ def check(fleet: Fleet) -> None:
     _check_devices(fleet)
     _check_supply(fleet)
     _check_timers(fleet)
+    _check_alerts(fleet)
     if not is_outstanding(fleet):
         _check_nothing_is_short(fleet)
 
@@ -99,6 +103,8 @@ def _check_devices(fleet: Fleet) -> None:
     for pc in fleet.pcs.values():
         assert set(pc.devices) == {d.device_id for d in fleet.devices.values() if d.pc_id == pc.pc_id}
         assert pc.in_use == in_use(fleet, pc)
+        assert pc.heard == sum(fleet.devices[d].alive for d in pc.devices)
+        assert pc.silent.keys() <= {d for d in pc.devices if not fleet.devices[d].alive}
         assert pc.available == sum(fleet.devices[d].available for d in pc.devices)
         offered = {
             a.assignment_id
@@ -143,6 +149,22 @@ def _check_timers(fleet: Fleet) -> None:
     assert found == expected
     first = fleet.timers.first()
     assert (first[0] if first else None) == (min(fleet.timers.due.values()) if fleet.timers.due else None)
+
+
+def _check_alerts(fleet: Fleet) -> None:
+    for pc in fleet.pcs.values():
+        if f"host_silent:{pc.pc_id}" in fleet.alerts:
+            assert pc.devices, "an alert about a PC without phones"
+            assert not any(fleet.devices[d].alive for d in pc.devices), "a silent PC has a phone that is heard"
+
+
+def check_silence(fleet: Fleet, device_id: str, silent_since: dict[str, datetime], now: datetime) -> None:
+    """Just after this phone fell silent: where it was the last of its PC, and not the only one, there is an alert."""
+    pc_id = fleet.devices[device_id].pc_id
+    phones = [d for d in fleet.devices.values() if d.pc_id == pc_id]
+    together = [d for d in phones if now - silent_since.get(d.device_id, datetime.min.replace(tzinfo=UTC)) <= AN_HOUR]
+    if not any(d.alive for d in phones) and len(together) > 1:
+        assert f"host_silent:{pc_id}" in fleet.alerts, "a PC vanished without an alert"
 
 
 def _check_nothing_is_short(fleet: Fleet) -> None:

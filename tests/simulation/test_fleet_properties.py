@@ -39,6 +39,8 @@ class Farm(RuleBasedStateMachine):
         self.history = History()
         self.n = 0
         self.ids = 0
+        self.silent_since = {}
+        """Phones that fell silent where they are, and when."""
 
     # The writer's part
 
@@ -58,17 +60,25 @@ class Farm(RuleBasedStateMachine):
         assert len(self.codec.encode(events)) <= DECISION_BYTES_MAX
         FLEET.answer(events)
         fleet_invariants.check(self.fleet)
+        for event in events:
+            if isinstance(event, e.DeviceWentOffline):
+                fleet_invariants.check_silence(self.fleet, event.device_id, self.silent_since, self.now)
         self.events = events
 
     def fold(self, event) -> None:
         self.n += 1
         event.n, event.at = self.n, self.now
         (event,) = self.codec.decode(self.codec.encode([event]))
+        moves = isinstance(event, e.DeviceChanged) and self.fleet.devices[event.device_id].pc_id != event.pc_id
         takes_slot = isinstance(event, e.AttemptCreated) and not (
             (known := self.fleet.assignments.get(event.assignment_id)) and known.holds_slot
         )
         FLEET.evolve(self.fleet, event)
         self.history.see(event)
+        if isinstance(event, e.DeviceWentOffline):
+            self.silent_since[event.device_id] = self.now
+        elif moves or isinstance(event, e.DeviceCameOnline):
+            self.silent_since.pop(event.device_id, None)
         if takes_slot:
             fleet_invariants.check_target(self.fleet, self.fleet.active, self.fleet.pcs[event.pc_id])
 

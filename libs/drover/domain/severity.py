@@ -11,6 +11,7 @@ SEVERITIES: Final = {
     # Nothing goes on, or somebody may be inside.
     "poison_job": CRITICAL,
     "host_failing": CRITICAL,
+    "host_silent": CRITICAL,
     "nexrender_down": CRITICAL,
     "nexrender_refused": CRITICAL,
     "nas_away": CRITICAL,

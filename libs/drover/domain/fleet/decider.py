@@ -72,5 +72,5 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
-    version=3,
+    version=4,
 )

@@ -12,6 +12,7 @@ from drover.domain.fleet.index import (
     forget,
     refresh,
     refresh_pc,
+    set_alive,
 )
 from drover.domain.fleet.state import (
     Device,
@@ -77,8 +78,11 @@ def _device_registered(fleet: Fleet, event: e.DeviceRegistered) -> None:
 def _device_changed(fleet: Fleet, event: e.DeviceChanged) -> None:
     device = fleet.devices[event.device_id]
     forget(fleet, device)
-    del fleet.pcs[device.pc_id].devices[device.device_id]
-    fleet.pcs[device.pc_id].failing.pop(device.device_id, None)
+    pc = fleet.pcs[device.pc_id]
+    del pc.devices[device.device_id]
+    pc.failing.pop(device.device_id, None)
+    if event.pc_id != device.pc_id:
+        pc.silent.pop(device.device_id, None)
     del fleet.groups[device.group_id][device.device_id]
     device.group_id, device.pc_id, device.capabilities = event.group_id, event.pc_id, event.capabilities
     device.updated_at = event.at
@@ -86,7 +90,9 @@ def _device_changed(fleet: Fleet, event: e.DeviceChanged) -> None:
 
 
 def _move_in(fleet: Fleet, device: Device) -> None:
-    fleet.pcs[device.pc_id].devices[device.device_id] = None
+    pc = fleet.pcs[device.pc_id]
+    pc.devices[device.device_id] = None
+    pc.heard += device.alive
     fleet.groups.setdefault(device.group_id, {})[device.device_id] = None
     device.countable = device.free = device.back = device.expected = False
     add_to_route(fleet, device)
@@ -95,13 +101,17 @@ def _move_in(fleet: Fleet, device: Device) -> None:
 
 def _device_came_online(fleet: Fleet, event: e.DeviceCameOnline) -> None:
     device = fleet.devices[event.device_id]
-    device.alive, device.updated_at = True, event.at
+    set_alive(fleet, device, alive=True)
+    fleet.pcs[device.pc_id].silent.pop(device.device_id, None)
+    device.updated_at = event.at
     refresh(fleet, device)
 
 
 def _device_went_offline(fleet: Fleet, event: e.DeviceWentOffline) -> None:
     device = fleet.devices[event.device_id]
-    device.alive, device.updated_at = False, event.at
+    set_alive(fleet, device, alive=False)
+    fleet.pcs[device.pc_id].silent[device.device_id] = event.at
+    device.updated_at = event.at
     refresh(fleet, device)
 
 
@@ -121,7 +131,7 @@ def _device_released(fleet: Fleet, event: e.DeviceReleased) -> None:
 
 def _device_reset(fleet: Fleet, event: e.DeviceReset) -> None:
     device = fleet.devices[event.device_id]
-    device.alive = False
+    set_alive(fleet, device, alive=False)
     _end_error(fleet, device, event.at)
 
 

@@ -125,9 +125,16 @@ def _count_available(fleet: Fleet, pc: Pc, device: Device, step: int) -> None:
         fleet.jobs[job_id].present += step
 
 
+def set_alive(fleet: Fleet, device: Device, *, alive: bool) -> None:
+    """Whether presence hears it. The caller refreshes the device."""
+    fleet.pcs[device.pc_id].heard += alive - device.alive
+    device.alive = alive
+
+
 def forget(fleet: Fleet, device: Device) -> None:
     """Before a device changes its PC or group: it counts nowhere."""
     pc = fleet.pcs[device.pc_id]
+    pc.heard -= device.alive
     if device.available:
         _count_available(fleet, pc, device, -1)
         device.available = False

@@ -72,6 +72,10 @@ HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
 HOST_DEVICES_MIN: Final = 3
 """One or two phones that fail say nothing about their PC."""
 HOST_HOLD: Final = timedelta(minutes=10)
+HOST_SILENT_WITHIN: Final = timedelta(hours=1)
+"""A phone that fell silent earlier was not there any more when the last one of its PC did."""
+HOST_SILENT_DEVICES_MIN: Final = 2
+"""One phone that falls silent says nothing about its PC."""
 THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)

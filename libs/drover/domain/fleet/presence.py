@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept
 from drover.domain.event import Event
+from drover.domain.fleet.alerts import HOST_SILENT
 from drover.domain.fleet.commands import ClearCondition, MarkOffline, MarkOnline, MarkSilent, MarkStalled
 from drover.domain.fleet.events import (
     AssignmentCancelled,
@@ -15,7 +17,7 @@ from drover.domain.fleet.events import (
     DeviceWentOffline,
 )
 from drover.domain.fleet.failure import Failure, fail
-from drover.domain.fleet.policy import ROLLBACKS_MAX
+from drover.domain.fleet.policy import HOST_SILENT_DEVICES_MIN, HOST_SILENT_WITHIN, ROLLBACKS_MAX
 from drover.domain.fleet.registration import unknown_device
 from drover.domain.fleet.state import Assignment, Device, Fleet, Phase
 from drover.domain.fleet.supply import follow_up
@@ -29,7 +31,10 @@ def mark_online(fleet: Fleet, command: MarkOnline, now: datetime) -> Decision:
     device = fleet.devices.get(command.device_id)
     if device is None:
         return unknown_device(command.device_id)
-    return NOTHING if device.alive else accept(DeviceCameOnline(device.device_id), then=follow_up())
+    if device.alive:
+        return NOTHING
+    over = resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "heard")
+    return accept(DeviceCameOnline(device.device_id), *over, then=follow_up())
 
 
 def mark_offline(fleet: Fleet, command: MarkOffline, now: datetime) -> Decision:
@@ -56,7 +61,20 @@ def _take_offline(fleet: Fleet, device: Device, last_seen: datetime | None, now:
             events += _roll_back(fleet, assignment, now)
         else:
             events += take_back(fleet.jobs[assignment.job_id], assignment, "offline")
-    return accept(*events, DeviceWentOffline(device.device_id, last_seen), then=follow_up())
+    events.append(DeviceWentOffline(device.device_id, last_seen))
+    return accept(*events, *_host_silent(fleet, device, now), then=follow_up())
+
+
+def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
+    """This device falls silent. If it was the last of its PC that was heard, the PC may have vanished with all."""
+    pc = fleet.pcs[device.pc_id]
+    if pc.heard > 1:
+        return []
+    count = 1 + sum(now - since <= HOST_SILENT_WITHIN for since in pc.silent.values())
+    if count < HOST_SILENT_DEVICES_MIN:
+        return []
+    message = f"None of the {count} phones of {pc.pc_id} that were online is heard any more"
+    return raise_alert(fleet.alerts, HOST_SILENT, pc.pc_id, message, now, devices=count)
 
 
 def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
+from drover.domain.fleet.alerts import HOST_SILENT
 from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, RegisterPc, ResetDevice
 from drover.domain.fleet.events import DeviceChanged, DeviceRegistered, DeviceReset, PcCapacityChanged, PcRegistered
 from drover.domain.fleet.policy import DEVICES_PER_PC_MAX, PC_CAPACITY_DEFAULT
-from drover.domain.fleet.state import Fleet
+from drover.domain.fleet.state import Device, Fleet
 from drover.domain.fleet.supply import follow_up
 
 
@@ -70,7 +72,18 @@ def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decisio
         if refusal := _no_room(fleet, pc_id):
             return refusal
     changed = DeviceChanged(device.device_id, group_id, pc_id, capabilities)
-    return accept(*_new_pc(fleet, pc_id), changed, then=follow_up())
+    over = _host_silent_over(fleet, device, pc_id) if pc_id != device.pc_id else []
+    return accept(*_new_pc(fleet, pc_id), changed, *over, then=follow_up())
+
+
+def _host_silent_over(fleet: Fleet, device: Device, pc_id: str) -> list[Event]:
+    """What this move ends: a PC without phones is not missed, and one with a phone that is heard is there."""
+    events: list[Event] = []
+    if len(fleet.pcs[device.pc_id].devices) == 1:
+        events += resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "moved")
+    if device.alive:
+        events += resolve_alert(fleet.alerts, HOST_SILENT, pc_id, "heard")
+    return events
 
 
 def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:

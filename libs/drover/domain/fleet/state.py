@@ -73,6 +73,10 @@ class Pc(msgspec.Struct):
     held_until: datetime | None = None
     failing: dict[str, datetime] = {}
     """Devices that went into error, and when: for telling a bad PC from bad phones."""
+    heard: int = 0
+    """How many of its devices are alive."""
+    silent: dict[str, datetime] = {}
+    """Devices that fell silent, and when: for telling a PC that vanished from one phone that did."""
     available: int = 0
     seen_in: int = 0
     """The look (`Supply.look`) for which the next two hold."""

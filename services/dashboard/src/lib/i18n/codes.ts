@@ -39,6 +39,7 @@ export const BY_NUMBER: Readonly<Record<string, ErrorCode>> = {
 export const ALERT_KINDS = [
   "poison_job",
   "host_failing",
+  "host_silent",
   "offers_untaken",
   "rate_limited",
   "nexrender_down",

@@ -467,6 +467,11 @@ export const en = {
         title: "All phones of a PC fail",
         advice: "The PC gets no work for ten minutes, then it is retried. Check its power, USB and network.",
       },
+      host_silent: {
+        title: "All phones of a PC are silent",
+        advice:
+          "Check its power, network, USB hub and agent. Its phones get their work back when they are heard again.",
+      },
       offers_untaken: {
         title: "Phone does not fetch its work",
         advice: "It sends heartbeats but ignored three offers in a row. Check its agent.",

@@ -467,6 +467,11 @@ export const ko: Dictionary = {
         title: "PC의 모든 기기가 실패",
         advice: "10분 동안 작업을 받지 않고 이후 다시 시도합니다. PC의 전원, USB, 네트워크를 확인하세요.",
       },
+      host_silent: {
+        title: "PC의 모든 기기가 응답 없음",
+        advice:
+          "PC의 전원, 네트워크, USB 허브, 에이전트를 확인하세요. 기기가 다시 연결되면 하던 작업을 이어서 받습니다.",
+      },
       offers_untaken: {
         title: "기기가 작업을 가져가지 않음",
         advice: "신호는 있지만 3번 연속 작업을 가져가지 않았습니다. 에이전트를 확인하세요.",
