@@ -129,6 +129,7 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
             await eventually(lambda: len(rounds) >= aim)
         assert (await hand.complete(work)).status == 204
         assert await http.rows("events", "type=in.(DeviceWentOffline,AttemptRolledBack)") == []
+        assert await http.rows("alerts") == []
         terms = await http.rows("events", "context=eq.fleet&type=eq.TermStarted&order=n")
         assert [term["data"]["holder"] for term in terms] == ["leader", "standby"]
 
