@@ -8,7 +8,14 @@ import pytest
 
 from drover.cli.metrics_document import FILE, all_metrics, metrics_markdown
 from drover.domain.analysis.alerts import CLEANUP_FAILED
-from drover.domain.fleet.alerts import HOST_FAILING, HOST_SILENT, OFFERS_UNTAKEN, POISON_JOB, RATE_LIMITED
+from drover.domain.fleet.alerts import (
+    HOST_FAILING,
+    HOST_SILENT,
+    NEEDS_RESET,
+    OFFERS_UNTAKEN,
+    POISON_JOB,
+    RATE_LIMITED,
+)
 from drover.domain.identity.policy import REUSED
 from drover.domain.reminder.alerts import MINUTE_CROWDED, PUSH_FAILING
 from drover.domain.render.alerts import NEXRENDER_DOWN_RULE, RECOVERING, STOP_FAILED
@@ -60,6 +67,6 @@ def test_an_alert_that_is_not_listed_is_taken_seriously():
 
 
 def test_every_kind_of_alert_that_a_context_raises_has_a_severity():
-    fleet = {POISON_JOB, HOST_FAILING, HOST_SILENT, OFFERS_UNTAKEN, RATE_LIMITED}
+    fleet = {POISON_JOB, HOST_FAILING, HOST_SILENT, NEEDS_RESET, OFFERS_UNTAKEN, RATE_LIMITED}
     render = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE) if rule.alert} | {RECOVERING, STOP_FAILED}
     assert fleet | render | {CLEANUP_FAILED, REUSED, PUSH_FAILING, MINUTE_CROWDED} == SEVERITIES.keys()

@@ -156,6 +156,9 @@ def _check_alerts(fleet: Fleet) -> None:
         if f"host_silent:{pc.pc_id}" in fleet.alerts:
             assert pc.devices, "an alert about a PC without phones"
             assert not any(fleet.devices[d].alive for d in pc.devices), "a silent PC has a phone that is heard"
+    waits = {d.device_id for d in fleet.devices.values() if d.error and d.error.condition == "needs_reset"}
+    told = {key.partition(":")[2] for key in fleet.alerts if key.startswith("needs_reset:")}
+    assert told == waits, "exactly the phones that wait for a reset are told of"
 
 
 def check_silence(fleet: Fleet, device_id: str, silent_since: dict[str, datetime], now: datetime) -> None:

@@ -19,6 +19,7 @@ SEVERITIES: Final = {
     "push_failing": CRITICAL,
     "refresh_token_reused": CRITICAL,
     # One piece of work, one device, one composition.
+    "needs_reset": WARNING,
     "offers_untaken": WARNING,
     "rate_limited": WARNING,
     "template_missing": WARNING,

@@ -7,5 +7,6 @@ from typing import Final
 POISON_JOB: Final = "poison_job"
 HOST_FAILING: Final = "host_failing"
 HOST_SILENT: Final = "host_silent"
+NEEDS_RESET: Final = "needs_reset"
 OFFERS_UNTAKEN: Final = "offers_untaken"
 RATE_LIMITED: Final = "rate_limited"

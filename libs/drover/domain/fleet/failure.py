@@ -8,7 +8,7 @@ import msgspec
 
 from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_FAILING, POISON_JOB
+from drover.domain.fleet.alerts import HOST_FAILING, NEEDS_RESET, POISON_JOB
 from drover.domain.fleet.events import (
     AttemptFailed,
     AttemptFailedFinal,
@@ -41,7 +41,7 @@ from drover.domain.fleet.policy import (
     rule_of,
 )
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus
-from drover.domain.fleet.withdrawal import attempt_of
+from drover.domain.fleet.withdrawal import attempt_of, where
 
 AGE_VERIFIED = "age_verified"
 _COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
@@ -79,7 +79,8 @@ def fail(
             return events + _pause_poisoned(fleet, job, rule, device, now)
         events += _job_effect(fleet, job, rule)
     if quarantine is not None:
-        events += (quarantine.condition is None and _host_effect(fleet, device, now)) or [quarantine]
+        host = _host_effect(fleet, device, now) if quarantine.condition is None else []
+        events += host or _put_into_error(fleet, device, quarantine, now)
     return events
 
 
@@ -140,6 +141,14 @@ def _quarantine(
     return None
 
 
+def _put_into_error(fleet: Fleet, device: Device, quarantine: DeviceQuarantined, now: datetime) -> list[Event]:
+    if quarantine.condition != DeviceEffect.NEEDS_RESET:
+        return [quarantine]
+    message = f"Device {device.serial_number} failed with {quarantine.rule} and gets no work until somebody resets it"
+    details = {"rule": quarantine.rule, **where(device)}
+    return [quarantine, *raise_alert(fleet.alerts, NEEDS_RESET, device.device_id, message, now, **details)]
+
+
 def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
     failed = {*job.final_failures.get(rule.name, ()), device.device_id}
     if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
@@ -162,6 +171,7 @@ def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: dat
         error = fleet.devices[other].error
         if other == device.device_id or (error and error.job_id == job.job_id and error.rule == rule.name):
             events.append(DeviceReleased(other, "poison_job"))
+            events += resolve_alert(fleet.alerts, NEEDS_RESET, other, "poison_job")
     message = f"Job {job.spec.title or job.job_id} failed with {rule.name} on {len(devices)} devices and was paused"
     return events + raise_alert(fleet.alerts, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
 

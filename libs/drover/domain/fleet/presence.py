@@ -7,7 +7,7 @@ from datetime import datetime
 from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_SILENT
+from drover.domain.fleet.alerts import HOST_SILENT, NEEDS_RESET
 from drover.domain.fleet.commands import ClearCondition, MarkOffline, MarkOnline, MarkSilent, MarkStalled
 from drover.domain.fleet.events import (
     AssignmentCancelled,
@@ -100,4 +100,5 @@ def clear_condition(fleet: Fleet, command: ClearCondition, now: datetime) -> Dec
         return unknown_device(command.device_id)
     if device.error is None or device.error.condition != command.condition:
         return NOTHING
-    return accept(DeviceReleased(device.device_id, "condition"), then=follow_up())
+    over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "condition")
+    return accept(DeviceReleased(device.device_id, "condition"), *over, then=follow_up())

@@ -8,7 +8,7 @@ from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import HOST_SILENT
+from drover.domain.fleet.alerts import HOST_SILENT, NEEDS_RESET
 from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, RegisterPc, ResetDevice
 from drover.domain.fleet.events import DeviceChanged, DeviceRegistered, DeviceReset, PcCapacityChanged, PcRegistered
 from drover.domain.fleet.policy import DEVICES_PER_PC_MAX, PC_CAPACITY_DEFAULT
@@ -92,4 +92,5 @@ def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:
         return unknown_device(command.device_id)
     if device.error is None:
         return NOTHING
-    return accept(DeviceReset(device.device_id), then=follow_up())
+    over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "reset")
+    return accept(DeviceReset(device.device_id), *over, then=follow_up())

@@ -22,7 +22,7 @@ from drover.domain.fleet.registration import unknown_device
 from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
 from drover.domain.fleet.supply import follow_up
 from drover.domain.fleet.validation import ends_before_it_began
-from drover.domain.fleet.withdrawal import attempt_of
+from drover.domain.fleet.withdrawal import attempt_of, where
 
 PROGRESS_STEP = 10
 
@@ -146,5 +146,5 @@ def report_throttled(fleet: Fleet, command: ReportThrottled, now: datetime) -> D
         return unknown_device(command.device_id)
     until = now + THROTTLE_ALERT_LASTS
     message = f"Device {device.serial_number} sends too many requests: they are blocked for 5 minutes"
-    details = {"serial_number": device.serial_number, "pc_id": device.pc_id}
-    return accept(*raise_alert(fleet.alerts, RATE_LIMITED, device.device_id, message, now, until=until, **details))
+    alert = raise_alert(fleet.alerts, RATE_LIMITED, device.device_id, message, now, until=until, **where(device))
+    return accept(*alert)

@@ -55,9 +55,10 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
     events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
     if untaken >= UNTAKEN_ALERT_AT:
         message = f"Device {device.serial_number} did not fetch {untaken} offers in a row"
-        events += raise_alert(fleet.alerts, OFFERS_UNTAKEN, device.device_id, message, now, **_where(device))
+        events += raise_alert(fleet.alerts, OFFERS_UNTAKEN, device.device_id, message, now, **where(device))
     return events
 
 
-def _where(device: Device) -> dict[str, Any]:
+def where(device: Device) -> dict[str, Any]:
+    """What an alert about a device says of it."""
     return {"serial_number": device.serial_number, "pc_id": device.pc_id}

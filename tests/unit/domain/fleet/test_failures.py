@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import ClearCondition, MarkOnline, ResetDevice
 from drover.domain.fleet.events import (
@@ -254,12 +255,13 @@ def test_a_device_out_of_memory_is_in_error_until_somebody_resets_it(code):
             ONE.failed(code, blamed=False),
             ONE.final(code),
             DeviceQuarantined(D1, "OUT_OF_MEMORY", None, "needs_reset", J1),
+            AlertRaised,
         )
     )
     scenario.after(hours=3).ticked()
     assert phone(scenario, D1).status is DeviceStatus.ERROR
     scenario.when(ClearCondition(D1, "battery_low")).then_nothing()
-    scenario.when(ResetDevice(D1)).then(DeviceReset)
+    scenario.when(ResetDevice(D1)).then(DeviceReset, AlertResolved)
 
 
 @pytest.mark.req("DF-22")

@@ -40,6 +40,7 @@ export const ALERT_KINDS = [
   "poison_job",
   "host_failing",
   "host_silent",
+  "needs_reset",
   "offers_untaken",
   "rate_limited",
   "nexrender_down",

@@ -472,6 +472,10 @@ export const en = {
         advice:
           "Check its power, network, USB hub and agent. Its phones get their work back when they are heard again.",
       },
+      needs_reset: {
+        title: "Phone waits for a reset",
+        advice: "It gets no work until somebody resets it. Check the phone, restart it if necessary, then reset it.",
+      },
       offers_untaken: {
         title: "Phone does not fetch its work",
         advice: "It sends heartbeats but ignored three offers in a row. Check its agent.",
