@@ -18,7 +18,7 @@ from drover.domain.fleet.alerts import (
 )
 from drover.domain.identity.policy import REUSED
 from drover.domain.reminder.alerts import MINUTE_CROWDED, PUSH_FAILING
-from drover.domain.render.alerts import NEXRENDER_DOWN_RULE, RECOVERING, STOP_FAILED
+from drover.domain.render.alerts import NEXRENDER_DOWN_RULE, NO_WORKER, RECOVERING, STOP_FAILED
 from drover.domain.render.policy import RULES
 from drover.domain.severity import SEVERITIES, severity_of
 
@@ -68,5 +68,6 @@ def test_an_alert_that_is_not_listed_is_taken_seriously():
 
 def test_every_kind_of_alert_that_a_context_raises_has_a_severity():
     fleet = {POISON_JOB, HOST_FAILING, HOST_SILENT, NEEDS_RESET, OFFERS_UNTAKEN, RATE_LIMITED}
-    render = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE) if rule.alert} | {RECOVERING, STOP_FAILED}
+    of_faults = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE) if rule.alert}
+    render = of_faults | {RECOVERING, STOP_FAILED, NO_WORKER}
     assert fleet | render | {CLEANUP_FAILED, REUSED, PUSH_FAILING, MINUTE_CROWDED} == SEVERITIES.keys()

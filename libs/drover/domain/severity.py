@@ -12,6 +12,7 @@ SEVERITIES: Final = {
     "poison_job": CRITICAL,
     "host_failing": CRITICAL,
     "host_silent": CRITICAL,
+    "no_render_worker": CRITICAL,
     "nexrender_down": CRITICAL,
     "nexrender_refused": CRITICAL,
     "nas_away": CRITICAL,

@@ -11,12 +11,12 @@ from typing import Final
 
 import structlog
 
+from drover.domain.render.policy import RENEWALS_PER_LEASE
 from drover.domain.render.state import WORKING
 from drover.nas.store import Fence
 from drover.render.queue import QUEUE_AWAY_PAUSE_S, Claimed, Overtaken, Queue, patiently
 from drover.render.workshop import Workshop
 
-RENEWALS_PER_LEASE: Final = 3
 FENCE_S: Final = 5.0
 """So long an answer of the queue may be relied on: nobody claims, renders and delivers what we have lost in less."""
 

@@ -44,12 +44,13 @@ class Studio(Writer, RuleBasedStateMachine):
         for _ in range(many):
             known = composition in self.queue.compositions or not self.queue.compositions
             before = self.snapshot()
-            told = self.do(c.RequestRender(composition, "gfx", '{"ct":"x"}', name, cue_item_id="cue"))
+            told = self.send(c.RequestRender(composition, "gfx", '{"ct":"x"}', name, cue_item_id="cue"))
             if known or name:
                 assert told["status"] == "pending"
             else:
                 assert (told.code, told.details["field"]) == (Code.VALIDATION_ERROR, "composition_id")
                 assert self.snapshot() == before
+            self.settle_if_it_is_time()
 
     @precondition(lambda self: self.history.renders)
     @rule(data=st.data(), what=st.sampled_from([c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender]))

@@ -7,11 +7,16 @@ from typing import Final
 
 from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.event import Event
-from drover.domain.render.policy import ALERT_LIFETIME, RECOVERIES_QUIET, RULES, Fault, Rule
+from drover.domain.render.policy import ALERT_LIFETIME, NO_WORKER_AFTER, RECOVERIES_QUIET, RULES, Fault, Rule
 from drover.domain.render.state import Render, RenderQueue
 
 RECOVERING: Final = "render_recovering"
 STOP_FAILED: Final = "render_not_stopped"
+NO_WORKER: Final = "no_render_worker"
+WORKERS: Final = "workers"
+"""What it is about: all of them."""
+NO_WORKER_KEY: Final = f"{NO_WORKER}:{WORKERS}"
+"""Under which it stands among the open alerts."""
 
 
 def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:
@@ -30,6 +35,22 @@ def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list
         return []
     text = f"Render {render.render_id} ({render.composition}) has lost its worker {count} times"
     return raise_alert(queue.alerts, RECOVERING, str(render.render_id), text, now, render_id=render.render_id)
+
+
+def alert_of_workers(queue: RenderQueue, now: datetime) -> list[Event]:
+    """The time to hear of a worker is over, or nothing waits for one any more."""
+    first = queue.pending.first()
+    if first is None:
+        return resolve_alert(queue.alerts, NO_WORKER, WORKERS, "nothing waits")
+    count = len(queue.pending.due)
+    who = "1 render waits" if count == 1 else f"{count} renders wait"
+    minutes = NO_WORKER_AFTER.total_seconds() / 60
+    text = f"{who}, and no render worker has been heard of for {minutes:g} minutes"
+    return raise_alert(queue.alerts, NO_WORKER, WORKERS, text, now, pending=count, render_id=int(first[1]))
+
+
+def worker_heard(queue: RenderQueue, reason: str) -> list[Event]:
+    return resolve_alert(queue.alerts, NO_WORKER, WORKERS, reason)
 
 
 def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:

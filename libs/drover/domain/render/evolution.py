@@ -9,6 +9,7 @@ from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_r
 from drover.domain.event import TermStarted
 from drover.domain.render import events as e
 from drover.domain.render import evolve_mapping
+from drover.domain.render.evolve_workers import watch_workers
 from drover.domain.render.policy import ARCHIVE_AFTER
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
 from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in_queue, timeout_timer
@@ -215,4 +216,5 @@ _EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
 
 def evolve(queue: RenderQueue, event: e.QueueEvent) -> RenderQueue:
     _EVOLVE[type(event)](queue, event)
+    watch_workers(queue, event)
     return queue

@@ -1,4 +1,4 @@
-"""What the clock does: leases that lapse, renders that take too long, what is archived, alerts that are over."""
+"""What the clock does: leases, renders that take too long, what is archived, alerts that are over, missing workers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 from drover.domain.alerts import expire_alert
 from drover.domain.decider import NOTHING, Decision, Tick, accept
 from drover.domain.event import Event
+from drover.domain.render.alerts import alert_of_workers
 from drover.domain.render.events import RenderArchived
 from drover.domain.render.faults import after
 from drover.domain.render.policy import DEADLINES_PER_TICK_MAX, Fault, Policy
@@ -57,9 +58,14 @@ def _alert(policy: Policy, queue: RenderQueue, key: str, now: datetime) -> list[
     return expire_alert(queue.alerts, key)
 
 
+def _workers(policy: Policy, queue: RenderQueue, subject: str, now: datetime) -> list[Event]:
+    return alert_of_workers(queue, now)
+
+
 _FIRE: Final[dict[str, Callable[[Policy, RenderQueue, str, datetime], list[Event]]]] = {
     "e": _lease,
     "t": _timeout,
     "x": _archive,
     "l": _alert,
+    "w": _workers,
 }

@@ -20,6 +20,10 @@ DEADLINES_PER_TICK_MAX: Final = 100
 """The rest is due at once, in the next command. Each is a few events at most."""
 RETRY_DELAY_MAX: Final = timedelta(hours=1)
 """However the numbers are set."""
+RENEWALS_PER_LEASE: Final = 3
+"""How often a worker that is alive renews its lease before it would lapse."""
+NO_WORKER_AFTER: Final = timedelta(seconds=300)
+"""A render that waits for so long without a sign of any worker raises an alert."""
 STOP_CLAIM: Final = timedelta(seconds=60)
 """A worker that was to stop a job at nexrender and has not said so after this long is not waited for."""
 STOP_TRIES_MAX: Final = 20

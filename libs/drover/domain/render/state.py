@@ -100,6 +100,8 @@ class RenderQueue(msgspec.Struct):
     """Those that wait for a worker, by the time of their request: the first is next."""
     held: dict[str, int] = {}
     """Which render each worker has in its hands; one at most."""
+    renewal_due: datetime | None = None
+    """While workers have renders in their hands: when the one that was heard last renews its lease."""
     stops: dict[str, Stop] = {}
     """By uid."""
     stops_due: Timers = msgspec.field(default_factory=Timers)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+WORKERS_TIMER: Final = "w:workers"
+"""There is one: it is about all workers."""
+
 
 def lease_timer(render_id: int) -> str:
     return f"e:{render_id}"

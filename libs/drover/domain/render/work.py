@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from drover.domain.decider import NOTHING, Decision, Rejection, accept, answer, refuse_recording
 from drover.domain.errors import Code
 from drover.domain.render import commands as c
-from drover.domain.render.alerts import alert_of_recovery, alerts_over
+from drover.domain.render.alerts import alert_of_recovery, alerts_over, worker_heard
 from drover.domain.render.events import (
     EncodingStarted,
     FieldsUnmapped,
@@ -31,12 +31,13 @@ def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -
     if held is not None:  # it has died and come back: its work goes on, and its former self is fenced off
         render = queue.renders[held]
         resumed = RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True)
-        return accept(resumed, *alert_of_recovery(queue, render, now))
+        return accept(resumed, *alert_of_recovery(queue, render, now), *worker_heard(queue, "claimed"))
     first = queue.pending.first()
     if first is None:
         return answer(None)
     render = queue.renders[int(first[1])]
-    return accept(RenderClaimed(render.render_id, render.run + 1, command.worker_id, lease_until, False))
+    claimed = RenderClaimed(render.render_id, render.run + 1, command.worker_id, lease_until, False)
+    return accept(claimed, *worker_heard(queue, "claimed"))
 
 
 def current(queue: RenderQueue, report: c.Report) -> Render | None:
@@ -51,7 +52,8 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command, record=False)
-    return accept(LeaseRenewed(*_run(render), now + timedelta(seconds=policy.lease_s)))
+    renewed = LeaseRenewed(*_run(render), now + timedelta(seconds=policy.lease_s))
+    return accept(renewed, *worker_heard(queue, "renewed"))
 
 
 def hand_back(queue: RenderQueue, command: c.HandBack, now: datetime) -> Decision:

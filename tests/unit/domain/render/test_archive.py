@@ -2,6 +2,7 @@
 
 import pytest
 
+from drover.domain.alerts import AlertRaised
 from drover.domain.errors import Code
 from drover.domain.render.commands import GetRender, RerunRender
 from drover.domain.render.events import RenderArchived
@@ -27,7 +28,7 @@ def test_the_day_begins_with_its_end():
 
 
 def test_what_waits_is_not_archived_however_long():
-    scenario = queue(requested()).after(days=30).ticked().then_nothing()
+    scenario = queue(requested()).after(days=30).ticked().then(AlertRaised)
     assert list(queue_of(scenario).renders) == [1]
 
 

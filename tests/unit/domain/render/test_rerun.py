@@ -8,6 +8,7 @@ from drover.domain.render.commands import CancelRender, Claim, ClaimStop, Report
 from drover.domain.render.events import RenderArchived, RenderCancelled, RenderFailed, RenderRequeued
 from drover.domain.render.policy import STOP_TRIES_MAX
 from drover.domain.render.state import Status
+from drover.domain.render.timer_keys import WORKERS_TIMER
 from tests.unit.domain.render.world import (
     ENDED_STATES,
     HAND,
@@ -56,7 +57,7 @@ def test_a_stop_that_nobody_managed_keeps_nobody_from_running_it_again():
 
 def test_one_that_was_cancelled_before_anybody_had_it_is_run_again_at_once():
     scenario = queue(requested(), RenderCancelled(1, 0, "", None)).when(RerunRender(1)).then(RenderRequeued)
-    assert queue_of(scenario).timers.due == {}
+    assert list(queue_of(scenario).timers.due) == [WORKERS_TIMER]
 
 
 @pytest.mark.parametrize("state", ["pending", *WORKING_STATES, "completed"])
@@ -71,9 +72,8 @@ def test_one_that_ended_more_than_a_day_ago_cannot_and_one_that_never_was_is_not
 
 
 def test_it_is_not_archived_while_it_runs_again():
-    scenario = (
-        queue(*ENDED_STATES["failed"]).after(hours=23).when(RerunRender(1)).after(hours=2).ticked().then_nothing()
-    )
+    scenario = queue(*ENDED_STATES["failed"]).after(hours=23).when(RerunRender(1)).after(hours=2).ticked()
+    scenario.then(AlertRaised)  # that no worker is there
     assert render_of(scenario).status is Status.PENDING
 
 

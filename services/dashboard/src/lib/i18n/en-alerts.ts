@@ -1,6 +1,10 @@
 /** Alerts of all contexts but the fleet's, in English. */
 
 export const alertKinds = {
+  no_render_worker: {
+    title: "No render worker is running",
+    advice: "Renders wait and nobody claims them. Start a render worker, or check why those that should run do not.",
+  },
   nexrender_down: {
     title: "nexrender is not responding",
     advice: "Restart it or check the network. Workers resume automatically; run failed renders again.",

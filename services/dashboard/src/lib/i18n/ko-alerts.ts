@@ -2,6 +2,10 @@
 import type { alertKinds as Kinds, alertLinks as Links } from "./en-alerts";
 
 export const alertKinds: typeof Kinds = {
+  no_render_worker: {
+    title: "실행 중인 렌더 워커 없음",
+    advice: "렌더링이 대기 중이지만 가져가는 워커가 없습니다. 렌더 워커를 시작하거나 왜 멈췄는지 확인하세요.",
+  },
   nexrender_down: {
     title: "nexrender 응답 없음",
     advice: "nexrender를 다시 시작하거나 네트워크를 확인하세요. 워커는 스스로 이어 가며, 실패한 것은 다시 실행하세요.",

@@ -1,0 +1,38 @@
+"""When missing workers will be noticed.
+
+The queue hears of workers when they claim or renew; an idle one that finds nothing leaves no event.
+While something waits, a worker that is idle claims it at once, and one that is at work renews its lease. If neither
+happens for `NO_WORKER_AFTER`, nobody is there.
+"""
+
+from __future__ import annotations
+
+from drover.domain.event import TermStarted
+from drover.domain.render.alerts import NO_WORKER_KEY
+from drover.domain.render.events import LeaseRenewed, QueueEvent, RenderClaimed
+from drover.domain.render.policy import NO_WORKER_AFTER, RENEWALS_PER_LEASE
+from drover.domain.render.state import RenderQueue
+from drover.domain.render.timer_keys import WORKERS_TIMER
+
+
+def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
+    """After every event: set the deadline at which the alert is raised, or, once nothing waits any more, resolved."""
+    if isinstance(event, RenderClaimed | LeaseRenewed):
+        queue.renewal_due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
+    elif not queue.held:
+        queue.renewal_due = None
+    waits, is_open = bool(queue.pending.due), NO_WORKER_KEY in queue.alerts
+    if waits is is_open:
+        queue.timers.clear(WORKERS_TIMER)
+    elif not is_open:
+        _expect_worker(queue, event)
+    elif WORKERS_TIMER not in queue.timers.due:
+        queue.timers.set(WORKERS_TIMER, event.at)
+
+
+def _expect_worker(queue: RenderQueue, event: QueueEvent) -> None:
+    latest = max(event.at, queue.renewal_due or event.at) + NO_WORKER_AFTER
+    before = queue.timers.due.get(WORKERS_TIMER, latest)
+    # A worker that is heard starts the time again, and so does a new leader: while nobody led, nobody could claim.
+    starts_again = isinstance(event, RenderClaimed | LeaseRenewed | TermStarted)
+    queue.timers.set(WORKERS_TIMER, max(before, latest) if starts_again else min(before, latest))
