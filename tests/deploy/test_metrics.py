@@ -68,6 +68,13 @@ def test_an_alert_that_is_not_listed_is_taken_seriously():
 
 def test_every_kind_of_alert_that_a_context_raises_has_a_severity():
     fleet = {POISON_JOB, HOST_FAILING, HOST_SILENT, NEEDS_RESET, OFFERS_UNTAKEN, RATE_LIMITED}
-    of_faults = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE) if rule.alert}
+    of_faults = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE)}
     render = of_faults | {RECOVERING, STOP_FAILED, NO_WORKER}
     assert fleet | render | {CLEANUP_FAILED, REUSED, PUSH_FAILING, MINUTE_CROWDED} == SEVERITIES.keys()
+
+
+def test_every_kind_of_alert_is_listed_for_people_and_has_its_text_on_the_dashboard():
+    listed = (ROOT / "docs/alerts.md").read_text(encoding="utf-8")
+    codes = (ROOT / "services/dashboard/src/lib/i18n/codes.ts").read_text(encoding="utf-8")
+    assert {kind for kind in SEVERITIES if f"`{kind}`" not in listed} == set()
+    assert {kind for kind in SEVERITIES if f'"{kind}"' not in codes} == set()

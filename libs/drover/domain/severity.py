@@ -26,6 +26,7 @@ SEVERITIES: Final = {
     "template_missing": WARNING,
     "mapping_missing": WARNING,
     "gfx_data_unreadable": WARNING,
+    "render_failed": WARNING,
     "render_timeout": WARNING,
     "render_recovering": WARNING,
     "render_not_stopped": WARNING,

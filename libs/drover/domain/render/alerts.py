@@ -20,8 +20,6 @@ NO_WORKER_KEY: Final = f"{NO_WORKER}:{WORKERS}"
 
 
 def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:
-    if rule.alert is None:
-        return []
     subject = {"render": str(render.render_id), "composition": render.composition_id}.get(rule.about, rule.about)
     text = f"Render {render.render_id} ({render.composition}) failed: {message}"
     until = now + ALERT_LIFETIME
@@ -59,13 +57,16 @@ def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool
         return []
     subjects = {"render": str(render.render_id), "composition": render.composition_id}
     events = resolve_alert(queue.alerts, RECOVERING, str(render.render_id), reason)
-    for rule in (*RULES.values(), NEXRENDER_DOWN_RULE):
-        if rule.alert is not None and (proven or rule.about == "render"):
-            events += resolve_alert(queue.alerts, rule.alert, subjects.get(rule.about, rule.about), reason)
+    for kind, about in _OF_FAULTS:
+        if proven or about == "render":
+            events += resolve_alert(queue.alerts, kind, subjects.get(about, about), reason)
     return events
 
 
 NEXRENDER_DOWN_RULE: Final = Rule(alert="nexrender_down", about="nexrender")
 """For what is asked of it here the numbers, which can be set, do not matter."""
+
+_OF_FAULTS: Final = [*dict.fromkeys((rule.alert, rule.about) for rule in (*RULES.values(), NEXRENDER_DOWN_RULE))]
+"""Kinds and what they are about, each once: several faults share one."""
 
 assert {*RULES} | {Fault.NEXRENDER_DOWN} == {*Fault}

@@ -75,8 +75,8 @@ class Rule(msgspec.Struct, frozen=True):
     factor: int = 1
     """By how much each delay is longer than the one before."""
     again: Again = Again.STEP
-    alert: str | None = None
-    """Kind of the alert when it is final; None: the render's own row says enough."""
+    alert: str = "render_failed"
+    """Kind of the alert when it is final: a failed render waits for somebody to run it again."""
     about: str = "render"
     """Subject of that alert: `render`, `composition`, or a fixed word."""
 

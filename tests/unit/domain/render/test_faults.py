@@ -60,12 +60,15 @@ ALERTS = {
     "GFX_DATA_UNREADABLE": ("gfx_data_unreadable", "1"),
     "RENDER_TIMEOUT": ("render_timeout", "1"),
     "NAS_AWAY": ("nas_away", "nas"),
+    "RENDER_ERROR": ("render_failed", "1"),
+    "RENDER_LOST": ("render_failed", "1"),
+    "OUTPUT_INVALID": ("render_failed", "1"),
 }
-"""Kind and subject of the alert when it is final. The others are told by the render's own row."""
+"""Kind and subject of the alert when it is final: each leaves a render that waits for a person."""
 
 
 def test_the_tables_are_whole():
-    assert {*WHERE} == {*Fault}
+    assert {*WHERE} == {*ALERTS} == {*Fault}
     assert not STEPS.keys() & RENDERS.keys()
     assert {fault for fault, rule in RULES.items() if rule.retries} <= STEPS.keys() | RENDERS.keys()
 
@@ -82,14 +85,14 @@ def test_a_step_is_tried_again_as_often_and_as_late_as_the_table_says_and_then_i
         assert answered(scenario) == {"again": "step", "number": number, "due_at": due_at, "delay_s": seconds}
         scenario.after(seconds=seconds).ticked().then_nothing()
     scenario.when(HAND.fails(fault, "for good"))
-    scenario.then(RenderFailed(1, 1, fault, "for good", uid()), *([AlertRaised] if fault in ALERTS else []))
+    scenario.then(RenderFailed(1, 1, fault, "for good", uid()), AlertRaised)
     assert render_of(scenario).status is Status.FAILED
     assert answered(scenario)["again"] is None
 
 
 @pytest.mark.req("RN-12")
 @pytest.mark.parametrize("fault", sorted(Fault))
-def test_the_end_is_an_alert_where_the_table_says_so(fault):
+def test_the_end_is_the_alert_that_the_table_names(fault):
     scenario = queue(*WORKING_STATES[WHERE[fault]])
     for _ in STEPS.get(fault, []):
         scenario.when(HAND.fails(fault))
@@ -97,7 +100,7 @@ def test_the_end_is_an_alert_where_the_table_says_so(fault):
         scenario.when(hand_of(scenario).fails(fault)).when(Claim(W1))
     scenario.when(hand_of(scenario).fails(fault, "for good"))
     raised = [(alert.kind, alert.subject) for alert in told(scenario, AlertRaised)]
-    assert raised == ([ALERTS[fault]] if fault in ALERTS else [])
+    assert raised == [ALERTS[fault]]
     for alert in told(scenario, AlertRaised):
         assert alert.message == "Render 1 (_MAIN Mini Chip Count) failed: for good"
         assert (alert.until, alert.details) == (scenario.now + timedelta(hours=24), {"render_id": 1})
@@ -213,7 +216,7 @@ def test_a_new_job_has_all_its_tries_again_but_not_its_renders():
     scenario.when(Claim(W1)).when(Hand(1, 2).fails("OUTPUT_INVALID"))
     assert told(scenario, RetryScheduled)[0].number == 1
     scenario.when(Hand(1, 2).fails("RENDER_LOST")).then(RenderRequeued)
-    scenario.when(Claim(W1)).when(Hand(1, 3).fails("RENDER_LOST")).then(RenderFailed)
+    scenario.when(Claim(W1)).when(Hand(1, 3).fails("RENDER_LOST")).then(RenderFailed, AlertRaised)
 
 
 @pytest.mark.req("RN-12")

@@ -49,6 +49,7 @@ export const ALERT_KINDS = [
   "template_missing",
   "mapping_missing",
   "gfx_data_unreadable",
+  "render_failed",
   "render_timeout",
   "nas_away",
   "render_recovering",

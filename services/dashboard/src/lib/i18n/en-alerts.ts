@@ -25,6 +25,10 @@ export const alertKinds = {
     title: "Input data of a render is unreadable",
     advice: "The key that sealed it is missing or wrong. Check the sealing keys.",
   },
+  render_failed: {
+    title: "Render failed",
+    advice: "Check its error message, fix the cause, then run it again.",
+  },
   render_timeout: {
     title: "Render timed out",
     advice: "It was tried three times, 30 minutes each. Check the render machine and the composition.",

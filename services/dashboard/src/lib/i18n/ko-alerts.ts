@@ -26,6 +26,10 @@ export const alertKinds: typeof Kinds = {
     title: "렌더링 데이터를 읽을 수 없음",
     advice: "암호화에 쓰인 키가 없거나 형식이 올바르지 않습니다. 암호화 키 설정을 확인하세요.",
   },
+  render_failed: {
+    title: "렌더링 실패",
+    advice: "오류 내용을 확인하고 원인을 해결한 뒤 다시 실행하세요.",
+  },
   render_timeout: {
     title: "렌더링 시간 초과",
     advice: "30분씩 세 번 시도했습니다. 렌더링 장비와 컴포지션을 확인하세요.",
