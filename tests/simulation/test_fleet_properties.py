@@ -17,6 +17,7 @@ from drover.domain.fleet.state import AssignmentStatus, Phase
 from drover.eventlog.codec import Codec
 from tests.simulation import fleet_invariants
 from tests.simulation.fleet_history import History
+from tests.simulation.job_counts import JobCounts
 
 TICKS_MAX = 500
 CODES = [*sorted(RULES), "SOMETHING_NEW"]
@@ -37,6 +38,7 @@ class Farm(RuleBasedStateMachine):
         self.fleet = FLEET.initial()
         self.codec = Codec.of(FLEET)
         self.history = History()
+        self.counts = JobCounts()
         self.n = 0
         self.ids = 0
         self.silent_since = {}
@@ -63,6 +65,7 @@ class Farm(RuleBasedStateMachine):
         for event in events:
             if isinstance(event, e.DeviceWentOffline):
                 fleet_invariants.check_silence(self.fleet, event.device_id, self.silent_since, self.now)
+        self.counts.check(self.fleet)
         self.events = events
 
     def fold(self, event) -> None:
@@ -73,6 +76,7 @@ class Farm(RuleBasedStateMachine):
         takes_slot = isinstance(event, e.AttemptCreated) and not (
             (known := self.fleet.assignments.get(event.assignment_id)) and known.holds_slot
         )
+        self.counts.see(self.fleet, event)
         FLEET.evolve(self.fleet, event)
         self.history.see(event)
         if isinstance(event, e.DeviceWentOffline):

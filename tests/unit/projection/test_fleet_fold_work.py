@@ -23,6 +23,10 @@ from drover.domain.fleet.events import (
     AttemptStarted,
     AttemptSucceeded,
     AttemptTimedOut,
+    JobCancelled,
+    JobCompleted,
+    JobDeactivated,
+    JobExpired,
     RetryScheduled,
     StaleReportRefused,
 )
@@ -198,7 +202,36 @@ def test_an_offer_that_was_taken_back_leaves_a_cancelled_assignment() -> None:
     row = tables.assignment
     assert (row.status, row.reason, row.completed_at) == ("cancelled", "untaken", minute(6))
     assert tables.device.assignment_id is None
-    assert counters(tables.job) == {"cancelled": 1}
+
+
+TAKEN_BACK = (created(), AttemptCancelled(*IDS, 1, 1, "untaken"), AssignmentCancelled(*IDS, "untaken"))
+
+
+def test_a_phone_whose_offer_was_taken_back_counts_nowhere_until_the_job_comes_to_it_again() -> None:
+    assert counters(with_work(*TAKEN_BACK).job) == {}
+    again = AttemptCreated(OTHER_WORK, JOB, PHONE, 1, 1, "pc-1")
+    assert counters(with_work(*TAKEN_BACK, again).job) == {"pending": 1}
+
+
+def test_a_phone_whose_offer_was_taken_back_and_that_never_got_another_is_skipped_and_nothing_else() -> None:
+    assert counters(with_work(*TAKEN_BACK, JobCompleted(JOB, 0, 0, 1)).job) == {"skipped": 1}
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [[AttemptRolledBack(*IDS, 1, 1, "silent")], [failed(), retry()]],
+    ids=["rolled back", "to be retried"],
+)
+def test_a_phone_that_is_away_when_its_job_is_completed_is_counted_once(lost: list[Any]) -> None:
+    ended = [*running(), *lost, JobCompleted(JOB, 0, 0, 1)]
+    assert sum(counters(with_work(*ended).job).values()) == 1
+    assert counters(with_work(*ended, AssignmentCancelled(*IDS, "completed")).job) == {"skipped": 1}
+
+
+@pytest.mark.parametrize("end", [JobCancelled(JOB), JobExpired(JOB), JobDeactivated(JOB, None)])
+def test_a_phone_that_loses_its_assignment_with_its_job_counts_as_cancelled(end: Any) -> None:
+    taken_back = [AttemptCancelled(*IDS, 1, 1, "ended"), AssignmentCancelled(*IDS, "ended")]
+    assert counters(with_work(created(), end, *taken_back).job) == {"cancelled": 1}
 
 
 def test_a_parked_one_waits_and_keeps_its_attempts() -> None:

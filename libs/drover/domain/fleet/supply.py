@@ -18,6 +18,7 @@ from drover.domain.fleet.events import (
     JobCompleted,
     JobReturned,
     SupplyAdvanced,
+    Target,
 )
 from drover.domain.fleet.index import is_look_over, pcs_to_see, slots
 from drover.domain.fleet.policy import FOLLOW_UP_EVENTS_MAX, SWEEP_PCS_MAX, WITHDRAWALS_MAX
@@ -145,21 +146,22 @@ def _finish(fleet: Fleet) -> list[Event]:
     assert job is not None
     if not job.ran:
         return [JobReturned(job.job_id)]
-    skipped = _targets(fleet, job) - len(job.ran)
-    return [JobCompleted(job.job_id, job.completed, job.failed, max(0, skipped))]
+    return [JobCompleted(job.job_id, job.completed, job.failed, _skipped(fleet, job))]
 
 
-def _targets(fleet: Fleet, job: Job) -> int:
-    """How many devices the job is for."""
+def _skipped(fleet: Fleet, job: Job) -> int:
+    """Devices that the job is for and that have not had it."""
     target = job.spec.target
     if target is None:
-        return len(fleet.devices)
+        return len(fleet.devices) - len(job.ran)
     if target.count is not None:
-        return target.count + job.replaced
-    if target.device_ids is not None:
-        return len(job.named)
+        # Those that people named beyond the number still wait: each of them is skipped, too.
+        return max(len(job.live), target.count + job.replaced - len(job.ran))
+    # One by one: a device that has had the job may have left the PC or group that it is for.
+    return sum(device_id not in job.ran for device_id in {**_members(fleet, target), **job.named})
+
+
+def _members(fleet: Fleet, target: Target) -> dict[str, None]:
     if target.pc_id is not None:
-        members = fleet.pcs[target.pc_id].devices if target.pc_id in fleet.pcs else {}
-    else:
-        members = fleet.groups.get(target.group_id or "", {})
-    return len(members) + sum(device_id not in members for device_id in job.named)
+        return fleet.pcs[target.pc_id].devices if target.pc_id in fleet.pcs else {}
+    return {} if target.group_id is None else fleet.groups.get(target.group_id, {})

@@ -34,7 +34,7 @@ from drover.postgres.types import uuid_of
 from drover.projection.projection import KeyedTable, Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.devices import DEVICES, free_slot, set_running, take_slot
-from drover.projector.fleet.jobs import JOBS, count
+from drover.projector.fleet.jobs import JOBS, cancelled_as, count
 from drover.projector.fleet.keys import assignment_of, device_of, job_of
 
 # Looked up once: this is done for every event.
@@ -134,12 +134,11 @@ _COUNTED_AS: Final = {
     RUNNING: "running",
     COMPLETED: "completed",
     FAILED: "failed",
-    CANCELLED: "cancelled",
 }
 
 
 def counted_as(row: AssignmentRow) -> str:
-    """The counter of its job. A retry that waits for its device is a retry, too."""
+    """The counter of its job, unless it is cancelled. A retry that waits for its device is a retry, too."""
     if row.phase == WAITING and row.retry_count:
         return "retrying"
     return _COUNTED_AS[row.phase]
@@ -155,8 +154,14 @@ def _move(tables: Tables, event: AssignmentEvent, status: str, phase: str, **cha
     before = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
     after = replace(before, status=status, phase=phase, updated_at=event.at, **changes)
     tables.put(ASSIGNMENTS, after)
-    count(tables, after.job_id, counted_as(before), counted_as(after))
+    count(tables, after.job_id, counted_as(before), _counter(tables, after))
     return after
+
+
+def _counter(tables: Tables, row: AssignmentRow) -> str | None:
+    if row.phase == CANCELLED:
+        return cancelled_as(need(tables, JOBS, row.job_id), row.reason or "")
+    return counted_as(row)
 
 
 _AGAIN: Final[dict[str, Any]] = {

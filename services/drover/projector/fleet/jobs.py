@@ -1,4 +1,4 @@
-"""Rows of jobs, with how many of their assignments stand where."""
+"""Rows of jobs, with how many of their phones stand where. Each phone is counted once."""
 
 from __future__ import annotations
 
@@ -171,7 +171,8 @@ def _expired(tables: Tables, event: JobExpired) -> None:
 
 def _completed(tables: Tables, event: JobCompleted) -> None:
     job = _end(tables, event.job_id, JobStatus.COMPLETED, DONE, event.at)
-    tables.put(JOBS, replace(job, skipped=event.skipped))
+    # The event counts the phones whose assignment still waits, too. Each is counted here when it is taken back.
+    tables.put(JOBS, replace(job, skipped=max(0, event.skipped - job.pending - job.retrying)))
 
 
 def _end(tables: Tables, job_id: str, status: JobStatus, reason: str, at: datetime) -> JobRow:
@@ -190,18 +191,32 @@ def _nothing(tables: Tables, event: object) -> None:
     """Of interest to the decider alone."""
 
 
-def count(tables: Tables, job_id: UUID, before: str | None, after: str) -> None:
-    """One assignment passes from one counter to another; None: it is new.
+def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -> None:
+    """One phone passes from one counter to another; None: it is in none of them.
 
     `updated_at` stays: it tells of the job itself.
     """
     if before == after:
         return
     job = need(tables, JOBS, job_id)
-    changes = {after: getattr(job, after) + 1}
+    changes = {}
     if before is not None:
         changes[before] = getattr(job, before) - 1
+    if after is not None:
+        changes[after] = getattr(job, after) + 1
     tables.put(JOBS, replace(job, **changes))
+
+
+def cancelled_as(job: JobRow, reason: str) -> str | None:
+    """The counter of a phone whose assignment is cancelled.
+
+    None: it was only taken back. The job may come to the phone again; if it never does, the phone is skipped.
+    """
+    if reason == BY_A_PERSON:
+        return "cancelled"
+    if job.ended_at is None:
+        return None
+    return "skipped" if job.status == JobStatus.COMPLETED.value else "cancelled"
 
 
 _JOB: Final = ((JOBS, job_of),)

@@ -67,6 +67,7 @@ CREATE TABLE job_rows (
   skipped          int NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON COLUMN job_rows.retrying IS 'Failed before and waiting for the next attempt; not counted as pending.';
+COMMENT ON COLUMN job_rows.cancelled IS 'Devices whose assignment a person cancelled, or that ended with its job.';
 COMMENT ON COLUMN job_rows.skipped IS 'Target devices that were absent when the job ended.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);

@@ -203,3 +203,18 @@ def test_an_absent_device_of_a_group_shows_as_skipped_also_where_another_was_nam
     scenario.given(*active(target=Target(group_id=G1)), *first.running(), named.requested(), *named.running())
     scenario.when(first.completes()).when(named.completes())
     scenario.then(AttemptSucceeded, JobCompleted(J1, completed=2, failed=0, skipped=1))
+
+
+def test_a_device_that_left_its_group_after_it_had_the_job_does_not_stand_for_one_that_was_absent():
+    first, second = Work(D1), Work(D2, number=2)
+    scenario = given(FLEET, *farm(2), registered(D3), *active(target=Target(group_id=G1)))
+    scenario.given(*first.running(), *second.running()).when(first.completes())
+    scenario.when(ChangeDevice(D1, group_id=G2)).when(second.completes())
+    scenario.then(AttemptSucceeded, JobCompleted(J1, completed=2, failed=0, skipped=1))
+
+
+def test_a_named_device_that_was_absent_shows_as_skipped_also_where_the_number_was_reached():
+    first, named = Work(D1), Work(D2, id=posted_id(1))
+    scenario = given(FLEET, *farm(1), registered(D2), *active(target=Target(count=1)), *first.running())
+    scenario.given(named.requested()).when(first.completes())
+    scenario.then(AttemptSucceeded, JobCompleted(J1, completed=1, failed=0, skipped=1), named.cancelled("completed"))
