@@ -6,6 +6,7 @@ import type { Counters, JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
 import { Bar, type Part } from "@/ui/bar";
 import { ended, jobTotal } from "./job-total";
+import { etaText, MEASURING_MS, paceOf } from "./pace";
 import { useTally } from "./use-tally";
 
 const TONES: Record<keyof Counters, Part["tone"]> = {
@@ -15,8 +16,9 @@ const TONES: Record<keyof Counters, Part["tone"]> = {
   running: "busy",
   retrying: "held",
   pending: "soft",
+  skipped: "rest",
 };
-const ORDER = ["completed", "failed", "cancelled", "running", "retrying", "pending"] as const;
+const ORDER = ["completed", "failed", "cancelled", "running", "retrying", "pending", "skipped"] as const;
 
 export function JobBar({ job, className = "h-2" }: { job: JobRow; className?: string }): ReactNode {
   const t = useText();
@@ -32,6 +34,7 @@ const DOTS: Record<Part["tone"], string> = {
   error: "bg-error",
   offline: "bg-offline",
   soft: "bg-busy-soft",
+  rest: "bg-line-strong",
 };
 
 /** Each with the colour that it has in the bar. */
@@ -49,40 +52,35 @@ export function JobCounters({ job }: { job: JobRow }): ReactNode {
           </div>
         ),
       )}
-      {job.skipped > 0 && (
-        <div className="flex items-center gap-1.5">
-          <dt className="text-ink-3">{t.counters.skipped}</dt>
-          <dd className="font-medium">{format.number(job.skipped)}</dd>
-        </div>
-      )}
     </dl>
   );
 }
 
-const RATE_OVER_MS = 120_000;
-
-/** From the last two minutes. One job is active, so that all ends are its own. */
+/** How many of its phones are through, how fast that goes, and how long it may still take. */
 export function JobPace({ job }: { job: JobRow }): ReactNode {
   const t = useText();
   const format = useFormat();
   const { fleet } = useLive();
-  const { tally, now } = useTally();
   const total = jobTotal(fleet, job);
   const done = ended(job);
-  const since = Math.max(now - RATE_OVER_MS, job.activated_at === null ? 0 : Date.parse(job.activated_at));
-  const minutes = Math.max(1, now - since) / 60_000;
-  const sum = tally.sumSince(since);
-  const perMinute = (sum.completed + sum.failed) / minutes;
   return (
     <span className="text-sm text-ink-3">
       {t.queue.progress(format.number(done), format.number(total))}
-      {job.status === "active" && perMinute > 0 && (
-        <>
-          {" · "}
-          {t.queue.rate(format.number(Math.round(perMinute * 10) / 10))}
-          {total > done && <> · {t.queue.eta(format.duration(((total - done) / perMinute) * 60_000))}</>}
-        </>
+      {job.status === "active" && job.activated_at !== null && total > done && (
+        <Speed job={job.id} activatedAt={job.activated_at} left={total - done} />
       )}
     </span>
   );
+}
+
+function Speed({ job, activatedAt, left }: { job: string; activatedAt: string; left: number }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { tally, now } = useTally();
+  const perMinute = paceOf(tally, job, activatedAt, now);
+  if (perMinute !== null) {
+    const rounded = perMinute < 10 ? Math.round(perMinute * 10) / 10 : Math.round(perMinute);
+    return ` · ${t.queue.rate(format.number(rounded))} · ${etaText(t, (left / perMinute) * 60_000)}`;
+  }
+  return now - Date.parse(activatedAt) < MEASURING_MS ? ` · ${t.queue.measuring}` : null;
 }

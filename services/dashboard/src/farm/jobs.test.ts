@@ -6,7 +6,7 @@ import type { JobRow } from "@/lib/rest/rows";
 import { ended, jobTotal } from "./job-total";
 import { openJobs } from "./open-jobs";
 
-const COUNTERS = { pending: 0, running: 0, retrying: 0, completed: 0, failed: 0, cancelled: 0 };
+const COUNTERS = { pending: 0, running: 0, retrying: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
 
 function job(id: string, change: Partial<JobRow> = {}): JobRow {
   const base = { id, status: "created", is_active: true, target: null, needs: [], ended_at: null, ...COUNTERS };
@@ -37,10 +37,12 @@ test.each<[string, Partial<JobRow>, number]>([
   ["all phones", {}, 4],
   ["a group", { target: { group_id: "A" } }, 2],
   ["at most so many", { target: { count: 3 } }, 3],
+  ["a number that the farm does not have: the rest will be skipped", { target: { count: 9 } }, 9],
   ["by name", { target: { device_ids: ["D0"] } }, 1],
-  ["those that can", { needs: ["age_verified"] }, 1],
+  ["all of its target, also phones that cannot take it and will be skipped", { needs: ["age_verified"] }, 4],
   ["more than there are now, if more have had it", { completed: 9 }, 9],
   ["of one that ended, what it came to", { completed: 2, ended_at: "2026-11-16T10:00:00Z" }, 2],
+  ["of one that ended, also those that it missed", { completed: 2, skipped: 3, ended_at: "2026-11-16T10:00:00Z" }, 5],
 ])("a job is for %s", (_, change, total) => {
   expect(jobTotal(fleetOf("A", "A", "B", "C"), job("1", change))).toBe(total);
 });

@@ -5,7 +5,8 @@ import type { Tone } from "./status";
 export interface Part {
   readonly key: string;
   readonly value: number;
-  readonly tone: Tone | "soft";
+  /** `rest`: what is left over of the whole. */
+  readonly tone: Tone | "soft" | "rest";
   readonly label: string;
 }
 
@@ -16,6 +17,7 @@ const FILLS: Record<Part["tone"], string> = {
   error: "bg-error",
   offline: "bg-offline",
   soft: "bg-busy-soft",
+  rest: "bg-line-strong",
 };
 
 export function Bar({

@@ -326,6 +326,8 @@ export const en = {
     endReasons: { done: "", admin: "manually", time: "after 24 hours" },
     rate: (perMinute: string) => `${perMinute} / min`,
     eta: (text: string) => `about ${text} left`,
+    etaSoon: "less than a minute left",
+    measuring: "measuring pace…",
     progress: (done: string, total: string) => `${done} of ${total}`,
     position: (n: number) => `Position ${n}`,
     selectAll: "Select all waiting jobs",

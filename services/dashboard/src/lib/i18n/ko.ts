@@ -327,6 +327,8 @@ export const ko: Dictionary = {
     endReasons: { done: "", admin: "사람이", time: "24시간 경과" },
     rate: (perMinute) => `분당 ${perMinute}`,
     eta: (text) => `약 ${text} 남음`,
+    etaSoon: "1분 이내 남음",
+    measuring: "속도 측정 중…",
     progress: (done, total) => `${total} 중 ${done}`,
     position: (n) => `${n}번째`,
     selectAll: "대기 작업 모두 선택",

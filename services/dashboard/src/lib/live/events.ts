@@ -84,7 +84,7 @@ export interface FleetEvents {
   AssignmentRequested: OfAssignment;
   AssignmentReopened: OfAssignment;
   AssignmentParked: OfAssignment;
-  AssignmentCancelled: OfAssignment;
+  AssignmentCancelled: OfAssignment & { readonly reason: string };
   AttemptCreated: OfAttempt & { readonly pc_id: string };
   AttemptSent: OfAttempt & { readonly timeout_at: string };
   AttemptStarted: OfAttempt & { readonly progress_pct: number; readonly timeout_at: string };

@@ -109,9 +109,9 @@ export class FleetStore {
     else this.putDevice({ ...before, ...change });
   }
 
-  /** Puts an assignment where it stands now, and counts it there for its job. */
-  moveAssignment(before: Assignment | undefined, after: Assignment): void {
-    this.#count(before, after);
+  /** Puts an assignment where it stands now, and counts its phone there for its job. */
+  moveAssignment(before: Assignment | undefined, after: Assignment, counter: Counter | null): void {
+    this.#count(before, after, counter);
     if (after.phase === "completed" || after.phase === "failed" || after.phase === "cancelled") {
       this.assignments.delete(after.id);
     } else {
@@ -138,15 +138,14 @@ export class FleetStore {
     return taken;
   }
 
-  #count(before: Assignment | undefined, after: Assignment): void {
+  #count(before: Assignment | undefined, after: Assignment, to: Counter | null): void {
     const job = this.jobs.get(after.job);
     const from = before === undefined ? null : countedAs(before);
-    const to = countedAs(after);
     if (job === undefined || from === to) return;
     this.jobs.set(job.id, {
       ...job,
-      [to]: job[to] + 1,
       ...(from === null ? {} : { [from]: Math.max(0, job[from] - 1) }),
+      ...(to === null ? {} : { [to]: job[to] + 1 }),
     });
   }
 
@@ -163,11 +162,20 @@ export class FleetStore {
   }
 }
 
-/** The counter of its job. A retry that waits for its device is a retry, too. */
-export function countedAs(assignment: Assignment): keyof Counters {
+export type Counter = keyof Counters;
+
+/** The counter of its job, unless it is cancelled. A retry that waits for its device is a retry, too. */
+export function countedAs(assignment: Assignment): Counter {
   const { phase, failures } = assignment;
   if (phase === "waiting") return failures > 0 ? "retrying" : "pending";
   return phase === "offered" || phase === "sent" ? "pending" : phase;
+}
+
+/** The counter of a phone whose assignment is cancelled. Null: it was only taken back, and may get another one. */
+export function cancelledAs(job: JobRow | undefined, reason: string): Counter | null {
+  if (reason === "admin") return "cancelled";
+  if (job === undefined || job.ended_at === null) return null;
+  return job.status === "completed" ? "skipped" : "cancelled";
 }
 
 export function deviceOf(row: DeviceRow): Device {

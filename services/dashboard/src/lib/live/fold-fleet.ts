@@ -1,7 +1,7 @@
 /** How the fleet follows from its events. The same rules as the projector's (`services/drover/projector/fleet`). */
 import type { JobRow, JobStatus } from "../rest/rows";
 import { applyRule, type Envelope, type FleetEvents, type OfAssignment, type Rules } from "./events";
-import type { Assignment, FleetStore } from "./fleet";
+import { type Assignment, type Counter, cancelledAs, countedAs, type FleetStore } from "./fleet";
 import { micros } from "./moment";
 
 const rules: Rules<FleetEvents, FleetStore> = {
@@ -78,8 +78,10 @@ const rules: Rules<FleetEvents, FleetStore> = {
   JobCancelled: (fleet, e) => endJob(fleet, e.job_id, e.at, "cancelled", "admin"),
   JobExpired: (fleet, e) => endJob(fleet, e.job_id, e.at, "expired", "time"),
   JobCompleted: (fleet, e) => {
+    const { pending = 0, retrying = 0 } = fleet.jobs.get(e.job_id) ?? {};
     endJob(fleet, e.job_id, e.at, "completed", "done");
-    changeJob(fleet, e.job_id, { skipped: e.skipped });
+    // The event counts the phones whose assignment still waits, too. Each is counted when it is taken back.
+    changeJob(fleet, e.job_id, { skipped: Math.max(0, e.skipped - pending - retrying) });
   },
   JobNeedAdded: (fleet, e) => {
     const needs = fleet.jobs.get(e.job_id)?.needs ?? [];
@@ -89,7 +91,7 @@ const rules: Rules<FleetEvents, FleetStore> = {
   AssignmentRequested: (fleet, e) => move(fleet, e, { phase: "waiting" }),
   AssignmentReopened: (fleet, e) => wait(fleet, e),
   AssignmentParked: (fleet, e) => wait(fleet, e),
-  AssignmentCancelled: (fleet, e) => end(fleet, e, "cancelled"),
+  AssignmentCancelled: (fleet, e) => end(fleet, e, "cancelled", cancelledAs(fleet.jobs.get(e.job_id), e.reason)),
   AttemptCreated: (fleet, e) => {
     const moved = move(fleet, e, { ...AGAIN, phase: "offered", run: e.run, attempt: e.attempt, assignedAt: e.at });
     if (moved) fleet.changeDevice(e.device_id, { assignment: e.assignment_id });
@@ -124,10 +126,11 @@ const WELL = { errorCode: null, errorUntil: null, errorCondition: null } as cons
 const AGAIN = { progress: 0, isAdPlaying: false, startedAt: null, timeoutAt: null, retryDueAt: null } as const;
 
 /** False: the row that was read tells of this event already. */
-function move(fleet: FleetStore, event: OfAssignment, change: Partial<Assignment>): boolean {
+function move(fleet: FleetStore, event: OfAssignment, change: Partial<Assignment>, counter?: Counter | null): boolean {
   const before = fleet.assignments.get(event.assignment_id);
   if (before !== undefined && micros(event.at) <= before.readUpTo) return false;
-  fleet.moveAssignment(before, { ...(before ?? newAssignment(event)), ...change });
+  const after = { ...(before ?? newAssignment(event)), ...change };
+  fleet.moveAssignment(before, after, counter === undefined ? countedAs(after) : counter);
   fleet.markStale("jobs", event.job_id);
   return true;
 }
@@ -137,8 +140,13 @@ function wait(fleet: FleetStore, event: OfAssignment, change: Partial<Assignment
   if (move(fleet, event, { ...AGAIN, ...change, phase: "waiting", assignedAt: null })) freeSlot(fleet, event);
 }
 
-function end(fleet: FleetStore, event: OfAssignment, phase: "completed" | "failed" | "cancelled"): void {
-  if (move(fleet, event, { phase })) freeSlot(fleet, event);
+function end(
+  fleet: FleetStore,
+  event: OfAssignment,
+  phase: "completed" | "failed" | "cancelled",
+  counter?: Counter | null,
+): void {
+  if (move(fleet, event, { phase }, counter)) freeSlot(fleet, event);
 }
 
 /** The event that follows in the same commit says where the assignment goes from here. */

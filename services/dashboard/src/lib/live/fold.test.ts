@@ -176,6 +176,35 @@ describe("DF-23: an attempt", () => {
     expect(fleet.devices.get("D1")).toMatchObject({ assignment: null, isRunning: false });
   });
 
+  test("whose offer was taken back counts nowhere until the job comes to its phone again", () => {
+    aPhoneOnline();
+    hear("JobCreated", JOB);
+    hear("AttemptCreated", { ...ON_D1, pc_id: "PC-01" });
+    hear("AttemptCancelled", { ...ON_D1, reason: "offline" });
+    hear("AssignmentCancelled", { ...ON_D1, reason: "offline" });
+    expect(counters()).toEqual(NONE);
+    hear("AttemptCreated", { ...ON_D1, assignment_id: "A2", pc_id: "PC-01" });
+    expect(counters()).toEqual({ ...NONE, pending: 1 });
+  });
+
+  test("that waits for its phone when the job is completed counts once, in the end as skipped", () => {
+    anAttemptRunning();
+    hear("AttemptRolledBack", { ...ON_D1, reason: "silent" });
+    hear("JobCompleted", { job_id: "J1", completed: 0, failed: 0, skipped: 1 });
+    expect(fleet.jobs.get("J1")).toMatchObject({ ...NONE, pending: 1, skipped: 0 });
+    hear("AssignmentCancelled", { ...ON_D1, reason: "completed" });
+    expect(fleet.jobs.get("J1")).toMatchObject({ ...NONE, skipped: 1 });
+  });
+
+  test("that ends with its job counts as cancelled", () => {
+    aPhoneOnline();
+    hear("JobCreated", JOB);
+    hear("AttemptCreated", { ...ON_D1, pc_id: "PC-01" });
+    hear("JobCancelled", { job_id: "J1" });
+    hear("AssignmentCancelled", { ...ON_D1, reason: "cancelled" });
+    expect(counters()).toEqual({ ...NONE, cancelled: 1 });
+  });
+
   test("of another assignment leaves alone what the phone has in hand", () => {
     anAttemptRunning();
     hear("AssignmentRequested", { assignment_id: "A2", job_id: "J1", device_id: "D1" });
@@ -282,7 +311,7 @@ describe("every event of the fleet that was ever released", () => {
 });
 
 test("every phase has its counter", () => {
-  const phases = ["waiting", "offered", "sent", "running", "retrying", "completed", "failed", "cancelled"] as const;
+  const phases = ["waiting", "offered", "sent", "running", "retrying", "completed", "failed"] as const;
   expect(phases.map((phase) => countedAs({ phase, failures: 0 } as never))).toEqual([
     "pending",
     "pending",
@@ -291,6 +320,5 @@ test("every phase has its counter", () => {
     "retrying",
     "completed",
     "failed",
-    "cancelled",
   ]);
 });

@@ -14,6 +14,10 @@ const OUTCOMES: Partial<Record<TaskEventRow["event_type"], Outcome>> = {
   ROLLED_BACK: "lost",
 };
 
+/** With these a phone is through with its job. */
+const ENDS: readonly TaskEventRow["event_type"][] = ["SUCCEEDED", "FAILED_FINAL"];
+const READ = [...new Set([...Object.keys(OUTCOMES), ...ENDS])];
+
 type Past = Pick<TaskEventRow, "id" | "event_type" | "error_code" | "device_id" | "task_id" | "created_at">;
 
 /** `began`: when the page began to listen. */
@@ -25,7 +29,7 @@ export async function loadHistory(
 ): Promise<void> {
   const from = new Date(began - WINDOW_S * 1000).toISOString();
   const select = "id,event_type,error_code,device_id,task_id,created_at";
-  const types = `in.(${Object.keys(OUTCOMES).join(",")})`;
+  const types = `in.(${READ.join(",")})`;
   let until = new Date(began).toISOString();
   for (let page = 0; page < PAGES_MAX; page++) {
     const created = `(created_at.gte.${from},created_at.lt.${until})`;
@@ -34,6 +38,7 @@ export async function loadHistory(
     for (const row of past) {
       const outcome = OUTCOMES[row.event_type];
       if (outcome !== undefined) tally.addPast(row.created_at, outcome);
+      if (ENDS.includes(row.event_type)) tally.addPastEnd(row.created_at, row.task_id);
     }
     tally.addPastFailures(past.filter((row) => OUTCOMES[row.event_type] === "failed").map(failureOf));
     const oldest = past.at(-1);

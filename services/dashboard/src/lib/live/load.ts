@@ -113,8 +113,9 @@ export async function readStale(server: Server, fleet: FleetStore, options: Read
 function mergeJob(fleet: FleetStore, row: JobRow): void {
   const known = fleet.jobs.get(row.id);
   const isOlder = known !== undefined && Date.parse(row.updated_at) < Date.parse(known.updated_at);
-  const { pending, running, retrying, completed, failed, cancelled } = row;
-  fleet.jobs.set(row.id, isOlder ? { ...known, pending, running, retrying, completed, failed, cancelled } : row);
+  const { pending, running, retrying, completed, failed, cancelled, skipped } = row;
+  const counters = { pending, running, retrying, completed, failed, cancelled, skipped };
+  fleet.jobs.set(row.id, isOlder ? { ...known, ...counters } : row);
 }
 
 function mergeDevice(fleet: FleetStore, row: DeviceRow): void {

@@ -25,6 +25,17 @@ test("ends are counted by how they ended", () => {
   expect(tally.sumSince(NOW - 60_000)).toEqual({ completed: 1, failed: 2, lost: 1 });
 });
 
+test("phones that are through with a job are counted for that job, and a failure that is retried is none", () => {
+  hear("AttemptSucceeded", 10);
+  hear("AttemptFailed", 10, { code: "APP_CRASH" });
+  hear("AttemptFailedFinal", 5, { code: "APP_CRASH" });
+  hear("AttemptSucceeded", 5, { job_id: "J2" });
+  tally.addPastEnd(new Date(NOW - 20_000).toISOString(), "J1");
+  expect(tally.endsSince("J1", NOW - 60_000)).toBe(3);
+  expect(tally.endsSince("J1", NOW - 7_000)).toBe(1);
+  expect(tally.endsSince("J2", NOW - 60_000)).toBe(1);
+});
+
 test("what is longer ago than it remembers does not come back as new", () => {
   hear("AttemptSucceeded", WINDOW_S + 5);
   hear("AttemptSucceeded", 5);

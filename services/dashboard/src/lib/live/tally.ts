@@ -14,6 +14,8 @@ interface Second {
   lost: number;
   /** From the offer to the start, in milliseconds. */
   waits: number[];
+  /** Phones that were through with a job, well or not, by job. */
+  ends: Map<string, number>;
   /** The longest way from a commit to this page. */
   delayMs: number;
 }
@@ -53,6 +55,10 @@ export class Tally {
     switch (event.type) {
       case "AttemptSucceeded":
         second.completed++;
+        addEnd(second, (event as FleetEvents["AttemptSucceeded"]).job_id);
+        break;
+      case "AttemptFailedFinal":
+        addEnd(second, (event as FleetEvents["AttemptFailedFinal"]).job_id);
         break;
       case "AttemptFailed":
         second.failed++;
@@ -79,6 +85,11 @@ export class Tally {
     if (second !== null) second[outcome]++;
   }
 
+  addPastEnd(at: string, job: string): void {
+    const second = this.#at(Date.parse(at));
+    if (second !== null) addEnd(second, job);
+  }
+
   addPastFailures(failures: readonly Failure[]): void {
     const all = [...this.#failures, ...failures].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
     this.#failures = all.slice(-FAILURES_MAX);
@@ -101,6 +112,12 @@ export class Tally {
       sum.lost += second.lost;
     }
     return sum;
+  }
+
+  /** Phones that were through with this job, in the seconds that began since a moment. */
+  endsSince(job: string, at: number): number {
+    const from = Math.ceil(at / 1000);
+    return this.#seconds.reduce((sum, { second, ends }) => (second < from ? sum : sum + (ends.get(job) ?? 0)), 0);
   }
 
   series(now: number, stepS: number): Series {
@@ -155,7 +172,11 @@ export class Tally {
 }
 
 function empty(second: number): Second {
-  return { second, completed: 0, failed: 0, lost: 0, waits: [], delayMs: 0 };
+  return { second, completed: 0, failed: 0, lost: 0, waits: [], ends: new Map(), delayMs: 0 };
+}
+
+function addEnd({ ends }: Second, job: string): void {
+  ends.set(job, (ends.get(job) ?? 0) + 1);
 }
 
 export function quantile(values: readonly number[], q: number): number | null {

@@ -33,7 +33,7 @@ export interface Target {
   readonly count?: number;
 }
 
-/** How many of a job's assignments stand where. */
+/** How many of a job's phones stand where. Each is counted once; one whose offer was taken back not at all. */
 export interface Counters {
   readonly pending: number;
   readonly running: number;
@@ -41,6 +41,8 @@ export interface Counters {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
+  /** Of a completed job: phones that it was for and did not reach. */
+  readonly skipped: number;
 }
 
 export interface JobRow extends Counters {
@@ -64,7 +66,6 @@ export interface JobRow extends Counters {
   readonly ended_at: string | null;
   readonly paused_for: string | null;
   readonly end_reason: string | null;
-  readonly skipped: number;
 }
 
 export type AssignmentStatus = "pending" | "running" | "completed" | "failed" | "cancelled";

@@ -1,8 +1,8 @@
 /** Jobs that wait, in the order in which they get their turn; and why. */
 import type { ReactNode } from "react";
-import { useIsReading } from "@/app/context";
+import { useIsReading, useLive } from "@/app/context";
 import { codeText } from "@/farm/code";
-import { counted } from "@/farm/job-total";
+import { ended, jobTotal } from "@/farm/job-total";
 import { hasTurn } from "@/farm/open-jobs";
 import { targetText } from "@/farm/target-text";
 import { useText } from "@/lib/i18n/i18n";
@@ -27,6 +27,7 @@ export function Waiting({ jobs, current, open, selecting }: WaitingProps): React
   const format = useFormat();
   const now = useNow(5_000);
   const isReading = useIsReading();
+  const { fleet } = useLive();
   if (jobs.length === 0 && isReading) return <Loading isSmall />;
   if (jobs.length === 0) return <Empty isSmall title={t.queue.nothingWaits} hint={t.queue.nothingWaitsHint} />;
   const columns: Column<JobRow>[] = [
@@ -88,7 +89,8 @@ export function Waiting({ jobs, current, open, selecting }: WaitingProps): React
       const isByPerson = job.paused_for === null || job.paused_for === "admin";
       return isByPerson ? t.queue.pausedByPerson : t.queue.pausedBy(codeText(t, job.paused_for ?? ""));
     }
-    return counted(job) > 0 ? t.queue.progress(format.number(job.completed), format.number(counted(job))) : "";
+    const done = ended(job);
+    return done > 0 ? t.queue.progress(format.number(done), format.number(jobTotal(fleet, job))) : "";
   }
 
   return (
