@@ -16,7 +16,16 @@ const KEYS = [["render-figures"], ["render-workers"]];
 
 const TONES: Record<RenderWorkerRow["status"], Tone> = { busy: "busy", idle: "online", gone: "error" };
 
-export function Figures({ open }: { open: (render: string) => void }): ReactNode {
+/** `waiting`: in the list below, which may hold fewer than there are. One number, so that the two never disagree. */
+export function Figures({
+  waiting,
+  isMore,
+  open,
+}: {
+  waiting: number | undefined;
+  isMore: boolean;
+  open: (render: string) => void;
+}): ReactNode {
   const t = useText();
   const format = useFormat();
   const { client } = useApp();
@@ -37,7 +46,7 @@ export function Figures({ open }: { open: (render: string) => void }): ReactNode
     <div className="grid grid-cols-2 gap-4 xl:grid-cols-[1fr_1fr_1fr_2fr]">
       <Figure
         name={t.renders.figures.waiting}
-        value={data === undefined ? unknown : format.number(data.pending_count)}
+        value={waiting === undefined ? "…" : `${format.number(waiting)}${isMore ? "+" : ""}`}
         remark={t.renders.figures.waitingRemark}
       />
       <Figure

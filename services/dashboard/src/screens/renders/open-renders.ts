@@ -23,6 +23,9 @@ const LOOK_WHILE_QUIET_MS = 30_000;
 const OPEN_MAX = 1_000;
 const STAGE_COLUMNS = "render_stages(stage,seconds,under_way,seconds_min,seconds_max,verdict)";
 
+/** There may be more than were read. */
+export const isCut = (open: OpenRenders | undefined): boolean => (open?.renders.length ?? 0) >= OPEN_MAX;
+
 type ReadRow = RenderRow & { readonly render_stages: readonly StageRow[] };
 
 export function useOpenRenders() {
@@ -75,6 +78,6 @@ export function useAsTheyStand(asked: readonly Render[]): readonly (Render | nul
   );
   const known = useSyncExternalStore(subscribe, () => queries.getQueryData<OpenRenders>(KEY));
   if (known === undefined) return asked;
-  const isCut = known.renders.length >= OPEN_MAX;
-  return asked.map((render) => known.renders.find((one) => one.id === render.id) ?? (isCut ? render : null));
+  const unknown = (render: Render) => (isCut(known) ? render : null);
+  return asked.map((render) => known.renders.find((one) => one.id === render.id) ?? unknown(render));
 }

@@ -20,7 +20,7 @@ import { BulkCancel } from "./actions";
 import { useCompositions } from "./compositions";
 import { Ended, EndedTable } from "./ended";
 import { Figures } from "./figures";
-import { useOpenRenders } from "./open-renders";
+import { isCut, useOpenRenders } from "./open-renders";
 import { hasEnded, usePastRenders } from "./past-renders";
 import { RenderPanel } from "./render-panel";
 import type { RendersSearch } from "./search";
@@ -121,7 +121,7 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
     <Page title={t.renders.title} tools={tools} panel={<Panel search={search} change={change} renders={renders} />}>
       <div className="min-h-0 flex-1 overflow-y-auto p-6">
         <div className="flex flex-col gap-6">
-          <Figures open={open} />
+          <Figures waiting={data && waiting.length} isMore={isCut(data)} open={open} />
           <Part title={t.renders.underWay}>
             {error !== null && data === undefined ? (
               <ErrorState isSmall error={error} retry={() => void refetch()} />
