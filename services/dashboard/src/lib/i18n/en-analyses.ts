@@ -48,7 +48,7 @@ export const analyses = {
   charged: "charged",
   figures: {
     underWay: "In progress",
-    underWayRemark: "started and not finished",
+    underWayRemark: "within the time limit of their tier",
     stalled: "Stalled",
     stalledRemark: "over the time limit of their tier",
     skippedRemark: (n: number) => `${n.toLocaleString("en")} of them cannot be refunded`,

@@ -49,7 +49,7 @@ export const analyses: typeof English = {
   charged: "차감됨",
   figures: {
     underWay: "진행 중",
-    underWayRemark: "시작했지만 끝나지 않음",
+    underWayRemark: "등급별 허용 시간 이내",
     stalled: "멈춤",
     stalledRemark: "등급별 허용 시간 초과",
     skippedRemark: (n) => `이 중 ${num(n)}건은 환불 불가`,

@@ -21,7 +21,7 @@ import { RunNow } from "./run-now";
 import { RunPanel } from "./run-panel";
 import { Runs } from "./runs";
 import { type AnalysesSearch, SHOWS } from "./search";
-import { standingOf, type Timeouts, timeoutsOf } from "./standing";
+import { isShown, standingOf, type Timeouts, timeoutsOf } from "./standing";
 import { TestPanel } from "./test-panel";
 import { Tests } from "./tests";
 import { UserPanel } from "./user-panel";
@@ -139,7 +139,8 @@ function Figures({ runs, timeouts }: { runs: readonly CleanupRunRow[] | undefine
       }),
   });
   const standings = underWay?.map((test) => standingOf(test, timeouts, now));
-  const stalled = standings?.filter((standing) => standing !== "processing").length;
+  const processing = standings?.filter((standing) => isShown("processing", standing)).length;
+  const stalled = standings?.filter((standing) => isShown("stalled", standing)).length;
   const skipped = standings?.filter((standing) => standing === "skipped").length ?? 0;
   const ofDay = runs?.filter((run) => now - Date.parse(run.started_at) < DAY_MS) ?? [];
   const cleaned = ofDay.reduce((sum, run) => sum + run.cleaned_count, 0);
@@ -149,7 +150,7 @@ function Figures({ runs, timeouts }: { runs: readonly CleanupRunRow[] | undefine
     <div className="grid grid-cols-2 gap-4 xl:grid-cols-4">
       <Figure
         name={t.analyses.figures.underWay}
-        value={underWay === undefined ? "…" : `${format.number(underWay.length)}${isMore ? "+" : ""}`}
+        value={processing === undefined ? "…" : `${format.number(processing)}${isMore ? "+" : ""}`}
         remark={t.analyses.figures.underWayRemark}
       />
       <Figure

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { CleanupRunRow, TestRow } from "@/lib/rest/analysis-rows";
 import { analysesSearch, SHOWS } from "./search";
-import { standingOf, TIMEOUTS_DEFAULT, testsFilter, timeoutOf, timeoutsOf } from "./standing";
+import { isShown, STANDINGS, standingOf, TIMEOUTS_DEFAULT, testsFilter, timeoutOf, timeoutsOf } from "./standing";
 
 const NOW = Date.parse("2026-11-16T12:00:00Z");
 const ago = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
@@ -65,4 +65,17 @@ test("each choice asks for what it shows", () => {
 test("the address holds what is shown", () => {
   expect(analysesSearch({ show: "stalled", user: "u1", nonsense: "x" })).toEqual({ show: "stalled", user: "u1" });
   expect(analysesSearch({ show: "gone" })).toEqual({});
+});
+
+test("a test that is not through is either in progress or stalled, in the figures as in the lists", () => {
+  const shownIn = (standing: (typeof STANDINGS)[number]) =>
+    SHOWS.filter((show) => show !== "all" && isShown(show, standing));
+  expect(Object.fromEntries(STANDINGS.map((standing) => [standing, shownIn(standing)]))).toEqual({
+    processing: ["processing"],
+    stalled: ["stalled"],
+    skipped: ["stalled"],
+    completed: ["completed"],
+    failed: ["failed"],
+    cleaned: ["cleaned"],
+  });
 });

@@ -36,6 +36,12 @@ export function standingOf(test: TestRow, timeouts: Timeouts, now: number): Stan
   return isLate ? "stalled" : "processing";
 }
 
+/** Whether the list that shows these has it. */
+export function isShown(show: Show, standing: Standing): boolean {
+  if (show === "stalled") return standing === "stalled" || standing === "skipped";
+  return show === "all" || standing === show;
+}
+
 /** What the server is asked. Which of those under way are stalled is told here: it depends on the time. */
 export function testsFilter(show: Show, text: string): Query {
   const named: Query = text.trim() === "" ? {} : { user_id: containing(text) };

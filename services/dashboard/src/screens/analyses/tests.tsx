@@ -12,7 +12,7 @@ import { More } from "@/ui/more";
 import { Empty, ErrorState, Loading } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import type { AnalysesSearch } from "./search";
-import { type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
+import { isShown, type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
 
 const PAGE = 50;
 
@@ -58,11 +58,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
   });
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
-  const found = data.pages.flat().filter((test) => {
-    const standing = standingOf(test, timeouts, now);
-    if (show === "stalled") return standing === "stalled" || standing === "skipped";
-    return show !== "processing" || standing === "processing";
-  });
+  const found = data.pages.flat().filter((test) => isShown(show, standingOf(test, timeouts, now)));
   if (found.length === 0 && !hasNextPage) {
     const isNarrow = search.q !== undefined || search.show !== undefined;
     return (
