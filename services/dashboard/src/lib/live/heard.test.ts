@@ -40,3 +40,15 @@ test("what was cleared before it was heard was missed", () => {
   tail.clear();
   expect(ear.take()).toBeNull();
 });
+
+test("those since a moment are the ones that were heard after it, as far as the tail remembers", () => {
+  const { tail, add } = given();
+  add("a", "b");
+  const then = tail.heard;
+  expect(tail.since(then)).toEqual([]);
+  add("c", "d");
+  expect(types(tail.since(then))).toEqual(["c", "d"]);
+  tail.clear();
+  add("e");
+  expect(types(tail.since(then))).toEqual(["e"]);
+});

@@ -34,6 +34,11 @@ export class Tail {
     return this.#events;
   }
 
+  /** Those that were heard after so many, as far as it remembers. */
+  since(heard: number): readonly HeardEvent[] {
+    return this.#heard > heard ? this.#events.slice(heard - this.#heard) : [];
+  }
+
   add(heard: HeardEvent): void {
     this.#events.push(heard);
     this.#heard++;

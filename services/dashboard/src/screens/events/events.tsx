@@ -1,7 +1,7 @@
 /** Everything that happens, as it happens; and, further down, what happened before. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
@@ -29,8 +29,8 @@ const ROW_HEIGHT = 32;
 const SHOWN_MIN = 30;
 const PAGES_UNASKED = 5;
 
-/** What is shown; stands still while it is held. */
-function useHeard(isHeld: boolean) {
+/** What is shown; stands still while it is held. `isMeant`: what the list below shows, so that news are news to it. */
+function useHeard(isHeld: boolean, isMeant: (event: ShownEvent) => boolean) {
   const { tail } = useLive();
   const now = useNow(MOVE_EVERY_MS);
   const [kept, setKept] = useState<readonly ShownEvent[]>([]);
@@ -41,7 +41,7 @@ function useHeard(isHeld: boolean) {
     count.current = tail.heard;
     setKept(tail.events.map(fromHeard).reverse());
   }, [isHeld, now, tail]);
-  return { events: kept, news: isHeld ? tail.heard - count.current : 0 };
+  return { events: kept, news: isHeld ? tail.since(count.current).map(fromHeard).filter(isMeant).length : 0 };
 }
 
 export function Events(): ReactNode {
@@ -55,23 +55,25 @@ export function Events(): ReactNode {
   const change = (part: { [K in keyof EventsSearch]?: EventsSearch[K] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...part }) as EventsSearch, replace: true });
 
-  const { events, news } = useHeard(isHeld);
   const kind = search.kind ?? "all";
   const past = usePast();
   const older = useOlder({ kind, entity: search.entity }, past?.at ?? begin);
   const text = useDeferredValue(search.q ?? "")
     .trim()
     .toLowerCase();
+  const isMeant = useCallback(
+    (event: ShownEvent) =>
+      isOfKind(event, kind) &&
+      (search.entity === undefined || mentions(event.data, search.entity)) &&
+      (text === "" || `${event.type} ${event.by} ${aboutText(t, names, event.data)}`.toLowerCase().includes(text)),
+    [kind, search.entity, text, t, names],
+  );
+  const { events, news } = useHeard(isHeld, isMeant);
   const shown = useMemo(() => {
     const known = new Set(events.map((event) => event.place));
     const read = older.data?.pages.flatMap((page) => page.events.map(fromRow)) ?? [];
-    return [...events, ...read.filter((event) => !known.has(event.place))].filter(
-      (event) =>
-        isOfKind(event, kind) &&
-        (search.entity === undefined || mentions(event.data, search.entity)) &&
-        (text === "" || `${event.type} ${event.by} ${aboutText(t, names, event.data)}`.toLowerCase().includes(text)),
-    );
-  }, [events, older.data, kind, search.entity, text, t, names]);
+    return [...events, ...read.filter((event) => !known.has(event.place))].filter(isMeant);
+  }, [events, older.data, isMeant]);
 
   // What is looked for may be rare: a few pages are gone through before anybody has to ask.
   const { hasNextPage, isFetching, fetchNextPage, data } = older;
