@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Locator, expect
 
+from tests.browser.farm import PHONES
 from tests.browser.jobs import cancel, create, held_up
+from tests.e2e.farmhand import hire
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -122,3 +124,54 @@ async def test_a_question_outlives_its_row_and_says_when_it_has_no_object_any_mo
     await expect(question.get_by_text("Close", exact=True)).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(question).to_have_count(0)
+
+
+READ_NUMBERS = """() => {
+  const active = document.querySelector("main section");
+  const [, done, total] = /([\\d,]+) of ([\\d,]+)/.exec(active.innerText) ?? [];
+  const number = text => Number((text ?? "").replaceAll(",", ""));
+  const counters = [...active.querySelectorAll("dl > div")].map(
+    one => [one.querySelector("dt").innerText, number(one.querySelector("dd").innerText)],
+  );
+  return { text: active.innerText, done: number(done), total: number(total), counters: Object.fromEntries(counters) };
+}"""
+PER_MINUTE_MAX = 60 * PHONES
+"""No phone is through with a job within a second."""
+
+
+async def test_the_numbers_of_the_active_job_add_up_at_every_update(admin, http):
+    async with at_work(http):
+        await open_queue(admin)
+        phones = len(await http.rows("devices", "select=id"))
+        for _ in range(UPDATES):
+            await updated(admin, 1)
+            shown = await admin.page.evaluate(READ_NUMBERS)
+            if not shown["counters"]:
+                continue  # between two jobs
+            assert shown["total"] == phones, shown
+            assert sum(shown["counters"].values()) <= phones, shown
+            over = sum(shown["counters"].get(name, 0) for name in ("Completed", "Failed", "Cancelled"))
+            assert over == shown["done"], shown
+            assert " 0 s" not in shown["text"], shown
+            pace = re.search(r"([\d,.]+) / min", shown["text"])
+            assert pace is None or float(pace[1].replace(",", "")) <= PER_MINUTE_MAX, shown
+
+
+async def test_a_phone_whose_offer_was_taken_back_is_counted_once(admin, http):
+    hand = await hire(http, "COUNTED00001", pc="PC-COUNTED")
+    job = await create(http, "Twice offered", target={"pc_id": "PC-COUNTED"})
+    await hand.work()
+    for status in ("paused", "active", "paused", "active"):
+        answer = await http.call("PATCH", f"/rest/v1/jobs?id=eq.{job}", json={"status": status})
+        assert answer.status in (200, 204), answer
+    await admin.open(f"/queue?job={job}")
+    await admin.is_live()
+    panel = admin.page.get_by_role("complementary", name="Twice offered")
+    await expect(panel).to_contain_text("0 of 1")
+    work = await hand.work()
+    assert (await hand.report(work, "running")).status == 204
+    await hand.complete(work)
+    await expect(panel).to_contain_text("1 of 1")
+    await expect(panel.locator("dl").first).to_have_text(re.compile(r"^Completed\s*1\s*Failed\s*0\s*Running\s*0$"))
+    (row,) = await http.rows("jobs", f"id=eq.{job}")
+    assert (row["completed"], row["cancelled"], row["skipped"]) == (1, 0, 0)
