@@ -79,6 +79,12 @@ def test_no_service_may_change_or_delete_what_is_in_the_log():
     assert may == {("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG}
 
 
+def test_only_those_who_watch_may_ask_writers_and_only_writers_may_answer():
+    asks = {name for name, user in USERS.items() if covered("probe.fleet.main", publishes(user))}
+    hears = {name for name, user in USERS.items() if covered("probe.fleet.main", subscribes(name, user))}
+    assert (asks, hears) == ({"operator", "cleanup", "api"}, {"scheduler"})
+
+
 @pytest.mark.req("EV-02")
 def test_snapshots_which_have_the_accounts_in_them_are_for_those_who_go_on_from_one():
     may = {name for name, user in USERS.items() if covered("$JS.API.STREAM.MSG.GET.SNAPSHOTS", publishes(user))}

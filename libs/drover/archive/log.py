@@ -45,6 +45,10 @@ class ArchiveLog:
     def _holds_ours(self, segment: Segment) -> bool:
         return self.partition.name == ALL or self.partition.name in segment.ordinals
 
+    @property
+    def unsettled(self) -> None:
+        return None
+
     async def append(self, commit: Commit, expected: int) -> NoReturn:
         raise LogUnreachable("An archive is not written this way")
 

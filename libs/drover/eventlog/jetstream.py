@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -14,7 +15,16 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from drover.eventlog.log import ALL, AppendConflict, AppendUnsettled, Commit, LogUnreachable, Partition, StoredCommit
+from drover.eventlog.log import (
+    ALL,
+    AppendConflict,
+    AppendUnsettled,
+    Commit,
+    LogUnreachable,
+    Partition,
+    StoredCommit,
+    Unsettled,
+)
 from drover.eventlog.reader import JetStreamReader
 from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
 from drover.service.reasons import reason_of
@@ -69,8 +79,16 @@ class JetStreamLog:
         self.partition = partition
         self._client = client
         self._append_try_s = append_try_s
+        self.unsettled: Unsettled | None = None
 
     async def append(self, commit: Commit, expected: int) -> int:
+        self.unsettled = unsettled = Unsettled(time.monotonic())
+        try:
+            return await self._append(commit, expected, unsettled)
+        finally:
+            self.unsettled = None
+
+    async def _append(self, commit: Commit, expected: int, unsettled: Unsettled) -> int:
         headers = {
             COMMIT_HEADER: commit.id,
             EPOCH_HEADER: str(commit.epoch),
@@ -86,6 +104,7 @@ class JetStreamLog:
             answer = await self._publish(commit, headers)
             if isinstance(answer, int):
                 return answer
+            unsettled.said = answer
             if tries == 1:
                 log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer)
             settled = await self._next_after(expected)
@@ -108,7 +127,7 @@ class JetStreamLog:
             )
             ack = _decode_ack(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            return repr(error)
+            return reason_of(error)
         if ack.error is not None:
             return f"{ack.error.err_code} {ack.error.description}"
         return ack.seq or "an answer without a sequence"

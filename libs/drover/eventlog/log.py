@@ -29,6 +29,9 @@ class Partition(msgspec.Struct, frozen=True):
     def subject(self) -> str:
         return f"evt.{self.context}.{self.name}"
 
+    def __str__(self) -> str:
+        return f"{self.context}/{self.name}"
+
 
 class Commit(msgspec.Struct, frozen=True):
     """The events of one or more commands, encoded, on their way to the log."""
@@ -64,6 +67,15 @@ class LogUnreachable(DroverError):
         self.reason = reason
 
 
+class Unsettled(msgspec.Struct):
+    """An append that has not ended yet."""
+
+    since_s: float
+    """By the monotonic clock."""
+    said: str = "no answer yet"
+    """What the last try was told."""
+
+
 class Reader(Protocol):
     """Follows a partition, in order and without gaps, holding a bounded number of commits."""
 
@@ -79,6 +91,10 @@ class EventLog(Protocol):
     """One partition. All reads here come from the stream's leader."""
 
     partition: Partition
+
+    @property
+    def unsettled(self) -> Unsettled | None:
+        """The append under way; None: there is none."""
 
     async def append(self, commit: Commit, expected: int) -> int:
         """Add after sequence `expected` (0: nothing yet) and return the new sequence, on disk.

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from drover.eventlog.log import AppendConflict, Commit, Partition, StoredCommit
+from drover.eventlog.log import AppendConflict, Commit, Partition, StoredCommit, Unsettled
 
 READ_COMMITS_MAX: Final = 256
 
@@ -18,6 +18,8 @@ class MemoryLog:
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
+        self.unsettled: Unsettled | None = None
+        """Always None here: memory answers at once."""
         self._commits: list[StoredCommit] = []
         self._grown = asyncio.Condition()
 

@@ -89,6 +89,11 @@ async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
     return _partitions(context, await client.jetstream().stream_info(context.upper()))
 
 
+async def has_commits(client: Client, context: str) -> bool:
+    """Whether anybody has ever written to it: a writer's term begins with a commit. Raises NotFoundError likewise."""
+    return bool((await client.jetstream().stream_info(context.upper())).state.last_seq)
+
+
 def _partitions(context: str, info: api.StreamInfo) -> tuple[Partition, ...]:
     count = int((info.config.metadata or {}).get(PARTITIONS_KEY, "1"))
     return tuple(Partition(context, name) for name in partition_names(count))

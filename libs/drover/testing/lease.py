@@ -15,6 +15,7 @@ class LocalLease:
         self._held = False
         self._valid = False
         self._lost = asyncio.Event()
+        self.trouble: str | None = None
 
     def is_valid(self) -> bool:
         return self._valid

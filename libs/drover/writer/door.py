@@ -1,22 +1,25 @@
-"""Connects the bus to a writer's intake for the length of a term."""
+"""Connects the bus to a writer's intake for the length of a term: commands, and whether they would be accepted."""
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from nats.aio.client import Client
 
 from drover.bus.messages import Rejected, Submission
 from drover.bus.server import Done, answering
+from drover.writer.acceptance import answering_probes
 from drover.writer.intake import BatchPending, BatchSink
 from drover.writer.writer import Serve, Writer
 
 
 def commands_over(client: Client) -> Serve:
-    """Serve `cmd.<context>.<partition>` while the writer leads."""
+    """Serve `cmd.<context>.<partition>`, and probes beside it, while the writer leads."""
 
-    def serve(writer: Writer[Any], epoch: int) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def serve(writer: Writer[Any], epoch: int) -> AsyncIterator[None]:
         def handle(submissions: list[Submission[Any] | Rejected], done: Done) -> None:
             sink = BatchSink(len(submissions), done)
             pending = []
@@ -28,6 +31,10 @@ def commands_over(client: Client) -> Serve:
             writer.intake.put_all(pending)
 
         subject = f"cmd.{writer.partition.context}.{writer.partition.name}"
-        return answering(client, subject, writer.decider.commands, epoch, handle)
+        async with (
+            answering(client, subject, writer.decider.commands, epoch, handle),
+            answering_probes(client, writer),
+        ):
+            yield
 
     return serve

@@ -10,9 +10,13 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
+from drover.writer.refusals import Refusal
 
 INTAKE_MAX: Final = 20_000
 """Commands that may wait. A stalled disk fills this, and then callers are told to come back later."""
+
+Probe = asyncio.Future[Refusal | None]
+"""Asks whether a command would be accepted now, without being one: None says yes."""
 
 
 class Pending(Protocol):
@@ -70,6 +74,8 @@ class Intake:
         self.arrived = asyncio.Event()
         self.overflowed: Callable[[], object] = lambda: None
         """Called for each command that finds no room."""
+        self.probes: list[Probe] = []
+        """Waiting for the loop that decides commands. Each waits for a bounded time, and asks only once."""
         self._limit = limit
         self._open = False
 
@@ -79,6 +85,24 @@ class Intake:
     def close(self) -> None:
         """Take nothing more. What waits can still be served."""
         self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._open
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.waiting) >= self._limit
+
+    def put_probe(self, probe: Probe) -> None:
+        self.probes.append(probe)
+        self.arrived.set()
+
+    def answer_probes(self, refusal: Refusal | None) -> None:
+        for probe in self.probes:
+            if not probe.done():  # who asked may have gone
+                probe.set_result(refusal)
+        self.probes.clear()
 
     def put(self, pending: Pending) -> None:
         waiting = self.waiting

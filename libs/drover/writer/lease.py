@@ -8,6 +8,10 @@ from typing import Protocol
 
 
 class Lease(Protocol):
+    @property
+    def trouble(self) -> str | None:
+        """Why the last try to take or renew it failed; None: it did not."""
+
     def is_valid(self) -> bool:
         """Nobody else can hold the lease now, whatever the network does."""
 

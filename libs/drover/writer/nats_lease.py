@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from nats.errors import Error as NatsError
 from drover.domain.errors import DroverError
 from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
 from drover.eventlog.log import Partition
+from drover.service.reasons import reason_of
 from drover.service.tasks import end
 from drover.writer.clock import Clock
 
@@ -25,7 +27,9 @@ BUCKET: Final = "drover_leases"
 RETRY_S: Final = 0.5
 REQUEST_S: Final = 2.0
 SKEW_MAX: Final = timedelta(seconds=2)
-
+TTL_HEADER: Final = "Nats-TTL"
+_STREAM: Final = f"KV_{BUCKET}"
+_TTL: Final = re.compile(rf"^{TTL_HEADER}: (\d+)s\r$", re.MULTILINE)
 
 log = structlog.get_logger("drover.writer")
 
@@ -61,10 +65,23 @@ class Holder(msgspec.Struct):
     since: datetime
 
 
+class KnownLease(msgspec.Struct, frozen=True):
+    """What the bucket says of a partition whose key nobody has deleted."""
+
+    holder: Holder
+    left_s: float
+    """Until it lapses. Below 0: it has lapsed, and the server has not removed it yet."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.left_s > 0
+
+
 class _Entry(msgspec.Struct):
     revision: int
-    holder: Holder | None
-    stored_at: datetime | None
+    holder: Holder | None = None
+    stored_at: datetime | None = None
+    ttl_s: float = float("inf")
 
 
 class NatsLease:
@@ -82,11 +99,12 @@ class NatsLease:
     ) -> None:
         self._client = client
         self._times = times or LeaseTimes()
-        self._subject = f"$KV.{BUCKET}.{partition.context}.{partition.name}"
+        self._subject = _subject_of(partition)
         self._holder = Holder(instance, token, clock.now())
         self._clock = clock
         self._revision = 0
         self._valid_until = float("-inf")
+        self.trouble: str | None = None
 
     def is_valid(self) -> bool:
         """Nobody else can hold the lease now, whatever the network does."""
@@ -116,12 +134,14 @@ class NatsLease:
         try:
             entry = await self._read()
             if entry.holder is not None and entry.holder.token != self._holder.token:
+                self.trouble = None  # the bucket answers, and somebody else leads
                 return self._times.poll_every_s
             self._holder.since = self._clock.now()
             if not await self._put(entry.revision):
                 return self._times.poll_every_s
             await self._refuse_a_wrong_clock()
         except (NatsError, OSError, LeaseTrouble) as error:
+            self.trouble = reason_of(error)
             log.warning("lease_unreachable", key=self._subject, error=repr(error))
             return RETRY_S
         return None
@@ -143,7 +163,7 @@ class NatsLease:
         answer = await self._request(
             self._subject,
             msgspec.json.encode(self._holder),
-            {"Nats-TTL": f"{self._times.ttl_s:.0f}s", "Nats-Expected-Last-Subject-Sequence": str(revision)},
+            {TTL_HEADER: f"{self._times.ttl_s:.0f}s", "Nats-Expected-Last-Subject-Sequence": str(revision)},
         )
         if (error := answer.get("error")) is not None:
             if error.get("err_code") == WRONG_LAST_SEQUENCE:
@@ -151,25 +171,14 @@ class NatsLease:
             raise LeaseTrouble(error.get("description"))
         self._revision = int(answer["seq"])
         self._valid_until = sent_at + self._times.ttl_s - self._times.safety_s
+        self.trouble = None
         return True
 
     async def _read(self) -> _Entry:
-        answer = await self._request(
-            f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": self._subject})
-        )
-        if (error := answer.get("error")) is not None:
-            if error.get("err_code") == NO_MESSAGE_FOUND:
-                return _Entry(0, None, None)
-            raise LeaseTrouble(error.get("description"))
-        message = answer["message"]
-        data = base64.b64decode(message.get("data", ""))
-        # A deleted or lapsed key is a marker without a body.
-        holder = msgspec.json.decode(data, type=Holder) if data else None
-        return _Entry(message["seq"], holder, msgspec.convert(message["time"], datetime))
+        return await _read_entry(self._client, self._subject)
 
     async def _request(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> dict[str, Any]:
-        reply = await self._client.request(subject, body, timeout=REQUEST_S, headers=headers)
-        return msgspec.json.decode(reply.data, type=dict[str, Any])
+        return await _request(self._client, subject, body, headers)
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[asyncio.Event]:
@@ -192,6 +201,7 @@ class NatsLease:
                         return
                     pause = self._times.renew_every_s
                 except (NatsError, OSError, LeaseTrouble) as error:
+                    self.trouble = reason_of(error)
                     if not self.is_valid():
                         log.warning("lease_lapsed", key=self._subject, error=repr(error))
                         return
@@ -225,12 +235,50 @@ class NatsLease:
 
 
 async def read_holder(client: Client, partition: Partition) -> Holder | None:
-    """Who holds a partition now, for people."""
-    reply = await client.request(
-        f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}",
-        msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{partition.context}.{partition.name}"}),
-        timeout=REQUEST_S,
-    )
-    message = msgspec.json.decode(reply.data, type=dict[str, Any]).get("message") or {}
+    """Who holds a partition now."""
+    lease = await read_lease(client, partition)
+    return lease.holder if lease is not None and lease.is_current else None
+
+
+async def read_lease(client: Client, partition: Partition) -> KnownLease | None:
+    """What the bucket has of a partition; None: nobody holds it.
+
+    A server that cannot write does not remove a key that has lapsed, so its age counts, by the server's own clock.
+    """
+    try:
+        entry, info = await asyncio.gather(
+            _read_entry(client, _subject_of(partition)), _request(client, f"$JS.API.STREAM.INFO.{_STREAM}", b"")
+        )
+    except LeaseTrouble:  # there is no such bucket yet
+        return None
+    if entry.holder is None or entry.stored_at is None or "ts" not in info:
+        return None
+    now = msgspec.convert(info["ts"], datetime)
+    return KnownLease(entry.holder, entry.ttl_s - (now - entry.stored_at).total_seconds())
+
+
+def _subject_of(partition: Partition) -> str:
+    return f"$KV.{BUCKET}.{partition.context}.{partition.name}"
+
+
+async def _read_entry(client: Client, subject: str) -> _Entry:
+    answer = await _request(client, f"$JS.API.STREAM.MSG.GET.{_STREAM}", msgspec.json.encode({"last_by_subj": subject}))
+    if (error := answer.get("error")) is not None:
+        if error.get("err_code") == NO_MESSAGE_FOUND:
+            return _Entry(0)
+        raise LeaseTrouble(error.get("description"))
+    message = answer["message"]
     data = base64.b64decode(message.get("data", ""))
-    return msgspec.json.decode(data, type=Holder) if data else None
+    ttl = _TTL.search(base64.b64decode(message.get("hdrs", "")).decode())
+    return _Entry(
+        message["seq"],
+        # A deleted or lapsed key is a marker without a body.
+        msgspec.json.decode(data, type=Holder) if data else None,
+        msgspec.convert(message["time"], datetime),
+        float(ttl[1]) if ttl else float("inf"),
+    )
+
+
+async def _request(client: Client, subject: str, body: bytes, headers: dict[str, str] | None = None) -> dict[str, Any]:
+    reply = await client.request(subject, body, timeout=REQUEST_S, headers=headers)
+    return msgspec.json.decode(reply.data, type=dict[str, Any])

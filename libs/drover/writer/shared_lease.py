@@ -31,6 +31,10 @@ class SharedLease:
         self._peers = peers
         self._gave_way = False
 
+    @property
+    def trouble(self) -> str | None:
+        return self._lease.trouble
+
     def is_valid(self) -> bool:
         return self._lease.is_valid()
 

@@ -19,13 +19,14 @@ from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, EventLog
 from drover.service import tracing
-from drover.writer import metrics
+from drover.writer import metrics, refusals
 from drover.writer.clock import Clock
 from drover.writer.deadlines import PARKED_FOR, Deadlines
 from drover.writer.fold import Fold
 from drover.writer.idempotency import split_id
 from drover.writer.intake import Intake, Pending
 from drover.writer.lease import Lease
+from drover.writer.refusals import Refusal
 from drover.writer.repeats import Repeats
 from drover.writer.snapshots import Snapshotter
 from drover.writer.spans import record_committed, record_decided
@@ -143,6 +144,9 @@ class Term(Generic[S]):
                 if not self._next_can_go():
                     await self._decide()
                 answerable = self._advance()
+                if self._intake.probes and (answerable is not None or self._flight is None):
+                    # As a command that records nothing: behind the commit that was in flight.
+                    self._intake.answer_probes(self._refusal())
                 if answerable is not None:
                     try:
                         await self._let_the_commit_out()
@@ -152,6 +156,17 @@ class Term(Generic[S]):
                     return
         finally:
             await self._close()
+
+    def _refusal(self) -> Refusal | None:
+        """Why a command that came now would be refused."""
+        partition = self._log.partition
+        if not self._intake.is_open or not self._lease.is_valid():
+            return refusals.term_over(partition)
+        if self._lease.trouble is not None:
+            return refusals.lease_not_renewed(partition, self._lease.trouble)
+        if self._intake.is_full or self.fold.remembered.is_full:
+            return refusals.overloaded(partition)
+        return None
 
     async def _let_the_commit_out(self) -> None:
         """Give the commit that was just sent its steps to the socket, before hundreds of answered callers queue up."""
@@ -304,6 +319,7 @@ class Term(Generic[S]):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)
         self._intake.turn_away()
+        self._intake.answer_probes(refusals.term_over(self._log.partition))
         await self._repeats.close()
 
     def _note_tick(self, tick: _TickPending, now: datetime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from typing import Any, Final, Generic, TypeVar
@@ -18,12 +19,13 @@ from drover.domain.errors import Code, DroverError
 from drover.eventlog.follow import follow
 from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import end
-from drover.writer import metrics
+from drover.writer import metrics, refusals
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.fold import Fold
-from drover.writer.intake import Intake, LocalPending
+from drover.writer.intake import Intake, LocalPending, Probe
 from drover.writer.lease import Lease
 from drover.writer.nats_lease import ClockSkewed
+from drover.writer.refusals import Refusal
 from drover.writer.snapshots import Snapshotter
 from drover.writer.term import ClockStepped, Term
 
@@ -32,6 +34,8 @@ S = TypeVar("S")
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
 """A zombie can slip commits in while a term opens; each costs it its own term, so this never comes close."""
+PROBE_S: Final = 1.5
+"""A writer that does not come to its next command within this time, or an append that takes longer, is trouble."""
 DRAIN_S: Final = 8.0
 """Within the grace that a process gives each of its parts."""
 
@@ -128,6 +132,24 @@ class Writer(Generic[S]):
         submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
         self.intake.put(LocalPending(submission, future))
         return future
+
+    def refusal(self) -> Refusal | None:
+        """What keeps this process from accepting commands; None: nothing, or another process leads."""
+        unsettled = self._log.unsettled
+        if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
+            return refusals.append_unsettled(self.partition, for_s, unsettled.said)
+        if self._lease.trouble is not None:
+            return refusals.lease_not_renewed(self.partition, self._lease.trouble)
+        return None
+
+    async def probe(self) -> Refusal | None:
+        """Ask the loop that decides commands whether it would accept one now. Answers within PROBE_S."""
+        probe: Probe = asyncio.get_running_loop().create_future()
+        self.intake.put_probe(probe)
+        try:
+            return await asyncio.wait_for(probe, PROBE_S)
+        except TimeoutError:
+            return self.refusal() or refusals.stuck(self.partition, PROBE_S)
 
     async def _run(self) -> None:
         while not self._stopping.is_set():

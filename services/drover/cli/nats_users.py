@@ -15,11 +15,13 @@ import msgspec
 
 from drover.bus.connection import inbox_of
 from drover.domain.contexts import CONTEXTS
+from drover.eventlog.log import ALL, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.notifier.app import LEADER as NOTIFIER
 from drover.notifier.ledger import BUCKET as NOTIFIER_BUCKET
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.render.nudges import CLEAR_CACHE
+from drover.writer.acceptance import subject_of
 from drover.writer.nats_lease import BUCKET
 
 FILE: Final = Path("deploy/nats/users.conf")
@@ -29,6 +31,7 @@ PASSWORDS: Final = "../secrets/passwords.conf"
 LEASES: Final = f"KV_{BUCKET}"
 STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
 PROGRESS: Final = "live.*"
+PROBES: Final = subject_of(Partition("*", ALL))
 SYSTEM: Final = "system"
 
 
@@ -45,7 +48,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it follows a log from a snapshot on, as writers do. Who may read one may read those of all contexts, the
     accounts among them: the server does not see which one is asked for."""
     looks: bool = False
-    """Whether it asks who leads. Whoever has a lease does."""
+    """Whether it asks who leads, and whether commands would be accepted. Whoever has a lease does the first."""
     leads: tuple[str, ...] = ()
     """What it has a lease of without writing a log."""
     keeps: tuple[str, ...] = ()
@@ -69,7 +72,7 @@ USERS: Final = {
     ),
     "render": msgspec.structs.replace(_WORKER, writes=("render",)),
     "render-worker": _WORKER,
-    "cleanup": User(writes=("analysis",), reads=("identity",), commands=("analysis",), hears=(PROGRESS,)),
+    "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=(PROGRESS,)),
     "reminder": User(
         writes=("reminder",),
         reads=("identity",),
@@ -79,7 +82,7 @@ USERS: Final = {
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
     "projector": User(reads=CONTEXTS, says=(PROGRESS,), hears=("tel.fleet", "tel.render")),
-    "api": User(writes=("identity",), reads=CONTEXTS, commands=("identity",), hears=(PROGRESS,)),
+    "api": User(writes=("identity",), reads=CONTEXTS, looks=True, commands=("identity",), hears=(PROGRESS,)),
     # People with a shell, and whoever else is not a service.
     "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=(PROGRESS,)),
     "restore": User(reads=CONTEXTS, restores=True),
@@ -96,6 +99,8 @@ def publishes(user: User) -> list[str]:
         found.add(f"$JS.API.STREAM.MSG.GET.{SNAPSHOTS}")
     if user.writes or user.leads or user.looks:
         found.add(f"$JS.API.STREAM.MSG.GET.{LEASES}")
+    if user.looks:
+        found.add(PROBES)
     for context in {*user.reads, *user.writes}:
         found.update(_reading(context.upper()))
     for context in user.writes:
@@ -116,7 +121,7 @@ def publishes(user: User) -> list[str]:
 def subscribes(name: str, user: User) -> list[str]:
     found = {f"{inbox_of(name)}.>", *user.hears, *(f"$KV.{BUCKET}.{leads}.*" for leads in user.leads)}
     for context in user.writes:
-        found.update((f"cmd.{context}.*", f"$KV.{BUCKET}.{context}.*"))
+        found.update((f"cmd.{context}.*", f"$KV.{BUCKET}.{context}.*", subject_of(Partition(context, ALL))))
     return sorted(found)
 
 

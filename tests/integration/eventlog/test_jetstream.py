@@ -1,6 +1,7 @@
 """What only a real server can show: durability, foreign streams, ambiguous appends, restarts."""
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
 
 import nats.js.api as api
@@ -14,6 +15,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import AppendConflict, Commit, Partition
 from drover.eventlog.snapshots import STREAM, JetStreamSnapshots
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
+from drover.service.reasons import NO_ANSWER
 from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
 from tests.chunks import each
@@ -208,6 +210,22 @@ async def test_control_sending_again_without_the_fence_doubles(nats, client, par
     await append_through_a_line_that_is_cut(nats, partition, append_again_and_again, ANY_POINT)
     found = await numbers(client, partition)
     assert len(found) > len(set(found))
+
+
+async def test_an_append_that_is_not_answered_says_since_when_and_why(nats, client, partition):
+    async with faulty_line("127.0.0.1", nats.port) as line:
+        url = nats.url.replace(str(nats.port), str(line.port))
+        async with connected(url, "held") as through:
+            log = JetStreamLog(through, partition, append_try_s=0.2)
+            assert log.unsettled is None
+            line.hold()
+            began = time.monotonic()
+            pending = asyncio.create_task(log.append(commit(), 0))
+            await eventually(lambda: log.unsettled is not None and log.unsettled.said == NO_ANSWER)
+            assert began <= log.unsettled.since_s <= time.monotonic()
+            line.resume()
+            await pending
+            assert log.unsettled is None
 
 
 async def test_an_ambiguous_append_that_another_writer_beat_is_a_conflict(nats, client, partition):

@@ -1,0 +1,133 @@
+"""Whether a partition would accept a command now. This is what health means, wherever it is shown.
+
+The leader answers, from the loop that decides commands: nothing is appended for it. The lease says who should have
+answered where nobody did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.js.errors import NotFoundError
+
+from drover.eventlog.log import Partition
+from drover.eventlog.streams import has_commits, partitions_of
+from drover.service.tasks import end
+from drover.writer import refusals
+from drover.writer.nats_lease import KnownLease, read_lease
+from drover.writer.refusals import Refusal
+from drover.writer.writer import PROBE_S, Writer
+
+ANSWER_S: Final = PROBE_S + 0.3
+"""The leader says within PROBE_S what holds it up. One that says nothing hangs altogether."""
+REMOVED_WITHIN_S: Final = 5.0
+"""A server that can write removes a lapsed key sooner than this."""
+ASKED_MAX: Final = 1_000
+"""Callers that wait for the same answer."""
+
+
+class Acceptance(msgspec.Struct, frozen=True):
+    partition: Partition
+    leader: str | None
+    """Instance that holds the lease; None while nobody does."""
+    leads_since: datetime | None
+    refusal: Refusal | None
+    """Why a command would not be accepted now; None: it would."""
+
+
+class _Answer(msgspec.Struct):
+    refusal: Refusal | None
+
+
+_decode: Final = msgspec.json.Decoder(_Answer).decode
+
+
+def subject_of(partition: Partition) -> str:
+    return f"probe.{partition.context}.{partition.name}"
+
+
+async def ask(client: Client, partition: Partition) -> Acceptance:
+    """Raises NatsError or OSError where NATS itself does not answer."""
+    lease, answer = await asyncio.gather(read_lease(client, partition), _probe(client, partition))
+    refusal = answer.refusal if isinstance(answer, _Answer) else _why_silent(partition, lease, answer)
+    holder = lease.holder if lease is not None and lease.is_current else None
+    return Acceptance(partition, holder.instance if holder else None, holder.since if holder else None, refusal)
+
+
+async def ask_context(client: Client, context: str) -> list[Acceptance]:
+    """All of its partitions. Raises NotFoundError where it has no log yet."""
+    partitions = await partitions_of(client, context)
+    return await asyncio.gather(*(ask(client, partition) for partition in partitions))
+
+
+async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
+    """All partitions of those contexts that a writer has ever led: services that were never started are left out."""
+
+    async def of(context: str) -> list[Acceptance]:
+        try:
+            return await ask_context(client, context) if await has_commits(client, context) else []
+        except NotFoundError:
+            return []
+
+    return [one for found in await asyncio.gather(*map(of, contexts)) for one in found]
+
+
+async def _probe(client: Client, partition: Partition) -> _Answer | Exception:
+    try:
+        return _decode((await client.request(subject_of(partition), b"", timeout=ANSWER_S)).data)
+    except (NatsError, OSError) as error:  # the time-out of nats-py is an OSError
+        return error
+
+
+def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception) -> Refusal:
+    if lease is None:
+        return refusals.no_leader(partition)
+    leader = lease.holder.instance
+    if lease.left_s < -REMOVED_WITHIN_S:
+        return refusals.lease_stale(partition, leader, -lease.left_s)
+    if not lease.is_current:
+        return refusals.no_leader(partition)
+    if isinstance(error, NoRespondersError):
+        return refusals.not_listening(partition, leader)
+    return refusals.no_answer(partition, leader, ANSWER_S)
+
+
+@asynccontextmanager
+async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
+    """For the length of a term. Those who ask at the same time share one look."""
+    asked: list[Msg] = []
+    looking: asyncio.Task[None] | None = None
+
+    async def look() -> None:
+        nonlocal looking
+        body = msgspec.json.encode(_Answer(await writer.probe()))
+        looking, told = None, asked[:]
+        asked.clear()
+        for message in told:
+            with suppress(NatsError, OSError):
+                await message.respond(body)
+
+    async def on_message(message: Msg) -> None:
+        nonlocal looking
+        if len(asked) < ASKED_MAX:
+            asked.append(message)
+        if looking is None:
+            looking = asyncio.create_task(look(), name=subject_of(writer.partition))
+
+    subscription = await client.subscribe(subject_of(writer.partition), cb=on_message)
+    try:
+        yield
+    finally:
+        with suppress(NatsError, OSError):
+            await subscription.unsubscribe()
+        if looking is not None:
+            await end(looking)

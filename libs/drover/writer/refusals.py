@@ -1,0 +1,112 @@
+"""Why a partition would not accept a command now, each with what to do about it. Who finds out is not here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from drover.eventlog.log import Partition
+
+_DISK: Final = (
+    "Look at the disk of NATS. If it is full, make room and then restart nats-server (or `drover up`): after a full "
+    "disk it writes nothing until it is restarted."
+)
+
+
+class RefusalCode(StrEnum):
+    """Screens translate by this code."""
+
+    NO_LEADER = "no_leader"
+    LEASE_STALE = "lease_stale"
+    NOT_LISTENING = "not_listening"
+    NO_ANSWER = "no_answer"
+    TERM_OVER = "term_over"
+    LEASE_NOT_RENEWED = "lease_not_renewed"
+    APPEND_UNSETTLED = "append_unsettled"
+    STUCK = "stuck"
+    OVERLOADED = "overloaded"
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    code: RefusalCode
+    why: str
+    """A sentence that names the partition."""
+    remedy: str
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        return f"{self.why} {self.remedy}"
+
+
+def no_leader(partition: Partition) -> Refusal:
+    return Refusal(
+        RefusalCode.NO_LEADER,
+        f"Nobody leads {partition}: no command of it is answered.",
+        "Is its service running? If it is, its log says why it does not lead.",
+    )
+
+
+def lease_stale(partition: Partition, leader: str, lapsed_for_s: float) -> Refusal:
+    return Refusal(
+        RefusalCode.LEASE_STALE,
+        f"Nobody leads {partition}: the lease of {leader} lapsed {lapsed_for_s:.0f} s ago and NATS has not removed it, "
+        "so NATS does not write.",
+        _DISK,
+    )
+
+
+def not_listening(partition: Partition, leader: str) -> Refusal:
+    return Refusal(
+        RefusalCode.NOT_LISTENING,
+        f"{leader} has the lease of {partition} but takes no commands.",
+        "It is starting, or it has died. If it stays so, look at its log; another process can lead once the lease has "
+        "lapsed.",
+    )
+
+
+def no_answer(partition: Partition, leader: str, within_s: float) -> Refusal:
+    return Refusal(
+        RefusalCode.NO_ANSWER,
+        f"{leader} leads {partition} but did not answer within {within_s:g} s.",
+        "Look whether its process or its machine hangs. Another process can lead once its lease has lapsed.",
+    )
+
+
+def term_over(partition: Partition) -> Refusal:
+    return Refusal(
+        RefusalCode.TERM_OVER,
+        f"The leader of {partition} is stepping down or has lost its lease.",
+        "The next one usually leads within seconds. If it stays so, look at the log of the service.",
+    )
+
+
+def lease_not_renewed(partition: Partition, said: str) -> Refusal:
+    return Refusal(
+        RefusalCode.LEASE_NOT_RENEWED, f"NATS does not take writes to the lease of {partition} ({said}).", _DISK
+    )
+
+
+def append_unsettled(partition: Partition, for_s: float, said: str) -> Refusal:
+    return Refusal(
+        RefusalCode.APPEND_UNSETTLED,
+        f"A commit to {partition} has been waiting for its acknowledgement for {for_s:.0f} s ({said}).",
+        _DISK,
+    )
+
+
+def stuck(partition: Partition, within_s: float) -> Refusal:
+    return Refusal(
+        RefusalCode.STUCK,
+        f"The leader of {partition} did not come to its next command within {within_s:g} s.",
+        "Its log says what holds it up. If it stays so, restart its process.",
+    )
+
+
+def overloaded(partition: Partition) -> Refusal:
+    return Refusal(
+        RefusalCode.OVERLOADED,
+        f"Too many commands wait for {partition}: new ones are refused.",
+        "It works them off by itself. If it stays so, see WriterOverloaded in docs/runbook.md.",
+    )
