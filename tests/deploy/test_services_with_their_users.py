@@ -127,6 +127,10 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
             "identity": "api",
             "reminder": "reminder",
         }
+        assert [one["refusal"] for one in (await office.get("/api/status")).json["partitions"]] == [None] * len(led)
+        async with apart.calling("cleanup") as cleanup:
+            health = await cleanup.get("/api/system/health")
+            assert (health.status, health.json["services"]["writers"]) == (200, "connected")
         assert (await office.get("/api/system")).status == 200
         done = await edge.rows("job_assignments", f"id=eq.{work['id']}")
         assert [row["status"] for row in done] == ["completed"]

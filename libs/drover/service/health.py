@@ -9,11 +9,15 @@ Check = Callable[[], str | None]
 
 
 class Health:
-    """The checks of one process. Live: restarting would not help. Ready: requests may be sent here."""
+    """The checks of one process. Live: restarting would not help. Ready: requests may be sent here.
+
+    Degraded: requests may be sent here, but something is not well that sending them elsewhere would not mend.
+    """
 
     def __init__(self) -> None:
         self._live: dict[str, Check] = {}
         self._ready: dict[str, Check] = {}
+        self._degraded: dict[str, Check] = {}
         self._phase: str | None = "starting"
 
     def add_live(self, name: str, check: Check) -> None:
@@ -23,6 +27,10 @@ class Health:
     def add_ready(self, name: str, check: Check) -> None:
         assert name not in self._ready, name
         self._ready[name] = check
+
+    def add_degraded(self, name: str, check: Check) -> None:
+        assert name not in self._degraded, name
+        self._degraded[name] = check
 
     def started(self) -> None:
         self._phase = None
@@ -40,6 +48,10 @@ class Health:
         if self._phase is not None:
             reasons["process"] = f"The process is {self._phase}."
         return reasons
+
+    def degraded(self) -> dict[str, str]:
+        """What is not well though the process may be ready, by check. Empty: nothing."""
+        return _failing(self._degraded)
 
 
 def _failing(checks: dict[str, Check]) -> dict[str, str]:

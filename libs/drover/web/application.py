@@ -37,7 +37,7 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
         return _health(health.not_live())
 
     async def readyz(request: web.Request) -> web.Response:
-        return _health(health.not_ready())
+        return _health(health.not_ready(), health.degraded())
 
     async def close_sockets(app: web.Application) -> None:
         await sockets.close_all()
@@ -183,9 +183,11 @@ async def nothing_here(request: web.Request) -> web.StreamResponse:
     )
 
 
-def _health(reasons: dict[str, str]) -> web.Response:
-    body = {"status": "not ok" if reasons else "ok", "reasons": reasons}
-    return web.Response(body=encode_json(body), status=503 if reasons else 200, content_type="application/json")
+def _health(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
+    """503 only for what fails: who balances load looks at the status alone."""
+    status = "not ok" if failing else "degraded" if degraded else "ok"
+    body = {"status": status, "reasons": failing | (degraded or {})}
+    return web.Response(body=encode_json(body), status=503 if failing else 200, content_type="application/json")
 
 
 async def _metrics(request: web.Request) -> web.Response:

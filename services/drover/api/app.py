@@ -12,12 +12,12 @@ from drover.api.dashboard import Dashboard, find_dashboard
 from drover.api.films.films import Films
 from drover.api.identity.app import assemble as assemble_identity
 from drover.api.identity.settings import IdentitySettings
+from drover.api.leads import NatsState
 from drover.api.live.live import Live
 from drover.api.past.moments import Moments
 from drover.api.past.questions import fleet_decider, render_decider
 from drover.api.reads.app import Reads
 from drover.api.reads.database import ReadModels
-from drover.api.reads.system import NatsState
 from drover.api.status import StatusReader
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL
@@ -68,6 +68,7 @@ def assemble(host: Host) -> Assembly:
             Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed),
             *past.components,
         ],
+        writers=identity.writers,
         ready={"live": live.why_not_ready},
     )
 

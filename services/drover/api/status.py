@@ -8,14 +8,11 @@ from typing import Any, Final
 import asyncpg
 import msgspec
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import LogUnreachable, Partition
-from drover.eventlog.streams import partitions_of
+from drover.api.leads import CONNECTED, Lead, NatsState
+from drover.eventlog.log import Partition
 from drover.postgres.pool import Pool
-from drover.writer.nats_lease import read_holder
+from drover.writer.refusals import Refusal
 
 QUERY_S: Final = 2.0
 
@@ -32,6 +29,8 @@ class PartitionStatus(msgspec.Struct):
     projected_seq: int | None
     """None while Postgres cannot be asked."""
     behind: int | None
+    refusal: Refusal | None
+    """Why a command to it would not be accepted now, and what to do about it; null: it would be."""
 
 
 class Status(msgspec.Struct):
@@ -44,39 +43,15 @@ class Status(msgspec.Struct):
 
 class StatusReader:
     def __init__(self, client: Client, pool: Pool, contexts: tuple[str, ...]) -> None:
-        self._client = client
+        self._nats = NatsState(client, contexts)
         self._pool = pool
         self._contexts = contexts
 
     async def read(self) -> Status:
         devices, checkpoints, postgres = await self._ask_postgres()
-        partitions = []
-        nats = "connected"
-        for context in self._contexts:
-            try:
-                partitions += [
-                    await self._partition(partition, checkpoints)
-                    for partition in await partitions_of(self._client, context)
-                ]
-            except NotFoundError:
-                nats = f"connected, but the log of {context} is not there yet"
-            except (NatsError, OSError, LogUnreachable) as error:
-                nats = f"unreachable: {error}"
+        leads, nats = await self._nats.leads()
+        partitions = [_partition(lead, checkpoints.get(lead.partition)) for lead in leads]
         return Status(datetime.now(UTC), nats, postgres, partitions, devices)
-
-    async def _partition(self, partition: Partition, checkpoints: dict[Partition, int]) -> PartitionStatus:
-        holder = await read_holder(self._client, partition)
-        last = await JetStreamLog(self._client, partition).last()
-        log_seq = last.seq if last else 0
-        projected = checkpoints.get(partition)
-        return PartitionStatus(
-            partition.context,
-            partition.name,
-            holder.instance if holder else None,
-            log_seq,
-            projected,
-            None if projected is None else max(0, log_seq - projected),
-        )
 
     async def _ask_postgres(self) -> tuple[dict[str, int], dict[Partition, int], str]:
         try:
@@ -91,4 +66,16 @@ class StatusReader:
             return {}, {}, "connected, but the read models are not there yet"
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             return {}, {}, f"unreachable: {type(error).__name__}"
-        return {row["status"]: row["devices"] for row in rows}, checkpoints, "connected"
+        return {row["status"]: row["devices"] for row in rows}, checkpoints, CONNECTED
+
+
+def _partition(lead: Lead, projected: int | None) -> PartitionStatus:
+    return PartitionStatus(
+        lead.partition.context,
+        lead.partition.name,
+        lead.leader,
+        lead.seq,
+        projected,
+        None if projected is None else max(0, lead.seq - projected),
+        lead.refusal,
+    )

@@ -80,6 +80,7 @@ class CleanupEdge:
             "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),
             "gemini": None if cleanup.analysis_url is None else health.address(cleanup.analysis_url),
             "nats": health.nats(self.client),
+            "writers": health.writers(self.client),
         }
         secrets, callers = CronSecrets(cleanup.cron_secrets), Callers(settings.trusted_proxies)
         manual = ManualCleanup(commands, cleanup_options(cleanup))
@@ -105,6 +106,7 @@ def assemble(host: Host) -> Assembly:
     writer = cleanup.writer
     return Assembly(
         routes=[edge],
+        writers=[writer],
         components=[
             Component("analysis writer", Phase.WRITER, writer.running(), failure=writer.wait_failed),
             Component("cleanup", Phase.REACTOR, cleanup.watching(), failure=cleanup.books.wait_failed),
@@ -112,4 +114,6 @@ def assemble(host: Host) -> Assembly:
     )
 
 
-SERVICE: Final = Service(name="cleanup", assemble=assemble, settings=(CleanupSettings,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="cleanup", assemble=assemble, settings=(CleanupSettings,), reads_postgres=True, takes_requests=True
+)

@@ -11,9 +11,12 @@ from typing import Any, Final
 import aiohttp
 import structlog
 from aiohttp import web
+from nats.aio.client import Client
 
+from drover.domain.contexts import CONTEXTS
 from drover.web.application import add_route
 from drover.web.errors import encode_json
+from drover.writer.acceptance import ask_in_use
 
 PATH: Final = "/api/system/health"
 PROBE_S: Final = 2.0
@@ -113,6 +116,18 @@ def nats(client: Any) -> Probe:
             return ERROR
         await client.flush(timeout=PROBE_S)
         return CONNECTED
+
+    return ask
+
+
+def writers(client: Client) -> Probe:
+    """Whether commands would be accepted now, by every writer that there is. Why not is for the log: anybody asks."""
+
+    async def ask() -> str:
+        refused = [one.refusal for one in await ask_in_use(client, CONTEXTS) if one.refusal is not None]
+        for refusal in refused:
+            log.warning("commands_refused", code=refusal.code, why=refusal.why, remedy=refusal.remedy)
+        return ERROR if refused else CONNECTED
 
     return ask
 

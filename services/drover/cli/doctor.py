@@ -44,6 +44,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("streams", platform.streams),
     ("copies", copies.streams_are_copied),
     ("clock", platform.clock),
+    ("writers", platform.writers_accept),
     ("PostgreSQL", platform.postgres_answers),
     ("migrations", platform.migrations),
     ("cron secret", checklist.cron_secret),

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from drover.api.leads import CONNECTED
 from drover.api.status import PartitionStatus, Status, StatusReader
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
@@ -26,7 +27,6 @@ BEHIND_MAX: Final = 1_000
 """Commits that a read model may be behind before that is called trouble: seconds of work for a projector."""
 WATCH_EVERY_S: Final = 2.0
 CONNECTIONS_MAX: Final = 1
-CONNECTED: Final = "connected"
 
 
 @asynchronous
@@ -72,8 +72,8 @@ def problems_of(status: Status) -> list[str]:
 def _problems_of(partition: PartitionStatus) -> list[str]:
     name = f"{partition.context}/{partition.partition}"
     found = []
-    if partition.leader is None:
-        found.append(f"Nobody leads {name}: no command of it is answered. Is its service running?")
+    if partition.refusal is not None:
+        found.append(str(partition.refusal))
     if partition.behind is not None and partition.behind > BEHIND_MAX:
         found.append(f"The read model of {name} is {partition.behind} commits behind the log. Is the projector well?")
     return found
@@ -111,7 +111,7 @@ def _partitions(partitions: list[PartitionStatus]) -> Table:
         late = found.behind is None or found.behind > BEHIND_MAX
         table.add_row(
             f"{found.context}/{found.partition}",
-            Text(printable(found.leader)) if found.leader else Text("nobody", "red"),
+            Text(printable(found.leader or "nobody"), "red" if found.refusal else ""),
             f"{found.log_seq}",
             _number(found.projected_seq),
             Text(_number(found.behind), "red" if late else ""),

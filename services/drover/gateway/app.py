@@ -141,4 +141,6 @@ def assemble(host: Host) -> Assembly:
     )
 
 
-SERVICE: Final = Service(name="gateway", assemble=assemble, settings=(GatewaySettings,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="gateway", assemble=assemble, settings=(GatewaySettings,), reads_postgres=True, takes_requests=True
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from functools import partial
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -28,6 +29,7 @@ from drover.service.spans import exporting_spans
 from drover.web.application import ANY, add_route, create_application, nothing_here
 from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import prepare
+from drover.writer.writer import Writer
 
 log = structlog.get_logger("drover.serve")
 
@@ -36,6 +38,7 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
     """The application and the components that the host's services add up to."""
     app = create_application(health, body_bytes_max=host.settings.body_bytes_max)
     components: list[Component] = []
+    writers: list[Writer[Any]] = []
     for name, service in REGISTRY.items():
         if name not in host.services:
             continue
@@ -44,11 +47,21 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
             routes.add_routes(app)
         components += assembly.components
         host.ready |= assembly.ready
+        writers += assembly.writers
     for check, why in host.ready.items():
         health.add_ready(check, why)
+    takes_requests = any(REGISTRY[name].takes_requests for name in host.services)
+    for writer in writers:
+        # A writer that is stuck must not take the routes of its process away with it.
+        add = health.add_degraded if takes_requests else health.add_ready
+        add(f"writer of {writer.partition}", partial(_why_refusing, writer))
     if "api" not in host.services:
         add_route(app, ANY, "/", nothing_here)
     return app, [*host.components, *components]
+
+
+def _why_refusing(writer: Writer[Any]) -> str | None:
+    return str(refusal) if (refusal := writer.refusal()) else None
 
 
 async def serve(

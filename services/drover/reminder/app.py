@@ -202,7 +202,9 @@ def assemble(host: Host) -> Assembly:
     ]
     if not host.has_reactors_off(REMINDER.context):
         components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
-    return Assembly(routes=[edge], components=components)
+    return Assembly(routes=[edge], components=components, writers=service.writers)
 
 
-SERVICE: Final = Service(name="reminder", assemble=assemble, settings=(ReminderSettings,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="reminder", assemble=assemble, settings=(ReminderSettings,), reads_postgres=True, takes_requests=True
+)

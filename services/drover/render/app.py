@@ -139,7 +139,7 @@ def assemble(host: Host) -> Assembly:
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
     has_workers = capacity.render_workers and capacity.render_nexrender_url
     workers = assemble_worker(host) if has_workers else Assembly()
-    return Assembly(routes=workers.routes, components=[writing, *workers.components])
+    return Assembly(routes=workers.routes, components=[writing, *workers.components], writers=[writer])
 
 
 def assemble_worker(host: Host) -> Assembly:

@@ -34,8 +34,11 @@ class Scheduler:
 
 def assemble(host: Host) -> Assembly:
     scheduler = Scheduler(host.client, instance=host.settings.instance, lease_token=host.lease_token)
-    failure = scheduler.writer.wait_failed
-    return Assembly(components=[Component("scheduler", Phase.WRITER, scheduler.running(), failure=failure)])
+    writer = scheduler.writer
+    return Assembly(
+        components=[Component("scheduler", Phase.WRITER, scheduler.running(), failure=writer.wait_failed)],
+        writers=[writer],
+    )
 
 
 SERVICE: Final = Service(name="scheduler", assemble=assemble)

@@ -189,4 +189,5 @@ async def test_health_asks_the_real_ones(office):
         "clerk": "not_configured",
         "gemini": "not_configured",
         "nats": "connected",
+        "writers": "connected",
     }

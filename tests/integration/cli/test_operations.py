@@ -102,6 +102,20 @@ async def test_the_doctor_finds_nothing_wrong_with_a_good_platform_and_changes_n
     assert code == 0
     for check in ("NATS", "durability", "streams", "clock", "PostgreSQL", "migrations", "configuration"):
         assert found[check]["verdict"] == "ok", found[check]
+    assert found["writers"]["verdict"] == "skipped", "nothing has run yet"
+
+
+async def test_the_doctor_says_whether_commands_would_be_accepted(drover, own_nats, postgres_dsn):
+    async with platform(own_nats, postgres_dsn):
+
+        async def accepted():
+            return (await examined(drover, **settings(own_nats, postgres_dsn)))[1]["writers"]["verdict"] == "ok"
+
+        await eventually(accepted)
+    code, found = await examined(drover, **settings(own_nats, postgres_dsn))
+    assert (code, found["writers"]["verdict"]) == (1, "fail")
+    assert "Nobody leads fleet/main" in found["writers"]["found"]
+    assert "Is its service running?" in found["writers"]["remedy"]
 
 
 async def test_the_doctor_sees_servers_that_would_lose_work(drover, tmp_path, postgres_dsn):

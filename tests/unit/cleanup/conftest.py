@@ -10,6 +10,7 @@ import pytest
 import structlog
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
+from nats.js.errors import NotFoundError
 from structlog.testing import capture_logs
 
 from drover.bus.messages import Accepted, Outcome, Rejected
@@ -93,10 +94,18 @@ class Postgres:
 
 
 class Nats:
+    """Connected, and without any log: no writer has run yet."""
+
     is_connected = True
 
     async def flush(self, timeout=None):  # noqa: ASYNC109
         pass
+
+    def jetstream(self):
+        return self
+
+    async def stream_info(self, name):
+        raise NotFoundError
 
 
 class Reached:

@@ -9,8 +9,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.cleanup import health
+from drover.eventlog.log import Partition
 from drover.service.health import Health
 from drover.web.application import create_application
+from drover.writer import refusals
+from drover.writer.acceptance import Acceptance
 
 PATH = "/api/system/health"
 
@@ -30,6 +33,7 @@ async def test_all_is_well(world):
             "clerk": "not_configured",
             "gemini": "not_configured",
             "nats": "connected",
+            "writers": "connected",
         },
     }
 
@@ -45,6 +49,7 @@ async def test_a_database_that_is_down_is_503(world):
         "clerk": "not_configured",
         "gemini": "not_configured",
         "nats": "connected",
+        "writers": "connected",
     }
 
 
@@ -54,6 +59,23 @@ async def test_a_lost_log_is_503(world):
     world.nats.is_connected = False
     answer = await world.client.get(PATH)
     assert (answer.status, (await answer.json())["services"]["nats"]) == (503, "error")
+
+
+@pytest.mark.req("SY-08")
+async def test_a_writer_that_accepts_no_command_is_503_and_the_log_says_why(world, monkeypatch, logged):
+    fleet, render = Partition("fleet"), Partition("render")
+    full = refusals.lease_not_renewed(fleet, "no answer in time")
+
+    async def found(client, contexts):
+        return [Acceptance(fleet, "one", None, full), Acceptance(render, "one", None, None)]
+
+    monkeypatch.setattr(health, "ask_in_use", found)
+    world.pool.rows = []
+    answer = await world.client.get(PATH)
+    body = await answer.json()
+    assert (answer.status, body["services"]["nats"], body["services"]["writers"]) == (503, "connected", "error")
+    assert "fleet" not in str(body)
+    assert [line["why"] for line in logged if line["event"] == "commands_refused"] == [full.why]
 
 
 async def asked(probes, **options):

@@ -17,7 +17,9 @@ from drover.cli.exits import Exit, exit_code_of, explained
 from drover.cli.output import console
 from drover.cli.status import BEHIND_MAX, document, problems_of
 from drover.domain.errors import DroverError
+from drover.eventlog.log import Partition
 from drover.service.config import ConfigurationError
+from drover.writer import refusals
 
 AT = datetime(2026, 1, 31, tzinfo=UTC)
 
@@ -68,6 +70,11 @@ def test_a_command_line_that_makes_no_sense_is_refused_before_anything_is_asked(
     assert says in result.output
 
 
+FLEET = Partition("fleet")
+NOBODY = refusals.no_leader(FLEET)
+FULL = refusals.lease_not_renewed(FLEET, "no answer in time")
+
+
 def partition(**changes):
     return PartitionStatus(
         **{
@@ -77,6 +84,7 @@ def partition(**changes):
             "log_seq": 5,
             "projected_seq": 5,
             "behind": 0,
+            "refusal": None,
             **changes,
         }
     )
@@ -88,7 +96,8 @@ def partition(**changes):
         (Status(AT, "connected", "connected", [partition()], {}), None),
         (Status(AT, "connected", "connected", [partition(behind=BEHIND_MAX)], {}), None),
         (Status(AT, "connected", "connected", [partition(behind=BEHIND_MAX + 1)], {}), "commits behind"),
-        (Status(AT, "connected", "connected", [partition(leader=None)], {}), "Nobody leads fleet/main"),
+        (Status(AT, "connected", "connected", [partition(leader=None, refusal=NOBODY)], {}), "Nobody leads fleet/main"),
+        (Status(AT, "connected", "connected", [partition(refusal=FULL)], {}), "make room and then restart nats-server"),
         (Status(AT, "unreachable: TimeoutError", "connected", [], {}), "NATS is unreachable"),
         (Status(AT, "connected", "unreachable: X", [partition(behind=None)], {}), "PostgreSQL is unreachable"),
     ],

@@ -27,6 +27,8 @@ from drover.service.config import Settings
 from drover.service.health import Health
 from drover.service.lifecycle import Component
 from drover.web import freshness
+from drover.writer import refusals
+from drover.writer.writer import Writer
 
 SECRET = "s" * 32
 PARTITIONS = {context: (Partition(context),) for context in CONTEXTS} | {
@@ -61,7 +63,7 @@ class EmptyPool:
         return []
 
 
-def composed(service: str, client: Client) -> tuple[web.Application, list[Component]]:
+def composed(client: Client, *services: str, health: Health | None = None) -> tuple[web.Application, list[Component]]:
     configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
@@ -72,14 +74,15 @@ def composed(service: str, client: Client) -> tuple[web.Application, list[Compon
         }
     )
     pool: Any = EmptyPool()
-    return compose(Host(configuration, client, pool, services=[service], partitions=PARTITIONS), Health())
+    host = Host(configuration, client, pool, services=services, partitions=PARTITIONS)
+    return compose(host, health or Health())
 
 
 @pytest.mark.parametrize(("service", "path"), READS.items())
 async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(service, path, monkeypatch):
     monkeypatch.setattr(freshness, "HARD_WAIT_S", 0.05)
     client = Listening()
-    app, components = composed(service, client)
+    app, components = composed(client, service)
     caller = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
     async with AsyncExitStack() as stack:
         for component in components:
@@ -108,3 +111,17 @@ def test_every_service_is_offered_by_the_command():
 
 def test_every_section_that_a_service_needs_is_among_all_settings():
     assert {section for service in REGISTRY.values() for section in service.settings} == {*SECTIONS} - {Settings}
+
+
+@pytest.mark.parametrize("services", [("scheduler",), ("scheduler", "gateway")])
+async def test_a_writer_that_cannot_write_is_said_and_takes_no_routes_away(services, monkeypatch):
+    health, name = Health(), "writer of fleet/main"
+    composed(Listening(), *services, health=health)
+    assert name not in health.not_ready() | health.degraded()
+    refusal = refusals.append_unsettled(Partition("fleet"), 9, "no answer in time")
+    monkeypatch.setattr(Writer, "refusal", lambda writer: refusal)
+    said, not_said = health.not_ready(), health.degraded()
+    if "gateway" in services:
+        said, not_said = not_said, said
+    assert said[name] == str(refusal)
+    assert name not in not_said

@@ -11,7 +11,7 @@ from drover.web.openapi.operation import Answer, Operation
 
 class Health(msgspec.Struct):
     status: str
-    """`ok` or `not ok`."""
+    """`ok` or `not ok`; of `/readyz` also `degraded`: it takes requests, but not everything works."""
     reasons: dict[str, str]
     """By the part that is not well, a sentence."""
 

@@ -93,7 +93,7 @@ def assemble(host: Host) -> Assembly:
     writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
     if not is_configured(settings):
         log.warning("nobody_can_sign_in", settings=["DROVER_IDENTITY_SECRETS", "DROVER_SEALING_KEYS"])
-        return Assembly(components=[writing])
+        return Assembly(components=[writing], writers=[writer])
 
     def count(reason: str) -> None:
         if writer.leading.is_set():  # of all processes that hear of it, one counts
@@ -111,4 +111,4 @@ def assemble(host: Host) -> Assembly:
     components = [writing, Component("passwords", Phase.REACTOR, identity.passwords.running())]
     if host.first_admin is not None:
         components.append(Component("first admin", Phase.REACTOR, identity.first_admin(host.first_admin)))
-    return Assembly(routes=[identity], components=components)
+    return Assembly(routes=[identity], components=components, writers=[writer])

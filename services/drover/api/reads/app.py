@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from drover.api.leads import LogState
 from drover.api.reads import alerts, analyses, chain, devices, events, jobs, overview, pcs, reminders, renders, system
 from drover.api.reads.database import Pool, ReadModels
 from drover.api.reads.door import Door
 from drover.api.reads.openapi import DocumentPage
-from drover.api.reads.system import LogState, SystemReader
+from drover.api.reads.system import SystemReader
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness, Waiter
 from drover.web.openapi.operation import Operation

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from aiohttp import web
-from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
+from drover.api.leads import CONNECTED, Lead, LogState
 from drover.api.reads.database import ReadModels
 from drover.api.reads.door import Door, Question, described
 from drover.api.reads.queries import QUERIES
-from drover.domain.contexts import CONTEXTS
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import LogUnreachable, Partition
-from drover.eventlog.streams import partitions_of
 from drover.web.application import add_route
 from drover.web.errors import ApiError
-from drover.writer.nats_lease import read_holder
+from drover.writer.refusals import Refusal
 
 PATH: Final = "/api/system"
-PING_S: Final = 2
 
 
 class PartitionState(msgspec.Struct):
@@ -48,6 +41,8 @@ class PartitionState(msgspec.Struct):
     """Sequence numbers between the two."""
     lag_s: float | None
     """For how long the read model has not had the last commit; 0 when it has."""
+    refusal: Refusal | None
+    """Why a command to it would not be accepted now, and what to do about it; null: it would be."""
 
 
 class ReadModel(msgspec.Struct):
@@ -141,71 +136,6 @@ class System(msgspec.Struct):
     connections: list[Connection]
 
 
-class Lead(NamedTuple):
-    """What the log says of a partition."""
-
-    partition: Partition
-    leader: str | None
-    since: datetime | None
-    seq: int
-    at: datetime | None
-
-
-class LogState(Protocol):
-    """What is asked of NATS."""
-
-    async def leads(self) -> tuple[list[Lead], str]:
-        """Of every partition; and how NATS is: `connected`, or what is wrong."""
-
-    async def ping(self) -> float:
-        """Milliseconds to NATS and back."""
-
-    @property
-    def version(self) -> str | None: ...
-
-
-class NatsState:
-    def __init__(self, client: Client, contexts: Sequence[str] = CONTEXTS) -> None:
-        self._client = client
-        self._contexts = tuple(contexts)
-
-    async def leads(self) -> tuple[list[Lead], str]:
-        found: list[Lead] = []
-        word = "connected"
-        for context in self._contexts:
-            try:
-                partitions = await partitions_of(self._client, context)
-                found += [await self._lead(partition) for partition in partitions]
-            except NotFoundError:
-                word = f"connected, but the log of {context} is not there yet"
-            except (NatsError, OSError, LogUnreachable) as error:
-                return found, f"unreachable: {type(error).__name__}"
-        return found, word
-
-    async def _lead(self, partition: Partition) -> Lead:
-        holder = await read_holder(self._client, partition)
-        last = await JetStreamLog(self._client, partition).last()
-        return Lead(
-            partition,
-            holder.instance if holder else None,
-            holder.since if holder else None,
-            last.seq if last else 0,
-            last.stored_at if last else None,
-        )
-
-    async def ping(self) -> float:
-        started = time.perf_counter()
-        await self._client.flush(timeout=PING_S)
-        return round((time.perf_counter() - started) * 1000, 3)
-
-    @property
-    def version(self) -> str | None:
-        if not self._client.is_connected:
-            return None
-        told = self._client.connected_server_version
-        return f"{told.major}.{told.minor}.{told.patch}"
-
-
 class Partitions(NamedTuple):
     partitions: list[PartitionState]
     nats: str
@@ -261,7 +191,7 @@ class SystemReader:
 
     async def _asked(self, query: str) -> tuple[list[Any], str]:
         try:
-            return await self._models.ask(QUERIES[query]), "connected"
+            return await self._models.ask(QUERIES[query]), CONNECTED
         except ApiError as error:
             return [], f"unreachable: {error.message}"
 
@@ -284,6 +214,7 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
         None if projected is None else projected["updated_at"],
         behind,
         lag_s,
+        lead.refusal,
     )
 
 

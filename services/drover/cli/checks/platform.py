@@ -21,6 +21,7 @@ from drover.eventlog.log import Partition
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
 from drover.postgres.migrate import MigrationChanged, MigrationGap, load_migrations, outstanding
 from drover.service.config import ConfigurationError
+from drover.writer.acceptance import ask_in_use
 from drover.writer.nats_lease import SKEW_MAX
 
 REQUEST_S: Final = 5.0
@@ -126,6 +127,19 @@ def skew_s(sent: datetime, received: datetime, theirs: datetime) -> float:
     if theirs > received:
         return (received - theirs).total_seconds()
     return 0.0
+
+
+async def writers_accept(scene: Scene) -> Finding:
+    if isinstance(scene.nats, DroverError):
+        return skipped(_NO_NATS)
+    found = await ask_in_use(scene.nats, CONTEXTS)
+    if not found:
+        return skipped("no writer has run yet", "Start the services.")
+    refused = [one.refusal for one in found if one.refusal is not None]
+    if refused:
+        remedies = dict.fromkeys(refusal.remedy for refusal in refused)
+        return fail(" ".join(refusal.why for refusal in refused), " ".join(remedies))
+    return ok(f"commands are accepted by {', '.join(str(one.partition) for one in found)}")
 
 
 async def migrations(scene: Scene) -> Finding:

@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 from aiohttp.test_utils import TestClient, TestServer
 
+from drover.api.leads import Lead
 from drover.api.reads.app import Reads
-from drover.api.reads.system import Lead
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
 from drover.postgres.pool import open_pool

@@ -12,8 +12,8 @@ from uuid import UUID
 import asyncpg
 from aiohttp.test_utils import TestClient, TestServer
 
+from drover.api.leads import Lead
 from drover.api.reads.app import Reads
-from drover.api.reads.system import Lead
 from drover.eventlog.log import Partition
 from drover.service.access_tokens import issue_access_token
 from drover.service.api_keys import Role, issue_api_key

@@ -15,6 +15,7 @@ function status(second: number, behind: number | null, lag_s: number | null = 0)
     projected_at: null,
     behind,
     lag_s,
+    refusal: null,
   };
   return { at: new Date(second * 1000).toISOString(), partitions: [partition] };
 }
