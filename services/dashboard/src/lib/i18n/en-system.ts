@@ -1,4 +1,5 @@
 /** The platform, sessions and accounts, in English. */
+import type { RefusalCode } from "@/lib/api/schema";
 
 export const system = {
   title: "System",
@@ -6,13 +7,27 @@ export const system = {
   partition: "Context",
   leader: "Leader",
   nobody: "none",
+  refusals: {
+    no_leader: "no leader",
+    lease_stale: "NATS cannot write",
+    not_listening: "leader takes no commands",
+    no_answer: "leader does not answer",
+    term_over: "changing leaders",
+    lease_not_renewed: "NATS cannot write",
+    append_unsettled: "commit not acknowledged",
+    stuck: "leader is stuck",
+    overloaded: "too many commands waiting",
+  } satisfies Record<RefusalCode, string>,
   log: "Log (commits)",
   projected: "Read models",
   behind: "Lag",
   lately: "Last 15 min",
   lagOf: (place: string) => `Lag of the read models of ${place}, over the last 15 minutes`,
   dependencies: "Dependencies",
-  names: { clerk: "External identity provider", gemini: "Analysis model" } as Record<string, string>,
+  names: { clerk: "External identity provider", gemini: "Analysis model", writers: "Writers" } as Record<
+    string,
+    string
+  >,
   words: {
     connected: "connected",
     reachable: "reachable",

@@ -223,7 +223,7 @@ export const en = {
     pickupLabel: "Time from offer to start of an attempt, over the last 15 minutes",
     delayLabel: "Longest time from the commit of an event to this page, over the last 15 minutes",
     lagLabel: "Largest lag of the read models behind the log, over the last 15 minutes",
-    unled: (place: string) => `${place} has no leader.`,
+    refuses: (place: string, why: string) => `${place} accepts no commands: ${why}.`,
     late: (place: string, n: string) => `Read models of ${place} are ${n} commits behind.`,
     allLed: (n: string) => `All writers healthy · ${n} commits`,
   },

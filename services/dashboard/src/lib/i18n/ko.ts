@@ -224,9 +224,9 @@ export const ko: Dictionary = {
     pickupLabel: "최근 15분 동안 배정에서 시작까지 걸린 시간",
     delayLabel: "최근 15분 동안 기록에서 이 화면까지 가장 오래 걸린 시간",
     lagLabel: "최근 15분 동안 조회 모델이 로그보다 가장 늦은 정도",
-    unled: (place) => `${place}의 리더가 없습니다.`,
+    refuses: (place, why) => `${place}: 명령을 받지 못합니다(${why}).`,
     late: (place, n) => `${place} 조회 모델이 커밋 ${n}개만큼 늦습니다.`,
-    allLed: (n) => `모든 컨텍스트에 리더가 있습니다. 로그 커밋 ${n}개.`,
+    allLed: (n) => `모든 컨텍스트가 명령을 받습니다. 로그 커밋 ${n}개.`,
   },
 
   fleet: {

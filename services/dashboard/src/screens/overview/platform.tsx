@@ -67,12 +67,17 @@ function Lag({ height }: { height: number }): ReactNode {
   );
 }
 
-/** In one line: a partition that nobody leads, one that is far behind, or that all is well. */
+/** In one line: a partition that accepts no commands, one that is far behind, or that all is well. */
 function Worst({ system }: { system: System }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const unled = system.partitions.find((one) => one.leader === null);
-  if (unled !== undefined) return <span className="text-error-ink">{t.overview.unled(placeOf(unled))}</span>;
+  const refusing = system.partitions.find((one) => one.refusal !== null);
+  if (refusing?.refusal != null)
+    return (
+      <span className="text-error-ink" title={refusing.refusal.why}>
+        {t.overview.refuses(placeOf(refusing), t.system.refusals[refusing.refusal.code])}
+      </span>
+    );
   const late = system.partitions.find((one) => (one.behind ?? 0) > BEHIND_IS_FINE);
   if (late !== undefined)
     return <span className="text-held-ink">{t.overview.late(placeOf(late), format.number(late.behind ?? 0))}</span>;

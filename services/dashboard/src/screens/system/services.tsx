@@ -1,4 +1,4 @@
-/** Who leads which partition since when, how far its log is, and whether the tables keep up. */
+/** Who leads which partition since when, whether it accepts commands, how far its log is, whether the tables keep up. */
 import type { ReactNode } from "react";
 import type { PartitionState } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
@@ -24,35 +24,38 @@ export function Services(): ReactNode {
       ) : data === undefined ? (
         <Loading isSmall />
       ) : (
-        <table aria-label={t.system.services} className="w-full table-fixed border-collapse text-sm">
-          <thead>
-            <tr className="border-b border-line text-left text-xs text-ink-3">
-              <th scope="col" className="w-44 px-3 py-2 pl-4 font-medium">
-                {t.system.partition}
-              </th>
-              <th scope="col" className="px-3 font-medium">
-                {t.system.leader}
-              </th>
-              <th scope="col" className="w-28 px-3 text-right font-medium">
-                {t.system.log}
-              </th>
-              <th scope="col" className="w-28 px-3 text-right font-medium">
-                {t.system.projected}
-              </th>
-              <th scope="col" className="w-36 px-3 text-right font-medium">
-                {t.system.behind}
-              </th>
-              <th scope="col" className="w-36 px-3 pr-4 font-medium @max-3xl:hidden">
-                {t.system.lately}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.partitions.map((partition) => (
-              <Line key={placeOf(partition)} partition={partition} looks={looks} />
-            ))}
-          </tbody>
-        </table>
+        <>
+          <table aria-label={t.system.services} className="w-full table-fixed border-collapse text-sm">
+            <thead>
+              <tr className="border-b border-line text-left text-xs text-ink-3">
+                <th scope="col" className="w-44 px-3 py-2 pl-4 font-medium">
+                  {t.system.partition}
+                </th>
+                <th scope="col" className="px-3 font-medium">
+                  {t.system.leader}
+                </th>
+                <th scope="col" className="w-28 px-3 text-right font-medium">
+                  {t.system.log}
+                </th>
+                <th scope="col" className="w-28 px-3 text-right font-medium">
+                  {t.system.projected}
+                </th>
+                <th scope="col" className="w-36 px-3 text-right font-medium">
+                  {t.system.behind}
+                </th>
+                <th scope="col" className="w-36 px-3 pr-4 font-medium @max-3xl:hidden">
+                  {t.system.lately}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.partitions.map((partition) => (
+                <Line key={placeOf(partition)} partition={partition} looks={looks} />
+              ))}
+            </tbody>
+          </table>
+          <Refusals partitions={data.partitions} />
+        </>
       )}
     </Part>
   );
@@ -88,14 +91,29 @@ function Line({ partition, looks }: { partition: PartitionState; looks: readonly
   );
 }
 
-/** Who holds the lease, and for how long. */
-function Leader({ partition: { leader, leads_since } }: { partition: PartitionState }): ReactNode {
+/** Each partition that accepts no commands, with what to do about it. */
+function Refusals({ partitions }: { partitions: readonly PartitionState[] }): ReactNode {
+  const refusals = partitions.flatMap(({ refusal }) => refusal ?? []);
+  if (refusals.length === 0) return null;
+  return (
+    <ul role="alert" className="flex flex-col gap-1 border-t border-line px-4 py-2 text-sm">
+      {refusals.map(({ why, remedy }) => (
+        <li key={why}>
+          <span className="text-error-ink">{why}</span> {remedy}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Who holds the lease, for how long, and what is wrong with that. */
+function Leader({ partition: { leader, leads_since, refusal } }: { partition: PartitionState }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
   return (
     <span className="flex min-w-0 items-center gap-2">
-      <Dot tone={leader === null ? "error" : "online"} />
+      <Dot tone={refusal === null ? "online" : "error"} />
       {leader === null ? (
         <span className="text-error-ink">{t.system.nobody}</span>
       ) : (
@@ -107,6 +125,9 @@ function Leader({ partition: { leader, leads_since } }: { partition: PartitionSt
         <span className="shrink-0 text-xs text-ink-3" title={format.full(leads_since)}>
           {t.system.leads(format.duration(now - Date.parse(leads_since)))}
         </span>
+      )}
+      {refusal !== null && refusal.code !== "no_leader" && (
+        <span className="shrink-0 text-xs text-error-ink">{t.system.refusals[refusal.code]}</span>
       )}
     </span>
   );
