@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from drover.testing.waiting import eventually
+from tests.e2e.process import ends_with_us
 from tests.e2e.up import Platform
 
 PCS: Final = 3
@@ -28,7 +29,7 @@ async def simulated_farm(platform: Platform) -> AsyncIterator[None]:
     where = ("--url", platform.url, "--data-dir", str(platform.data_dir))
     with platform.data_dir.with_name("simulator.log").open("ab") as output:
         process = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
-            [sys.executable, "-m", "drover.simulator", *where, *size, *OPTIONS],
+            ends_with_us([sys.executable, "-m", "drover.simulator", *where, *size, *OPTIONS]),
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from drover.testing.waiting import eventually
-from tests.e2e.process import free_port
+from tests.e2e.process import ends_with_us, free_port
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "services" / "dashboard" / "dist"
@@ -72,9 +72,8 @@ async def test_installed_elsewhere_the_platform_starts_and_shows_its_page(instal
     port = free_port()
     data = tmp_path / "data"
     with (tmp_path / "up.log").open("wb") as log:
-        up = subprocess.Popen(  # noqa: ASYNC220 - it is not waited for here
-            [installed, "up", "--data-dir", data, "--port", str(port)], cwd=tmp_path, stdout=log, stderr=log
-        )
+        argv = ends_with_us([installed, "up", "--data-dir", data, "--port", str(port)])
+        up = subprocess.Popen(argv, cwd=tmp_path, stdout=log, stderr=log)  # noqa: ASYNC220 - it is not waited for here
     try:
         async with aiohttp.ClientSession() as session:
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -28,12 +29,25 @@ TAIL_LINES: Final = 40
 
 
 def free_port() -> int:
+    ports = ports_of_this_worker(os.environ)
     for _ in range(PORT_TRIES):
-        port = secrets.choice(PORTS)
+        port = secrets.choice(ports)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
     raise AssertionError(f"none of {PORT_TRIES} ports was free")
+
+
+def ports_of_this_worker(environ: Mapping[str, str]) -> range:
+    """Workers of pytest-xdist share no port: between our look and the start of a server another one could take it."""
+    worker = int(environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return PORTS[worker :: int(environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))]
+
+
+def ends_with_us(argv: Sequence[str | Path]) -> list[str | Path]:
+    """The command line whose process gets SIGTERM when this one ends, be it by SIGKILL. Only Linux has that."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig=TERM", *argv] if setpriv else [*argv]
 
 
 class DroverProcess:
@@ -45,7 +59,7 @@ class DroverProcess:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
         with output.open("ab") as file:
             self._process = subprocess.Popen(
-                [DROVER, *arguments],
+                ends_with_us([DROVER, *arguments]),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

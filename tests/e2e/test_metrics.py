@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from drover.cli.metrics_document import all_metrics
 from drover.testing.waiting import eventually
 from tests.e2e.client import calling
-from tests.e2e.process import free_port
+from tests.e2e.process import ends_with_us, free_port
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
@@ -99,14 +99,14 @@ async def test_a_real_prometheus_scrapes_the_platform_loads_the_rules_and_fires(
         "scrape_configs": [{"job_name": "drover", "static_configs": [{"targets": [here, gone]}]}],
     }
     (tmp_path / "prometheus.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    process = await asyncio.create_subprocess_exec(
+    argv = [
         PROMETHEUS,
         f"--config.file={tmp_path}/prometheus.yaml",
         f"--storage.tsdb.path={tmp_path}/tsdb",
         f"--web.listen-address=127.0.0.1:{port}",
         "--log.level=error",
-        cwd=tmp_path,
-    )
+    ]
+    process = await asyncio.create_subprocess_exec(*ends_with_us(argv), cwd=tmp_path)
     try:
         async with calling(f"http://127.0.0.1:{port}", "", "") as prometheus:
             assert await _targets(prometheus) == {here: "up", gone: "down"}

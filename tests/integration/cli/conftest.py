@@ -25,6 +25,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.streams import ensure_stream
+from tests.e2e.process import ends_with_us
 
 CODEC = Codec(FLEET.events)
 COMMAND_S = 30.0
@@ -54,7 +55,7 @@ async def start(tmp_path):
     async def begin(*arguments: str, **environ: str) -> asyncio.subprocess.Process:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "drover.cli", *arguments),
+            *ends_with_us([sys.executable, "-m", "drover.cli", *arguments]),
             env=clean | environ,
             cwd=tmp_path,
             stdin=asyncio.subprocess.DEVNULL,

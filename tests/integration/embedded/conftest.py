@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.e2e.process import ends_with_us
+
 EVENTUALLY_S = 15.0
 POLL_S = 0.02
 
@@ -57,9 +59,8 @@ class Holder:
 
     def __init__(self, data_dir: Path) -> None:
         script = Path(__file__).with_name("holder.py")
-        self.process = subprocess.Popen(
-            [sys.executable, str(script), str(data_dir)], stdout=subprocess.PIPE, text=True, process_group=0
-        )
+        argv = ends_with_us([sys.executable, script, data_dir])
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, process_group=0)
         self.up = self.next_line()
 
     def next_line(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
+from tests.e2e.process import ends_with_us
 from tests.integration.writer.bank import Deposit, Deposited, bank
 
 pytestmark = pytest.mark.timeout(180)
@@ -42,7 +43,7 @@ class Scene:
         argv = [sys.executable, "-m", "tests.integration.writer.writer_process", self.url, self.context]
         argv += [f"w{len(self._processes)}", "--ttl", str(ttl_s)] + (["--without", without] if without else [])
         process = await asyncio.create_subprocess_exec(
-            *argv, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+            *ends_with_us(argv), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
         )
         self._processes.append(process)
         return process
