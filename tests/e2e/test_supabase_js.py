@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.e2e.life_of_a_job import HISTORY
+from tests.node_packages import node_with
 
 CLIENT = Path(__file__).parent / "js"
-INSTALL_S = 300
 WALK_S = 90
 
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    """Node with the pinned client, installed once."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip("Node.js and npm are not installed; the supabase-js client cannot be run without them")
-    lock, installed = CLIENT / "package-lock.json", CLIENT / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=CLIENT, check=True, timeout=INSTALL_S)
-    return node
+    return node_with(CLIENT)
 
 
 @pytest.mark.req("DF-07", "DF-09", "DF-10", "DF-14", "DF-29", "OQ-09", "OQ-11", "EV-04")

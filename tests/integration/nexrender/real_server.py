@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from signal import Signals
 
-import pytest
-
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.render.nexrender.client import NexrenderClient, NexrenderDown
 from drover.testing.waiting import eventually
+from tests.e2e.process import free_port
+from tests.node_packages import node_with
 
 PACKAGES = Path(__file__).parent
-INSTALL_S = 300
 START_S = 60
 STEPS = (StopStep(Signals.SIGTERM, 5), StopStep(Signals.SIGKILL, 5))
 
 
 def installed_node() -> str:
     """Node with the pinned packages beside this file; skips the test where there is none."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip("Node.js and npm are not installed; the real nexrender server cannot be run without them")
-    lock, installed = PACKAGES / "package-lock.json", PACKAGES / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        subprocess.run(command, cwd=PACKAGES, check=True, timeout=INSTALL_S)
-    return node
+    return node_with(PACKAGES)
 
 
 @asynccontextmanager
 async def real_nexrender(folder: Path, secret: str) -> AsyncIterator[str]:
     """Its address. Its database lives in the folder; it cannot outlive this process."""
     program = PACKAGES / "node_modules" / "@nexrender" / "server" / "src" / "bin.js"
-    port = _free_port()
+    port = free_port()
     # It takes its settings from the environment, and makes a folder in $HOME even where the database is elsewhere.
     settings = [f"HOME={folder}", f"NEXRENDER_DATABASE={folder / 'database.json'}"]
     argv = ["/usr/bin/env", *settings, installed_node(), program, "--port", str(port), "--secret", secret]
@@ -59,10 +48,3 @@ async def _answers(client: NexrenderClient, process: GuardedProcess) -> bool:
     except NexrenderDown:
         return False
     return True
-
-
-def _free_port() -> int:
-    """It wants a number, and listens on every address."""
-    with socket.socket() as probe:
-        probe.bind(("0.0.0.0", 0))
-        return int(probe.getsockname()[1])
