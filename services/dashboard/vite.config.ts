@@ -15,5 +15,11 @@ export default defineConfig({
     // The cookie is the platform's own, so it must look as if both were one place.
     proxy: Object.fromEntries(["/api", "/rest", "/auth"].map((path) => [path, { target: platform }])),
   },
-  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, unstubGlobals: true },
+  test: {
+    environment: "node",
+    include: ["src/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+    unstubGlobals: true,
+    testTimeout: 30_000, // for a test that hangs, not for a machine that is busy
+  },
 });
