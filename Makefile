@@ -4,11 +4,15 @@ SHELL := /bin/bash
 PORT ?= 8080
 DATA_DIR ?= .drover
 ONLY ?=
+# More than cores: most tests wait for a server. A few tests (ONLY) are done before several workers have found them.
+WORKERS ?= $(if $(ONLY),0,4)
 OPTIONS ?=
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# Without bytecode on disk, every test worker and every platform that a test starts compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List the targets
@@ -54,18 +58,21 @@ image: ## Build the container image that all services share
 demo: setup dashboard ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
 	@exec $(BIN)/drover up --data-dir $(DATA_DIR) --port $(PORT) --demo
 
+PYTEST := $(BIN)/python -m pytest tests --ignore=tests/bench
+
 .PHONY: test
 test: setup dashboard ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
 	@$(if $(ONLY),,$(NPM) run test)
-	@$(BIN)/python -m pytest tests --ignore=tests/bench $(if $(ONLY),-k "$(ONLY)")
+	@$(if $(ONLY),$(PYTEST) -n $(WORKERS) -k "$(ONLY)", \
+	  trap "exit 130" INT; failed=0; $(PYTEST) -n $(WORKERS) -m "not alone" || failed=1; $(PYTEST) -m alone || failed=1; exit $$failed)
 
 .PHONY: screenshots
 screenshots: setup dashboard ## Take pictures of every screen with the demo running into docs/screenshots: some minutes
 	@$(BIN)/python -m tests.browser.screenshots $(OPTIONS)
 
 .PHONY: unit
-unit: setup ## Run the tests that need no server: seconds
-	@$(BIN)/python -m pytest tests/unit -q
+unit: setup ## Run the tests that need no server: less than a minute
+	@$(BIN)/python -m pytest tests/unit -q -n 2
 
 .PHONY: lint
 lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers

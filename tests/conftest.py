@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -13,14 +14,31 @@ from uuid import uuid4
 import asyncpg
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from drover.embedded.nats import NatsServer, nats_server
 from drover.embedded.postgres import PostgresServer, postgres_server
+from tests.distribution import ByFile
 
 SERVER_START_S: Final = 60.0
 STATEMENT_S: Final = 30.0
+EXAMPLE_S: Final = 5.0
+"""Of Hypothesis, for one example that hangs. Its own 200 ms are soon over where tests run side by side."""
 
 T = TypeVar("T")
+
+settings.register_profile(
+    "side by side",
+    settings(),  # what else is set for this machine holds, as for CI
+    deadline=timedelta(seconds=EXAMPLE_S),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("side by side")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Which worker gets which tests, with `-n`. The servers of the session are then those of a worker."""
+    return ByFile(config, log)
 
 
 class BackgroundLoop:

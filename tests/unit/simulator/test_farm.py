@@ -65,6 +65,7 @@ def identities(phones):
     return [phone.identity for phone in phones]
 
 
+@pytest.mark.alone
 async def test_two_thousand_phones_beat_on_time_with_few_connections(platform, client):
     phones = await registered(client, populate(100, 20, 1, CALM))
     platform.delay = lambda: asyncio.sleep(0.002)
