@@ -111,7 +111,9 @@ class Farm:
             for n, device in enumerate(self.devices)
         )
         await eventually(lambda: self.online >= len(self.devices), SETTLE_S, every_s=0.2)
-        job = c.CreateJob(str(UUID(int=0x7001 << 64 | 0x8 << 60)), "https://youtu.be/bench", "What everybody watches")
+        job = c.CreateJob(
+            "https://youtu.be/bench", "What everybody watches", job_id=str(UUID(int=0x7001 << 64 | 0x8 << 60))
+        )
         await self._all([job])
         await eventually(lambda: self._seen >= PCS * CAPACITY * READY_SHARE, SETTLE_S, every_s=0.2)
         for number, attempt in enumerate(list(self._attempts)):

@@ -38,7 +38,7 @@ class Farm:
 
     def new_job(self) -> None:
         self.jobs += 1
-        self.do(c.CreateJob(f"10000000-0000-7000-8000-{self.jobs:012d}", "https://youtu.be/x"))
+        self.do(c.CreateJob(job_id=f"10000000-0000-7000-8000-{self.jobs:012d}", target_url="https://youtu.be/x"))
         while (due := FLEET.next_deadline(self.fleet)) is not None and due <= self.now:
             self.do(c.FireOverdue())
         self.offered = self._offered()

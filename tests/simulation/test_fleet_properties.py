@@ -164,7 +164,7 @@ class Farm(RuleBasedStateMachine):
             | st.builds(e.Target, count=st.integers(1, 4))
         )
         url = "https://youtu.be/x"
-        self.do(c.CreateJob(uuid(2, self.ids), url, target=target, is_active=data.draw(st.integers(0, 4)) > 0))
+        self.do(c.CreateJob(url, job_id=uuid(2, self.ids), target=target, is_active=data.draw(st.integers(0, 4)) > 0))
 
     @precondition(lambda self: self.fleet.jobs)
     @rule(data=st.data(), what=st.sampled_from([c.PauseJob, c.ResumeJob, c.ResumeJob, c.DeactivateJob, c.CancelJob]))

@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
-from drover.domain.fleet.events import Target
+from drover.domain.fleet.job_spec import JobSpec
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
 from drover.gateway.relations import RELATIONS
@@ -29,21 +29,11 @@ from drover.web.errors import invalid
 from drover.web.permissions import Permissions, Verb
 
 
-class NewJob(msgspec.Struct, forbid_unknown_fields=True):
+class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A row of `jobs` as a client writes it. Left out: as 000 has it. Ranges and sums are the domain's to check."""
 
-    target_url: str
     id: UUID | UnsetType = UNSET
-    title: str | None = None
-    script_type: str = "youtube_watch"
-    duration_min_pct: int = 30
-    duration_max_pct: int = 90
-    prob_like: int = 50
-    prob_comment: int = 30
-    prob_playlist: int = 10
     is_active: bool = True
-    base_reward: float = 10
-    target: Target | None = None
 
     def command(self) -> CreateJob:
         fields = msgspec.structs.asdict(self)

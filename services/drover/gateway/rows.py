@@ -8,8 +8,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, TIMEOUT_MESSAGE
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Phase
+from drover.gateway.relations import RELATIONS
 
 Row = dict[str, Any]
 
@@ -37,20 +40,10 @@ def device_row(device: Device, last_seen_at: datetime | None) -> Row:
 
 
 def job_row(job: Job) -> Row:
-    spec = job.spec
-    return {
+    row = {
         "id": job.job_id,
-        "title": spec.title,
-        "target_url": spec.target_url,
-        "script_type": spec.script_type,
-        "duration_min_pct": spec.duration_min_pct,
-        "duration_max_pct": spec.duration_max_pct,
-        "prob_like": spec.prob_like,
-        "prob_comment": spec.prob_comment,
-        "prob_playlist": spec.prob_playlist,
+        **asdict(job.spec),
         "is_active": job.wanted and job.status in (JobStatus.CREATED, JobStatus.ACTIVE),
-        "base_reward": spec.base_reward,
-        "target": spec.target,
         "created_at": job.created_at,
         "status": job.status,
         "needs": job.needs,
@@ -67,6 +60,7 @@ def job_row(job: Job) -> Row:
         "cancelled": None,
         "skipped": None,
     }
+    return {name: row[name] for name in RELATIONS["jobs"].columns}
 
 
 def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:

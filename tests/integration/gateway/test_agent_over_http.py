@@ -32,7 +32,7 @@ async def test_an_agent_polls_works_and_reports(farm):
 
         for device in devices:
             assert isinstance(await farm.bus.send("fleet", MarkOnline(device["id"]), by="test"), Accepted)
-        created = await farm.bus.send("fleet", CreateJob(JOB, "https://youtu.be/abc"), by="test")
+        created = await farm.bus.send("fleet", CreateJob(job_id=JOB, target_url="https://youtu.be/abc"), by="test")
         assert isinstance(created, Accepted), created
         # A read that names the position waits for it: so this one polls what was offered just now.
         phone.session.headers["Drover-Min-Position"] = f"fleet={created.position}"
@@ -72,7 +72,7 @@ async def test_the_row_of_a_poll_is_the_row_of_the_read_model(farm):
         row = {"serial_number": "SERIAL0001", "group_id": "P1-G1", "pc_id": "PC-01"}
         (device,) = (await office.table("devices").insert(row).execute()).data
         await farm.bus.send("fleet", MarkOnline(device["id"]), by="test")
-        created = await farm.bus.send("fleet", CreateJob(JOB, "https://youtu.be/abc"), by="test")
+        created = await farm.bus.send("fleet", CreateJob(job_id=JOB, target_url="https://youtu.be/abc"), by="test")
         phone.session.headers["Drover-Min-Position"] = f"fleet={created.position}"
         (polled,) = await poll(phone, device["id"])
         office.session.headers["Drover-Min-Position"] = f"fleet={farm.roster.seq}"

@@ -60,7 +60,7 @@ class Farm(Scenario):
         return self
 
     def job(self, job_id: str, **fields) -> Farm:
-        return self.do(CreateJob(job_id, URL, **fields))
+        return self.do(CreateJob(job_id=job_id, target_url=URL, **fields))
 
     def do(self, command) -> Farm:
         self.when(command)

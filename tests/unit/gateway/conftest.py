@@ -104,7 +104,7 @@ class World:
         return device_id
 
     def job(self, job_id: str = JOB) -> None:
-        self.bus.do(CreateJob(job_id, "https://youtu.be/abc", title="Watch this"))
+        self.bus.do(CreateJob(job_id=job_id, target_url="https://youtu.be/abc", title="Watch this"))
 
     def offered(self, device_id: str) -> Assignment:
         """What a phone has in hand, by the writer's own state."""

@@ -204,7 +204,7 @@ class Farm:
 
     def job(self, number: int = 1, **fields: Any) -> str:
         job_id = device_id(1_000_000 + number)
-        outcome = self.writer.do(CreateJob(job_id, f"https://youtu.be/{number}", **fields))
+        outcome = self.writer.do(CreateJob(job_id=job_id, target_url=f"https://youtu.be/{number}", **fields))
         assert isinstance(outcome, Accepted), outcome
         return job_id
 

@@ -38,7 +38,7 @@ async def test_a_job_is_created_and_shown(office):
 async def test_what_is_left_out_has_its_default_and_what_is_said_arrives(office):
     await office.ask("POST", "jobs", {"target_url": URL})
     (created,) = office.bus.commands
-    assert created == CreateJob(created.job_id, URL)
+    assert created == CreateJob(job_id=created.job_id, target_url=URL)
     office.phones(1)
     said = {
         "id": ID,

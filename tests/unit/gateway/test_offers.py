@@ -58,7 +58,7 @@ class Desk:
         self.offers = Offers(self.roster, fleet_client(self.bus, Reached(), self.roster_at))
         self.writer.do(RegisterDevice(PHONE, "SERIAL0001", "P1-G1", "PC-01"))
         self.writer.do(MarkOnline(PHONE))
-        self.writer.do(CreateJob(JOB, "https://youtu.be/abc"))
+        self.writer.do(CreateJob(job_id=JOB, target_url="https://youtu.be/abc"))
 
     @property
     def waiting(self):
@@ -100,7 +100,7 @@ async def test_what_was_handed_out_anew_meanwhile_is_not_given_by_an_old_hand():
     desk = Desk()
     desk.bus.go.set()
     desk.writer.do(CancelJob(JOB))
-    desk.writer.do(CreateJob(OTHER_JOB, "https://youtu.be/abc", target=Target(device_ids=())))
+    desk.writer.do(CreateJob(job_id=OTHER_JOB, target_url="https://youtu.be/abc", target=Target(device_ids=())))
     desk.writer.do(AssignJob(NAMED, OTHER_JOB, PHONE))
     offer = desk.waiting
     assert (offer.assignment_id, offer.run) == (NAMED, 1)

@@ -36,7 +36,7 @@ def fleet() -> Scenario:
     for command in (
         RegisterDevice(PHONE, "SERIAL0001", "P1-G1", "PC-01"),
         MarkOnline(PHONE),
-        CreateJob(JOB, "https://youtu.be/abc"),
+        CreateJob(job_id=JOB, target_url="https://youtu.be/abc"),
     ):
         scenario.when(command)
     return scenario
@@ -112,7 +112,7 @@ def test_a_job_through_its_life(fleet):
     assert shown("status", "is_active", "running", "completed", "end_reason") == ("completed", False, 0, 1, "done")
 
     other = JOB.replace("a", "b")
-    fleet.when(CreateJob(other, "https://youtu.be/abc", is_active=False))
+    fleet.when(CreateJob(job_id=other, target_url="https://youtu.be/abc", is_active=False))
     assert job_row(fleet.state.jobs[other])["is_active"] is False
     fleet.when(CancelJob(other))
     row = job_row(fleet.state.jobs[other])

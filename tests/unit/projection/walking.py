@@ -146,4 +146,4 @@ class Walk:
             Target(count=4),
         )
         url = "https://youtu.be/x"
-        return c.CreateJob(self._uuid(), url, is_active=dice.random() < 0.8, target=dice.choice(targets))
+        return c.CreateJob(url, job_id=self._uuid(), is_active=dice.random() < 0.8, target=dice.choice(targets))

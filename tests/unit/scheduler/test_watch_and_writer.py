@@ -71,7 +71,7 @@ class Farm:
     async def run_the_job(self):
         await self.submit(RegisterDevice(DEVICE, "SERIAL0001", "P1-G1", "PC-01"))
         await self.beat()
-        await self.submit(CreateJob(JOB, "https://youtu.be/abc"))
+        await self.submit(CreateJob(job_id=JOB, target_url="https://youtu.be/abc"))
         await self.submit(SendAttempt(self.assignment.assignment_id, self.assignment.run))
         await self.submit(ReportRunning(self.assignment.assignment_id, self.assignment.run))
         await self.beat()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from drover.domain.fleet import events as e
+from drover.domain.fleet.job_spec import spec_of
 from drover.domain.fleet.reports import stale_rejection
 from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
 
@@ -46,17 +49,8 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
     active = any(isinstance(other, e.JobActivated) and other.job_id == event.job_id for other in events)
     return {
         "id": event.job_id,
-        "title": event.title,
-        "target_url": event.target_url,
-        "script_type": event.script_type,
-        "duration_min_pct": event.duration_min_pct,
-        "duration_max_pct": event.duration_max_pct,
-        "prob_like": event.prob_like,
-        "prob_comment": event.prob_comment,
-        "prob_playlist": event.prob_playlist,
+        **asdict(spec_of(event)),
         "is_active": event.is_active,
-        "base_reward": event.base_reward,
-        "target": event.target,
         "status": JobStatus.ACTIVE if active else JobStatus.CREATED,
         "created_at": event.at,
         "updated_at": event.at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from drover.domain.decider import Command, Tick
-from drover.domain.fleet.events import Target
+from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 
 
@@ -75,21 +75,11 @@ class ClearCondition(Command):
     condition: str
 
 
-class CreateJob(Command):
+class CreateJob(JobSpec, Command, frozen=True, tag=True, kw_only=True):  # type: ignore[misc]  # others are mutable
     """All fields of a job, as the client gave them or with their defaults."""
 
     job_id: str
-    target_url: str
-    title: str | None = None
-    script_type: str = "youtube_watch"
-    duration_min_pct: int = 30
-    duration_max_pct: int = 90
-    prob_like: int = 50
-    prob_comment: int = 30
-    prob_playlist: int = 10
     is_active: bool = True
-    base_reward: float = 10
-    target: Target | None = None
 
 
 class PauseJob(Command):

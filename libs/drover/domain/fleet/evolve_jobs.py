@@ -15,12 +15,12 @@ from drover.domain.fleet.index import (
     see,
     stop_looking,
 )
+from drover.domain.fleet.job_spec import spec_of
 from drover.domain.fleet.naming import name_device
 from drover.domain.fleet.policy import ARCHIVE_AFTER, JOB_LIVES
 from drover.domain.fleet.state import (
     Fleet,
     Job,
-    JobSpec,
     JobStatus,
 )
 from drover.domain.fleet.timer_keys import job_timer
@@ -32,18 +32,7 @@ def _job_created(fleet: Fleet, event: e.JobCreated) -> None:
     job = Job(
         event.job_id,
         fleet.jobs_made,
-        JobSpec(
-            event.title,
-            event.target_url,
-            event.script_type,
-            event.duration_min_pct,
-            event.duration_max_pct,
-            event.prob_like,
-            event.prob_comment,
-            event.prob_playlist,
-            event.base_reward,
-            event.target,
-        ),
+        spec_of(event),
         event.at,
         event.at,
         event.is_active,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import asdict
+
 from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, answer, reject
 from drover.domain.errors import Code
@@ -46,21 +48,7 @@ def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
     for device_id in (command.target and command.target.device_ids) or ():
         if device_id not in fleet.devices:
             return _no_reference("device_ids", device_id, "Device not found")
-    created = JobCreated(
-        command.job_id,
-        command.title,
-        command.target_url,
-        command.script_type,
-        command.duration_min_pct,
-        command.duration_max_pct,
-        command.prob_like,
-        command.prob_comment,
-        command.prob_playlist,
-        command.is_active,
-        command.base_reward,
-        command.target,
-    )
-    return accept(created, then=follow_up())
+    return accept(JobCreated(**asdict(command)), then=follow_up())
 
 
 def _no_reference(field: str, value: str, message: str) -> Decision:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from drover.domain.fleet.events import Target
+from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.timers import Timers
 
 
@@ -175,21 +175,6 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
     failed: int
     replaced: bool = False
     late_noted: bool = False
-
-
-class JobSpec(msgspec.Struct, frozen=True):
-    """What the client wrote."""
-
-    title: str | None
-    target_url: str
-    script_type: str
-    duration_min_pct: int
-    duration_max_pct: int
-    prob_like: int
-    prob_comment: int
-    prob_playlist: int
-    base_reward: float
-    target: Target | None
 
 
 class Job(msgspec.Struct):

@@ -84,7 +84,7 @@ async def test_nobody_travels_without_a_key(machine):
 def test_a_moment_of_the_farm_shows_who_worked_on_what():
     scenario = Scenario(FLEET)
     scenario.when(RegisterDevice(PHONE, "PHONE0001", "P1-G1", "pc-1")).when(MarkOnline(PHONE))
-    scenario.when(CreateJob(JOB, "https://youtu.be/abc", title="Watch this"))
+    scenario.when(CreateJob(job_id=JOB, target_url="https://youtu.be/abc", title="Watch this"))
     (assignment,) = scenario.state.assignments.values()
     scenario.when(SendAttempt(assignment.assignment_id, 1))
     scenario.when(ReportRunning(assignment.assignment_id, 1, progress_pct=30))

@@ -31,7 +31,7 @@ from tests.unit.domain.fleet.world import (
 def test_a_job_with_nothing_but_its_url_has_the_defaults():
     (
         given(FLEET)
-        .when(CreateJob(J1, URL))
+        .when(CreateJob(job_id=J1, target_url=URL))
         .then(
             JobCreated(
                 job_id=J1,
@@ -93,7 +93,7 @@ def test_a_job_with_nothing_but_its_url_has_the_defaults():
     ],
 )
 def test_a_field_out_of_its_range_is_refused_by_name(field, value):
-    command = msgspec.structs.replace(CreateJob(J1, URL), **{field: value})
+    command = msgspec.structs.replace(CreateJob(job_id=J1, target_url=URL), **{field: value})
     given(FLEET).when(command).then_rejected(Code.VALIDATION_ERROR, field=field)
 
 
@@ -113,7 +113,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(field, value):
     ],
 )
 def test_the_ends_of_a_range_are_within_it(field, value):
-    command = msgspec.structs.replace(CreateJob(J1, URL), **{field: value})
+    command = msgspec.structs.replace(CreateJob(job_id=J1, target_url=URL), **{field: value})
     scenario = given(FLEET).when(command).then(JobCreated)
     assert getattr(scenario.decision.events[0], field) == value
 

@@ -88,7 +88,7 @@ def active(job: str = J1, target: e.Target | None = None, *, pcs: int = 1) -> li
 
 
 def create(job: str = J1, **fields: Any) -> CreateJob:
-    return CreateJob(job, URL, **fields)
+    return CreateJob(job_id=job, target_url=URL, **fields)
 
 
 # Work
