@@ -90,6 +90,7 @@ format: setup ## Format the code
 
 .PHONY: contracts
 contracts: setup ## Write the published contracts anew from the code; refuses an incompatible change
+	@$(BIN)/python -m drover.readmodel.ddl
 	@$(BIN)/python -m drover.cli.contracts
 	@$(BIN)/python -m drover.platform.openapi
 	@$(BIN)/python -m drover.cli.metrics_document

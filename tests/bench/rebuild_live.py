@@ -27,10 +27,10 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import EventLog, Partition
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import Connection, connect
-from drover.projection.event_table import EVENTS as EVENT_TABLE
-from drover.projection.event_table import EVENTS_DDL
 from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.ddl import table_ddl
+from drover.readmodel.events import EVENTS as EVENT_TABLE
 from drover.service.process import tune_garbage_collection
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -221,7 +221,7 @@ async def _copied(connection: Connection, log: EventLog) -> float:
                 tables.fold(commit)
             events = len(tables.rows(EVENT_TABLE))
     rows = tables.rows(EVENT_TABLE)
-    table, _, indices = EVENTS_DDL.partition(";\n")
+    table, _, indices = table_ddl(EVENT_TABLE).partition(";\n")
     await connection.execute("CREATE SCHEMA bare; SET search_path TO bare")
     began = time.perf_counter()
     await connection.execute(table)

@@ -21,10 +21,11 @@ from drover.eventlog.log import Commit, EventLog, Partition
 from drover.eventlog.streams import ensure_stream
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import Connection, connect
-from drover.projection.event_table import EVENTS, EVENTS_DDL
 from drover.projection.memory import MemoryTables
 from drover.projection.runtime import Runner
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.ddl import table_ddl
+from drover.readmodel.events import EVENTS
 from drover.service.process import tune_garbage_collection
 from tests.bench.report import Figure, at_least, side_by_side
 
@@ -98,7 +99,7 @@ async def figures() -> list[Figure]:
         async def copied() -> float:
             await _clean(connection, "DROP SCHEMA IF EXISTS bare CASCADE", "CREATE SCHEMA bare")
             await connection.execute("SET search_path TO bare")
-            await connection.execute(EVENTS_DDL)
+            await connection.execute(table_ddl(EVENTS))
             started = time.perf_counter()
             await connection.copy_records_to_table(
                 "events", schema_name="bare", columns=EVENTS.columns, records=rows, timeout=120

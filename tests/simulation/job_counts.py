@@ -11,7 +11,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
 from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
-from drover.projector.fleet.jobs import JOBS, JobRow
+from drover.readmodel.fleet.jobs import JOBS, JobRow
 
 UNDER_WAY = ("pending", "running", "retrying")
 OVER = ("completed", "failed", "cancelled")

@@ -1,53 +1,18 @@
-"""The tables of alerts that every context has: what needs a person, and whether it still does."""
+"""How events fill the table of alerts that every context has."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from importlib.resources import files
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from drover.domain.alerts import AlertRaised, AlertResolved
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
+from drover.readmodel.alerts import ALERTS, AlertRow
 
 _encode = msgspec.json.Encoder().encode
-
-
-class AlertRow(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    kind: str
-    subject: str
-    message: str
-    details: str
-    """JSON."""
-    raised_at: datetime
-    until: datetime | None
-    """When it is over by itself."""
-    resolved_at: datetime | None = None
-    reason: str | None = None
-    """Why it is over."""
-
-
-ALERTS: Final = KeyedTable(
-    name="alert_rows",
-    row=AlertRow,
-    types={
-        "id": "text",
-        "kind": "text",
-        "subject": "text",
-        "message": "text",
-        "details": "jsonb",
-        "raised_at": "timestamptz",
-        "until": "timestamptz",
-        "resolved_at": "timestamptz",
-        "reason": "text",
-    },
-    key=("id",),
-)
-ALERTS_DDL: Final = (files("drover.projection") / "alert_table.sql").read_text(encoding="utf-8")
 
 
 def _raised(tables: Tables, event: AlertRaised) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from drover.projection.errors import UndeclaredRow
-from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R
+from drover.projection.projection import Projection
+from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 CACHED_ROWS_MAX: Final = 50_000
 """Rows of one projection kept between batches, beside those of the last two batches, which are always kept."""
@@ -79,10 +80,11 @@ class BatchTables:
     def take(self) -> Changes:
         """End the batch: hand out what it changed and bring the cache back to its bound."""
         changes = Changes(self._appended, {}, {})
-        for name, changed in self._changed.items():
-            known = self._known[name]
+        for table in self._projection.keyed:
+            name, to_record = table.name, table.to_record
+            known, changed = self._known[name], self._changed[name]
             rows = [(key, known[key]) for key in changed]
-            changes.upserts[name] = [msgspec.structs.astuple(row) for _, row in rows if row is not None]
+            changes.upserts[name] = [to_record(row) for _, row in rows if row is not None]
             changes.deletes[name] = [key for key, row in rows if row is None]
         self._evict()
         self._in_flight = self._changed

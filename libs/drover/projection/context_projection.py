@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from drover.domain.decider import Decider
 from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
-from drover.projection.alert_table import ALERT_RULES, ALERTS_DDL
-from drover.projection.event_table import EVENTS_DDL, append_event, jsonb_text
-from drover.projection.projection import AppendTable, Fold, KeyedTable, Position, Projection, Reads, Tables
+from drover.projection.alert_table import ALERT_RULES
+from drover.projection.event_table import append_event, jsonb_text
+from drover.projection.projection import Fold, Position, Projection, Reads, Tables
 from drover.projection.rule import Rule, Rules
+from drover.readmodel.model import ReadModel
 
 Apply: TypeAlias = Callable[[Tables, Any], None]
 Follow: TypeAlias = Callable[[Tables, Any, Position, Apply], None]
@@ -33,24 +33,22 @@ def context_rules(*parts: Rules) -> Rules:
 
 def context_projection(
     decider: Decider[Any],
-    package: str,
+    model: ReadModel,
     *,
     rules: Rules,
-    tables: tuple[KeyedTable[Any] | AppendTable, ...],
-    sql: Sequence[str] = ("tables.sql", "views.sql"),
     follow: Follow | None = None,
     shown: Shown | None = None,
     reads: Reads | None = None,
     version: int = 1,
 ) -> Projection:
-    """`package` has the SQL files; `reads` adds to what the rules read, by type of event."""
+    """`reads` adds to what the rules read, by type of event."""
     context = decider.context
     return Projection(
         context=context,
         name=context,
         schema=f"rm_{context}",
-        ddl=EVENTS_DDL + ALERTS_DDL + "".join((files(package) / name).read_text(encoding="utf-8") for name in sql),
-        tables=tables,
+        ddl=model.ddl,
+        tables=model.tables,
         fold=_fold(decider, rules, follow or _apply_alone, shown or _all_of_it),
         reads=_reads(rules, reads or {}),
         events=decider.events,

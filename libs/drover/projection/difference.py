@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from drover.projection.projection import AppendTable, Key, KeyedTable
+from drover.readmodel.table import AppendTable, Key, KeyedTable
 
 DIFFERENCES_KEPT: Final = 100
 """Of each table. All are counted."""

@@ -1,35 +1,15 @@
-"""The table `events` that every context has: its DDL, its description, and how an event becomes its row."""
+"""How an event becomes a row of the table `events` that every context has."""
 
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from typing import Any, Final
 
 from msgspec import UNSET
 
 from drover.domain.event import Event
-from drover.projection.projection import AppendTable, Position, Tables
-
-EVENTS: Final = AppendTable(
-    name="events",
-    types={
-        "seq": "bigint",
-        "line": "int",
-        "n": "bigint",
-        "at": "timestamptz",
-        "type": "text",
-        "by": "text",
-        "cause": "text",
-        "trace": "text",
-        "entities": "text[]",
-        "data": "jsonb",
-    },
-    key=("seq", "line"),
-)
-ENTITIES_MAX: Final = 4
-"""So many of an event's entities can be searched by: each has an index of its own."""
-EVENTS_DDL: Final = (files("drover.projection") / "event_table.sql").read_text(encoding="utf-8")
+from drover.projection.projection import Position, Tables
+from drover.readmodel.events import EVENTS
 
 _NUL: Final = "\\u0000"
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")

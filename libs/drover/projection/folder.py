@@ -14,9 +14,10 @@ from drover.projection.batch import BatchTables, Changes
 from drover.projection.checkpoint import Checkpoint
 from drover.projection.errors import ProjectionStopped
 from drover.projection.feed import Batch, Feed
-from drover.projection.projection import Key, KeyedTable, Projection
+from drover.projection.projection import Projection
 from drover.projection.spans import traces_of
 from drover.projection.store import Store
+from drover.readmodel.table import Key, KeyedTable
 from drover.service import tracing
 
 

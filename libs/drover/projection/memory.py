@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R, raw_lines
+from drover.projection.projection import Projection, raw_lines
+from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 
 class MemoryTables:
@@ -43,4 +42,4 @@ class MemoryTables:
         """All rows of a table as tuples in the order of its columns; keyed tables in no particular order."""
         if isinstance(table, AppendTable):
             return self._appended[table.name]
-        return [msgspec.structs.astuple(row) for row in self._keyed[table.name].values()]
+        return list(map(table.to_record, self._keyed[table.name].values()))

@@ -1,4 +1,4 @@
-"""What a projection is: tables described as data and a pure fold over events. Nothing here reads or writes anything.
+"""What a projection is: the tables of a read model and a pure fold over events. Nothing here reads or writes anything.
 
 The same fold serves live projection, verification in memory and time travel; only the `Tables` behind it differ.
 """
@@ -6,61 +6,16 @@ The same fold serves live projection, verification in memory and time travel; on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar
-
-import msgspec
+from typing import Any, Protocol
 
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
+from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
-R = TypeVar("R", bound=msgspec.Struct)
-
-Key = Hashable
-"""The value of a one-column key, or the tuple of a longer one."""
 Position = tuple[int, int]
 """(sequence of the commit, line within it from 0): names one event of a context, and the rows that derive from it."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeyedTable(Generic[R]):
-    """Rows that change, found by key."""
-
-    name: str
-    row: type[R]
-    """A frozen struct whose fields are the columns, in the same order."""
-    types: Mapping[str, str]
-    """The Postgres type of each column."""
-    key: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        assert tuple(self.types) == self.row.__struct_fields__, f"{self.name}: columns and fields of the row differ"
-        assert self.row.__struct_config__.frozen, f"{self.name}: rows are shared with a cache and must not change"
-        assert set(self.key) <= set(self.types), f"{self.name}: the key names no column"
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.types)
-
-    @cached_property
-    def key_of(self) -> Callable[[R], Key]:
-        return attrgetter(*self.key)
-
-
-@dataclass(frozen=True, eq=False)
-class AppendTable:
-    """Rows that are only ever added, as plain tuples in the order of the columns: this is the hot path."""
-
-    name: str
-    types: Mapping[str, str]
-    key: tuple[str, ...]
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.types)
 
 
 class Tables(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from drover.projection.projection import Key, KeyedTable, Tables
+from drover.projection.projection import Tables
+from drover.readmodel.table import Key, KeyedTable
 
 
 class Rule(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Final, Generic
 import msgspec
 
 from drover.projection.errors import SpillFull
-from drover.projection.projection import Key, KeyedTable, R
+from drover.readmodel.table import Key, KeyedTable, R
 
 ROWS_MAX: Final = 50_000
 """Of one table, in memory."""

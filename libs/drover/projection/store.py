@@ -8,8 +8,9 @@ from typing import Any, Final
 from drover.postgres.pool import Connection
 from drover.projection.batch import BatchTables, Changes
 from drover.projection.checkpoint import Checkpoint, move_checkpoint
-from drover.projection.projection import Key, KeyedTable, Projection
+from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
+from drover.readmodel.table import Key, KeyedTable
 
 _STAGING: Final = "staging_"
 
@@ -68,7 +69,7 @@ class Store:
             if missing := tables.unknown(table, keys):
                 async with self._busy:
                     records = await self._connection.fetch(self._sql[table.name].load, *_key_columns(table, missing))
-                tables.loaded(table, missing, [table.row(*record) for record in records])
+                tables.loaded(table, missing, list(map(table.from_record, records)))
 
     async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
         """Rows and checkpoint, or neither. The checkpoint first: a competitor waits there and then finds it moved."""

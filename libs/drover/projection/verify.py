@@ -14,10 +14,11 @@ from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
 from drover.projection.difference import Comparison, Table, TableReport, key_of
 from drover.projection.errors import ReadModelMissing
-from drover.projection.projection import AppendTable, Key, KeyedTable, Projection, R, raw_lines
+from drover.projection.projection import Projection, raw_lines
 from drover.projection.read_model import quoted
 from drover.projection.spill import ROWS_MAX, Spill
 from drover.projection.stretch import stretch
+from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 ROWS_AT_ONCE: Final = 2_000
 COMMITS_PER_TURN: Final = 20
@@ -171,9 +172,9 @@ async def _compare_keyed(
     async for found in rows_of(connection, schema, table):
         key = key_of(table, found)
         row = wanted.pop(key)
-        comparison.compare(key, None if row is None else msgspec.structs.astuple(row), found)
+        comparison.compare(key, None if row is None else table.to_record(row), found)
     for row in wanted.rest():
-        comparison.compare(table.key_of(row), msgspec.structs.astuple(row), None)
+        comparison.compare(table.key_of(row), table.to_record(row), None)
     return comparison.report
 
 

@@ -8,12 +8,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from drover.readmodel.relation import Relation
 from drover.service.access_tokens import PEOPLE
 from drover.service.api_keys import Role
 from drover.service.config import Settings
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.postgrest.relation import Relation, Sight
+from drover.web.postgrest.sight import Sight
 
 
 class Verb(StrEnum):

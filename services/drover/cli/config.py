@@ -13,8 +13,8 @@ from rich.text import Text
 from drover.cli.exits import Exit
 from drover.cli.output import console, print_lines
 from drover.platform.settings import SECTIONS, load
+from drover.readmodel.docstrings import field_texts
 from drover.service.config import OTHER_NAMES, REQUIRED, Configuration, Section, fields_of
-from drover.web.openapi.docstrings import field_texts
 
 NOT_SET = "not set"
 

@@ -14,10 +14,10 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome
 from drover.domain.decider import Command
 from drover.gateway.patching import id_of, parse_patch, settle
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
+from drover.readmodel.models import RELATIONS
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin

@@ -30,7 +30,6 @@ from drover.gateway.pcs import Pcs
 from drover.gateway.polling import Polling
 from drover.gateway.reads import Reads
 from drover.gateway.registration import Registration
-from drover.gateway.relations import RELATIONS
 from drover.gateway.render_functions import Tell, render_functions, tell_nobody
 from drover.gateway.render_queue import RenderQueue
 from drover.gateway.reports import Reports, Telemetry
@@ -41,6 +40,7 @@ from drover.gateway.sockets import AgentSockets
 from drover.gateway.stored_rows import StoredRows
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Routes, Service
+from drover.readmodel.models import RELATIONS
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer

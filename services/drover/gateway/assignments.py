@@ -16,11 +16,11 @@ from drover.bus.messages import Accepted, Outcome
 from drover.domain.fleet.commands import AssignJob, CancelAssignment
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
-from drover.gateway.relations import RELATIONS
 from drover.gateway.reports import ReportBody, Reports
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, assignment_row
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body

@@ -14,9 +14,9 @@ from drover.domain.render.commands import DescribeComposition, GetComposition, R
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation
 from drover.gateway.deletion import Deletion
-from drover.gateway.relations.render import AEP_COMPOSITIONS
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient
@@ -87,7 +87,7 @@ class Compositions:
 
 def _described(command: DescribeComposition, done: Accepted) -> Row:
     """What it recorded; where nothing was new, what was said."""
-    blank: Row = dict.fromkeys(AEP_COMPOSITIONS.columns)
+    blank: Row = dict.fromkeys(RELATIONS["aep_compositions"].columns)
     said: Row = {"name": command.name, "template": command.template, "output_module": command.output_module}
     return blank | {"id": command.composition_id} | said | (done.result or {})
 

@@ -12,9 +12,9 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_creation, parse_view
 from drover.gateway.rows import Row
+from drover.readmodel.models import RELATIONS
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin

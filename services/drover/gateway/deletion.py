@@ -10,10 +10,10 @@ from drover.bus.messages import Accepted, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.gateway.patching import id_of, named_ids, settle
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update, check_media, parse_view
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
+from drover.readmodel.models import RELATIONS
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient, request_origin
 from drover.web.permissions import Permissions, Verb

@@ -17,10 +17,10 @@ from drover.domain.fleet.commands import ChangeDevice, ResetDevice
 from drover.domain.fleet.state import Device, DeviceStatus
 from drover.gateway.device_lookup import find_devices
 from drover.gateway.heartbeat import Heartbeat
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update, parse_view
 from drover.gateway.roster import Roster
 from drover.gateway.rows import device_row
+from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
 from drover.web.bodies import Body
 from drover.web.commands import CommandClient, request_origin

@@ -13,9 +13,9 @@ from drover.domain.render.commands import ChangeField, MapField, UnmapField
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation, Merge
 from drover.gateway.deletion import Deletion
-from drover.gateway.relations.render import AEP_FIELD_MAPPING
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient
@@ -92,7 +92,7 @@ class FieldMapping:
 
 
 def _mapped(command: MapField, done: Accepted) -> Row:
-    blank: Row = dict.fromkeys(AEP_FIELD_MAPPING.columns)
+    blank: Row = dict.fromkeys(RELATIONS["aep_field_mapping"].columns)
     sent: Row = {name: getattr(command, name) for name in command.__struct_fields__}
     return blank | sent | (done.result or {})
 

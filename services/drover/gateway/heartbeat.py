@@ -17,10 +17,10 @@ from multidict import CIMultiDictProxy
 from drover.domain.fleet.state import Device, DeviceStatus
 from drover.gateway.device_lookup import find_devices
 from drover.gateway.limits import DeviceLimits
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update, parse_view
 from drover.gateway.roster import Roster
 from drover.gateway.rows import device_row
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body

@@ -17,10 +17,10 @@ from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, Pa
 from drover.domain.fleet.job_spec import JobSpec
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, job_row
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body

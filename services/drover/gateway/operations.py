@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
+import msgspec
 from msgspec import Meta
 
 from drover.gateway import (
@@ -21,8 +22,10 @@ from drover.gateway import (
     reports,
     rpc,
 )
-from drover.gateway.relations import RELATIONS
 from drover.gateway.sockets import PATH as SOCKET_PATH
+from drover.readmodel.column import Column
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import Relation
 from drover.web.openapi.operation import (
     IDEMPOTENCY_KEY,
     MIN_POSITION,
@@ -35,27 +38,13 @@ from drover.web.openapi.operation import (
     Schema,
     in_path,
 )
+from drover.web.openapi.schemas import inlined_schema
 from drover.web.postgrest.compile import ROWS_MAX
-from drover.web.postgrest.relation import PgType, Relation
 
 
 class TaskFailure(rpc.Failure):
     """What a runner says of a task that failed."""
 
-
-_JSON_TYPES: Final[dict[PgType, dict[str, Any]]] = {
-    PgType.TEXT: {"type": "string"},
-    PgType.UUID: {"type": "string", "format": "uuid"},
-    PgType.INTEGER: {"type": "integer"},
-    PgType.BIGINT: {"type": "integer"},
-    PgType.NUMERIC: {"type": "number"},
-    PgType.FLOAT: {"type": "number"},
-    PgType.BOOLEAN: {"type": "boolean"},
-    PgType.TIMESTAMPTZ: {"type": "string", "format": "date-time"},
-    PgType.DATE: {"type": "string", "format": "date"},
-    PgType.JSONB: {},
-    PgType.TEXT_ARRAY: {"type": "array", "items": {"type": "string"}},
-}
 
 _SELECT: Final = Parameter("select", str, "Columns, casts and embedded relations, as PostgREST has them.")
 _PREFER: Final = Parameter(
@@ -79,25 +68,38 @@ _FILTERS: Final = (
 
 
 def _row(relation: Relation) -> Schema:
-    """A row as `select=*` gives it. Of fewer columns, fewer; and any may be null."""
-    columns = {name: _nullable(_JSON_TYPES[type_]) for name, type_ in relation.columns.items()}
+    """A row as `select=*` gives it; of fewer columns, fewer."""
+    properties = {column.name: _described(column) for column in relation.shape}
+    required = list(properties)
     return Schema(
         f"rest_{relation.name}",
-        {"title": relation.name, "type": "object", "properties": columns, "additionalProperties": True},
+        {"title": relation.name, "type": "object", "properties": properties, "required": required},
     )
 
 
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]} if schema else schema
-
-
-ROWS: Final = {name: _row(relation) for name, relation in RELATIONS.items()}
-LISTS: Final = {
-    name: Schema(
-        f"rest_{name}_list", {"type": "array", "items": {"$ref": f"#/components/schemas/{row.name}"}}, parts=(row,)
+def _written(relation: Relation) -> Schema:
+    """A row as a write shows it: what its command does not say is null, or not there."""
+    columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
+    return Schema(
+        f"rest_{relation.name}_written",
+        {"title": relation.name, "type": "object", "properties": {one.name: _described(one) for one in columns}},
     )
-    for name, row in ROWS.items()
-}
+
+
+def _described(column: Column) -> dict[str, Any]:
+    schema = dict(inlined_schema(column.python))
+    if column.nullable and schema:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return schema | ({"description": column.text} if column.text else {})
+
+
+def _list(row: Schema) -> Schema:
+    ref = {"$ref": f"#/components/schemas/{row.name}"}
+    return Schema(f"{row.name}_list", {"type": "array", "items": ref}, parts=(row,))
+
+
+LISTS: Final = {name: _list(_row(relation)) for name, relation in RELATIONS.items()}
+WRITTEN: Final = {name: _list(_written(relation)) for name, relation in RELATIONS.items()}
 
 
 def _title(name: str) -> str:
@@ -158,8 +160,8 @@ def _writes() -> Iterator[Operation]:
             parameters=(_SELECT, _PREFER, IDEMPOTENCY_KEY),
             body=AnyOf((row, list[row])),  # type: ignore[valid-type]
             answers={
-                200: Answer(LISTS[name], "Merged with what was there", headers=POSITION),
-                201: Answer(LISTS[name], "Made; rows only with return=representation", headers=POSITION),
+                200: Answer(WRITTEN[name], "Merged with what was there", headers=POSITION),
+                201: Answer(WRITTEN[name], "Made; rows only with return=representation", headers=POSITION),
             },
             errors=_WRITE_ERRORS,
         )
@@ -179,7 +181,7 @@ def _changing(method: Method, name: str, id: str, summary: str, body: Any) -> Op
         parameters=(_FILTER, *((_SERIAL,) if name == "devices" else ()), _SELECT, _PREFER, IDEMPOTENCY_KEY),
         body=body,
         answers={
-            200: Answer(LISTS[name], "The rows, with return=representation", headers=POSITION),
+            200: Answer(WRITTEN[name], "The rows, with return=representation", headers=POSITION),
             204: Answer(None, "Done", headers=POSITION),
         },
         errors=_WRITE_ERRORS,

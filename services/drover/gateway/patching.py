@@ -13,12 +13,13 @@ from multidict import CIMultiDictProxy
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.gateway.representation import parse_view
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation
 from drover.web.commands import CommandClient
 from drover.web.errors import ApiError, invalid
 from drover.web.postgrest.ast import Item
 from drover.web.postgrest.grammar import parse_filter, split_parameters
 from drover.web.postgrest.prefer import Preferences
-from drover.web.postgrest.relation import PgType, Relation
 from drover.web.postgrest.respond import check_profile
 from drover.web.postgrest.values import bad_value, check_value
 

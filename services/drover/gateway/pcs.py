@@ -14,10 +14,10 @@ from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
-from drover.gateway.relations.fleet import PCS
 from drover.gateway.representation import answer_update
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator
 from drover.web.bodies import Body, read_body
@@ -69,7 +69,7 @@ class Pcs:
         headers = request.headers
         principal = self._auth.authenticate(headers)
         self._permissions.demand(principal, "pcs", Verb.UPDATE)
-        patch = parse_patch(request.rel_url.raw_query_string, headers, PCS)
+        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["pcs"])
         raw = await read_body(request)
         change = self._change.decode(raw)
         ids = self._known(patch.ids)

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from drover.gateway.relations import RELATIONS
 from drover.gateway.representation import is_bare
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import Relation
 from drover.web.postgrest.ast import Column, Embed, Filter, Item, Query, Star
 from drover.web.postgrest.grammar import parse_query, split_parameters
-from drover.web.postgrest.relation import Relation
 
 EMBEDDED: Final = "jobs"
 """The one relation that comes with a polled row."""

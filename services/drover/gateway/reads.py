@@ -8,7 +8,7 @@ from aiohttp import web
 
 from drover.gateway.poll_plan import device_in
 from drover.gateway.polling import Polling
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from drover.service.api_keys import Role
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal

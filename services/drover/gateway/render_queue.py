@@ -18,9 +18,9 @@ from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRe
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation
 from drover.gateway.gfx_data import GfxData, Sealed
-from drover.gateway.relations.render import RENDER_QUEUE
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
+from drover.readmodel.models import RELATIONS
 from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.commands import CommandClient
@@ -33,7 +33,7 @@ _ONLY_STATUS: Final = (
     "Of a render only status can be written: cancelled, or pending, which takes it from its worker or, where it failed "
     "or was cancelled, runs it again. All else is what workers report."
 )
-_NEW: Final[Row] = dict.fromkeys(RENDER_QUEUE.columns) | {"run": 0, "unmapped_fields": []}
+_NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
 class NewRender(msgspec.Struct, forbid_unknown_fields=True):

@@ -9,11 +9,11 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from drover.gateway.rows import Row
+from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError, encode_json
 from drover.web.postgrest.ast import Column, Count, Embed, Item
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.prefer import Preferences, check_affected, parse_prefer
-from drover.web.postgrest.relation import Relation
 from drover.web.postgrest.respond import OBJECT_TYPE, choose_media
 from drover.web.postgrest.select import not_implemented, parse_select
 

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, TIMEOUT_MESSAGE
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Phase
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 
 Row = dict[str, Any]
 
@@ -20,9 +20,14 @@ Row = dict[str, Any]
 _ENDED_BY: Final = {JobStatus.COMPLETED: "done", JobStatus.EXPIRED: "time", JobStatus.CANCELLED: "admin"}
 
 
+def _in_order(relation: str, row: Row) -> Row:
+    """As a read gives it: the same columns in the same order."""
+    return {name: row[name] for name in RELATIONS[relation].columns}
+
+
 def device_row(device: Device, last_seen_at: datetime | None) -> Row:
     error = device.error
-    return {
+    row = {
         "id": device.device_id,
         "serial_number": device.serial_number,
         "group_id": device.group_id,
@@ -37,6 +42,7 @@ def device_row(device: Device, last_seen_at: datetime | None) -> Row:
         "created_at": device.created_at,
         "updated_at": device.updated_at,
     }
+    return _in_order("devices", row)
 
 
 def job_row(job: Job) -> Row:
@@ -60,7 +66,7 @@ def job_row(job: Job) -> Row:
         "cancelled": None,
         "skipped": None,
     }
-    return {name: row[name] for name in RELATIONS["jobs"].columns}
+    return _in_order("jobs", row)
 
 
 def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
@@ -69,7 +75,7 @@ def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
     sent_at = assignment.sent_at if is_sent else None
     started_at = assignment.started_at if is_sent else None
     moments = (assignment.created_at, assignment.assigned_at, sent_at, started_at)
-    return {
+    row = {
         "id": assignment.assignment_id,
         "job_id": assignment.job_id,
         "device_id": assignment.device_id,
@@ -97,6 +103,7 @@ def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
         "created_at": assignment.created_at,
         "updated_at": max(moment for moment in moments if moment is not None),
     }
+    return _in_order("job_assignments", row)
 
 
 def offer_row(fleet: Fleet, assignment: Assignment) -> Row:

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from drover.gateway.rows import Row
+from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError
 from drover.web.freshness import Waiter
 from drover.web.postgrest.ast import Filter, Query
 from drover.web.postgrest.read import Pool, fetch, keep_sealed
-from drover.web.postgrest.relation import Relation
 from drover.web.postgrest.sealed import Unseal
 
 WAIT_S: Final = 1.0

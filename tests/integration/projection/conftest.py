@@ -20,8 +20,8 @@ from drover.eventlog.memory import MemoryLog
 from drover.postgres.migrate import migrate
 from drover.projection.checkpoint import Checkpoint
 from drover.projection.memory import MemoryTables
-from drover.projection.projection import AppendTable, KeyedTable
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.table import AppendTable, KeyedTable
 
 CODEC = Codec(FleetEvent)
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncpg
 
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 
 
 def relations_of(context: str) -> set[str]:

@@ -15,14 +15,14 @@ from drover.domain.fleet import events as e
 from drover.domain.fleet.index import slots_target
 from drover.domain.fleet.policy import ATTEMPTS_MAX, PC_CAPACITY_MAX, TIMEOUT_MESSAGE
 from drover.domain.fleet.state import DeviceStatus, Fleet
-from drover.gateway.relations import RELATIONS
 from drover.postgres.pool import open_pool
 from drover.projection.presence import PresenceWriter
 from drover.projection.runtime import Limits, Runner
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.projector.fleet.presence import FLEET_PRESENCE
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import check_relations
 from drover.testing.waiting import eventually
-from drover.web.postgrest.relation import check_relations
 from tests.integration.projection.described import check_described, relations_of, views_of
 from tests.integration.projection.history import FarmHistory
 from tests.unit.projection.walking import Walk

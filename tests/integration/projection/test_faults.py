@@ -20,7 +20,8 @@ from drover.projection.errors import CheckpointMoved, ReadModelNewer
 from drover.projection.read_model import ensure_read_model
 from drover.projection.runtime import Limits, Runner
 from drover.projection.store import Store
-from drover.projector.fleet import FLEET_PROJECTION, PCS, PcRow
+from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.fleet.devices import PCS, PcRow
 from drover.testing.waiting import eventually
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -17,13 +17,13 @@ from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
-from drover.gateway.relations import RELATIONS
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.memory import MemoryTables
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.projector.reminder import REMINDER_PROJECTION
+from drover.readmodel.models import RELATIONS
 from drover.reminder.app import ReminderEdge, ReminderService
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
@@ -33,7 +33,7 @@ from drover.web.application import add_route, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
 from drover.web.postgrest.read import read
-from drover.web.postgrest.relation import Sight
+from drover.web.postgrest.sight import Sight
 from drover.writer.nats_writer import prepare
 from tests.settings import load
 

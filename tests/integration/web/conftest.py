@@ -11,10 +11,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.postgres.pool import Pool, open_pool
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation, Relationship, check_relations
 from drover.service.health import Health
 from drover.web.application import add_route, create_application
 from drover.web.postgrest.read import read
-from drover.web.postgrest.relation import PgType, Relation, Relationship, Sight, check_relations
+from drover.web.postgrest.sight import Sight
 
 TABLES = """
 CREATE SCHEMA rm_test;

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from postgrest import AsyncPostgrestClient
 
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError
 from drover.web.postgrest.compile import compile_query
 from drover.web.postgrest.grammar import parse_query, split_parameters
-from drover.web.postgrest.relation import PgType, Relation, Sight
+from drover.web.postgrest.sight import Sight
 from drover.web.postgrest.values import _TYPE_NAMES, cast_type
 
 DEVICE_1 = "00000000-0000-0000-0000-000000000001"

@@ -6,8 +6,8 @@ import pytest
 
 from drover.bus.messages import Accepted
 from drover.domain.fleet.commands import AssignJob, CancelAssignment, ReportCompleted, ReportFailed
-from drover.gateway.relations import RELATIONS
 from drover.gateway.reports import ReportBody
+from drover.readmodel.models import RELATIONS
 from drover.web.errors import ApiError
 from tests.unit.gateway.office import device_id, open_office
 

@@ -6,7 +6,7 @@ import pytest
 
 from drover.domain.render import commands as c
 from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from tests.unit.gateway.render_office import KEYED, SHOW, open_render_office
 
 UPSERT = {"Prefer": "return=representation, resolution=merge-duplicates"}

@@ -8,7 +8,7 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
 from drover.domain.fleet.events import Target
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from drover.service.api_keys import Role, issue_api_key
 from tests.unit.gateway.office import URL, device_id, open_office
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.domain.fleet.commands import MarkOffline, RegisterPc
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from tests.unit.gateway.office import device_id, open_office
 
 SHOW = {"Prefer": "return=representation"}

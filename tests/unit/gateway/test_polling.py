@@ -11,7 +11,7 @@ from drover.domain.errors import Code
 from drover.domain.fleet.commands import CancelJob, SendAttempt
 from drover.domain.fleet.state import Phase
 from drover.gateway.poll_plan import Plan, Plans
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from drover.web.postgrest.ast import Star
 from tests.unit.gateway.conftest import JOB, POLL
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from drover.domain.render import commands as c
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from tests.unit.domain.render.world import hand_of
 from tests.unit.gateway.render_office import GFX, KEYED, SHOW, open_render_office, sealer
 

@@ -20,8 +20,8 @@ from drover.domain.fleet.commands import (
     ResumeJob,
     SendAttempt,
 )
-from drover.gateway.relations import RELATIONS
 from drover.gateway.rows import assignment_row, device_row, job_row, offer_row
+from drover.readmodel.models import RELATIONS
 from drover.testing.scenario import NOON, Scenario
 from tests.unit.gateway.conftest import JOB
 from tests.unit.gateway.office import device_id

@@ -10,7 +10,7 @@ import pytest
 from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
-from drover.gateway.relations import RELATIONS
+from drover.readmodel.models import RELATIONS
 from drover.service.api_keys import Role, issue_api_key
 from tests.unit.gateway.office import SECRET, device_id, open_office
 

@@ -11,12 +11,12 @@ from drover.domain.fleet.events import DeviceRegistered, FleetEvent, JobCreated,
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
 from drover.projection.memory import MemoryTables
-from drover.projection.projection import Key, KeyedTable, R
-from drover.projector.fleet import FLEET_PROJECTION, DeviceRow
-from drover.projector.fleet.assignments import ASSIGNMENTS, AssignmentRow
-from drover.projector.fleet.attempts import TASKS_EVENT
-from drover.projector.fleet.devices import DEVICES
-from drover.projector.fleet.jobs import JOBS, JobRow
+from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.fleet.assignments import ASSIGNMENTS, AssignmentRow
+from drover.readmodel.fleet.attempts import TASKS_EVENT
+from drover.readmodel.fleet.devices import DEVICES, DeviceRow
+from drover.readmodel.fleet.jobs import JOBS, JobRow
+from drover.readmodel.table import Key, KeyedTable, R
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SEQ = 7

@@ -9,10 +9,9 @@ from drover.domain.event import Event
 from drover.domain.render.events import QueueEvent
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.projection import AppendTable
 from drover.projector.render import RENDER_PROJECTION
-from drover.projector.render.audit import AUDIT
-from drover.projector.render.queue import RENDERS, RenderRow
+from drover.readmodel.render.queue import AUDIT, RENDERS, RenderRow
+from drover.readmodel.table import AppendTable
 from tests.unit.projection.folding import CheckedTables
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

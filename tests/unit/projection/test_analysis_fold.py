@@ -16,15 +16,13 @@ from drover.domain.analysis import events as e
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.event_table import EVENTS
 from drover.projection.memory import MemoryTables
-from drover.projection.projection import Key, KeyedTable, R
 from drover.projector.analysis import ANALYSIS_PROJECTION
-from drover.projector.analysis.ledger import LEDGER
 from drover.projector.analysis.projection import RULES
-from drover.projector.analysis.runs import RUN_TESTS, RUNS
-from drover.projector.analysis.tests import TESTS
-from drover.projector.analysis.users import USERS
+from drover.readmodel.analysis.cleanups import RUN_TESTS, RUNS
+from drover.readmodel.analysis.users import LEDGER, TESTS, USERS
+from drover.readmodel.events import EVENTS
+from drover.readmodel.table import Key, KeyedTable, R
 from drover.testing.scenario import Scenario
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

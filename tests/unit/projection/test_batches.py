@@ -15,7 +15,8 @@ from drover.projection.batch import BatchTables
 from drover.projection.checkpoint import Checkpoint
 from drover.projection.errors import ProjectionStopped, UndeclaredRow
 from drover.projection.feed import Feed
-from drover.projector.fleet import DEVICES, FLEET_PROJECTION, PCS, PcRow
+from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.fleet.devices import DEVICES, PCS, PcRow
 
 FLEET = Partition("fleet")
 CODEC = Codec(FleetEvent)

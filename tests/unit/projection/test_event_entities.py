@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from drover.eventlog.codec import Codec
-from drover.projection.event_table import ENTITIES_MAX, EVENTS_DDL
 from drover.projector.app import PROJECTIONS
+from drover.readmodel.ddl import table_ddl
+from drover.readmodel.events import ENTITIES_MAX, EVENTS
 
 SAMPLES = Path(__file__).parents[3] / "contracts" / "samples"
 
@@ -30,4 +31,6 @@ def test_no_event_is_about_more_than_the_table_has_indices_for(projection):
 
 def test_each_place_of_an_entity_has_its_index():
     for number in range(1, ENTITIES_MAX + 1):
-        assert f"(hashtextextended(entities[{number}], 0), at) WHERE entities[{number}] IS NOT NULL" in EVENTS_DDL
+        assert f"(hashtextextended(entities[{number}], 0), at) WHERE entities[{number}] IS NOT NULL" in table_ddl(
+            EVENTS
+        )

@@ -26,11 +26,13 @@ from drover.domain.fleet.events import (
     PcRegistered,
 )
 from drover.eventlog.codec import Codec
-from drover.projection.alert_table import ALERTS
 from drover.projection.errors import RowMissing
-from drover.projection.event_table import EVENTS, jsonb_text
+from drover.projection.event_table import jsonb_text
 from drover.projection.projection import raw_lines
-from drover.projector.fleet import FLEET_PROJECTION, PCS, RULES
+from drover.projector.fleet import FLEET_PROJECTION, RULES
+from drover.readmodel.alerts import ALERTS
+from drover.readmodel.events import EVENTS
+from drover.readmodel.fleet.devices import PCS
 from tests.unit.projection.folding import PHONE, SEQ, folded, minute, registered
 
 

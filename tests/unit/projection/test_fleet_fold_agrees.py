@@ -12,11 +12,12 @@ from drover.domain.fleet.events import FleetEvent
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Pc, Phase
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.alert_table import ALERTS
 from drover.projection.memory import MemoryTables
-from drover.projector.fleet import DEVICES, FLEET_PROJECTION, PCS
-from drover.projector.fleet.assignments import ASSIGNMENTS
-from drover.projector.fleet.jobs import JOBS
+from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.alerts import ALERTS
+from drover.readmodel.fleet.assignments import ASSIGNMENTS
+from drover.readmodel.fleet.devices import DEVICES, PCS
+from drover.readmodel.fleet.jobs import JOBS
 from drover.testing.scenario import NOON
 from tests.unit.projection.walking import Walk
 

@@ -32,7 +32,7 @@ from drover.domain.fleet.events import (
 )
 from drover.domain.fleet.policy import TIMEOUT_MESSAGE
 from drover.projector.fleet.attempts import HISTORIES, LINES_PER_COMMIT_MAX
-from drover.projector.fleet.jobs import JobRow
+from drover.readmodel.fleet.jobs import JobRow
 from tests.unit.projection.folding import JOB, OTHER_WORK, PHONE, SEQ, WORK, minute, with_work
 
 IDS = (WORK, JOB, PHONE)

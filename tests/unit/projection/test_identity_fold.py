@@ -16,14 +16,13 @@ from drover.domain.identity import events as e
 from drover.domain.identity.commands import ChangePassword, ChangeRole, DisableAccount, EnableAccount, EndSession
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.alert_table import ALERTS
-from drover.projection.event_table import EVENTS
 from drover.projection.memory import MemoryTables
-from drover.projection.projection import Key, KeyedTable, R
 from drover.projector.identity import IDENTITY_PROJECTION
-from drover.projector.identity.accounts import ACCOUNTS
 from drover.projector.identity.projection import RULES
-from drover.projector.identity.sessions import SESSIONS
+from drover.readmodel.alerts import ALERTS
+from drover.readmodel.events import EVENTS
+from drover.readmodel.identity import ACCOUNTS, SESSIONS
+from drover.readmodel.table import Key, KeyedTable, R
 from drover.testing.scenario import NOON, Scenario
 from tests.unit.domain.identity.world import KIM, LEE, S1, S2, created, refresh, session_id, start
 

@@ -11,13 +11,12 @@ from drover.domain.reminder import events as e
 from drover.domain.reminder.events import ReminderEvent
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.event_table import EVENTS
 from drover.projection.memory import MemoryTables
-from drover.projection.projection import Key, KeyedTable, R
 from drover.projector.reminder import REMINDER_PROJECTION, RULES
-from drover.projector.reminder.alarms import ALARMS, AlarmRow
-from drover.projector.reminder.history import ALARMS_EVENT, HISTORIES
-from drover.projector.reminder.users import SUBSCRIPTIONS, USERS
+from drover.projector.reminder.history import HISTORIES
+from drover.readmodel.events import EVENTS
+from drover.readmodel.reminder import ALARMS, ALARMS_EVENT, SUBSCRIPTIONS, USERS, AlarmRow
+from drover.readmodel.table import Key, KeyedTable, R
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PAGE, USER = "page-1", "user_1"

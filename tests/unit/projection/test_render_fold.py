@@ -9,10 +9,9 @@ from drover.domain.event import TermStarted
 from drover.domain.render import events as e
 from drover.domain.render.events import QueueEvent
 from drover.projection.errors import RowMissing
-from drover.projection.event_table import EVENTS
 from drover.projector.render import RENDER_PROJECTION, RULES
-from drover.projector.render.audit import AUDIT
-from drover.projector.render.queue import GFX, RENDERS
+from drover.readmodel.events import EVENTS
+from drover.readmodel.render.queue import AUDIT, GFX, RENDERS
 from tests.unit.domain.render.world import DAY, PATH, SEALED, SHA, W1, W2, Hand, requested
 from tests.unit.projection.rendering import SEQ, folded, second
 

@@ -10,12 +10,12 @@ from drover.domain.render.events import QueueEvent
 from drover.domain.render.state import ENDED, Render, RenderQueue
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.projection.alert_table import ALERTS
 from drover.projection.memory import MemoryTables
 from drover.projector.render import RENDER_PROJECTION
-from drover.projector.render.audit import AUDIT
-from drover.projector.render.mapping import COMPOSITIONS, FIELDS
-from drover.projector.render.queue import MEASURED, RENDERS
+from drover.projector.render.queue import MEASURED
+from drover.readmodel.alerts import ALERTS
+from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS
+from drover.readmodel.render.queue import AUDIT, RENDERS
 from drover.testing.scenario import NOON
 from tests.unit.projection.render_walking import RenderWalk
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from drover.domain.render import events as e
 from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
-from drover.projector.render.mapping import COMPOSITIONS, FIELDS
+from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS
 from tests.unit.projection.rendering import RenderTables, folded, second
 
 CHIPS, CLOCK = "comp_chips", "comp_clock"

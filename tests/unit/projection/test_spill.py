@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from drover.postgres.types import uuid_of
 from drover.projection.errors import SpillFull
-from drover.projection.projection import KeyedTable
 from drover.projection.spill import Spill
 from drover.projector.app import PROJECTIONS
+from drover.readmodel.table import KeyedTable
 from tests.small_disk import small_disk
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -30,15 +30,8 @@ class Row(msgspec.Struct, frozen=True):
     at: datetime | None = None
 
 
-TABLE = KeyedTable(
-    name="rows", row=Row, types={"id": "uuid", "name": "text", "said": "text[]", "at": "timestamptz"}, key=("id",)
-)
-PAIRS = KeyedTable(
-    name="pairs",
-    row=Row,
-    types={"id": "uuid", "name": "text", "said": "text[]", "at": "timestamptz"},
-    key=("id", "name"),
-)
+TABLE = KeyedTable(name="rows", row=Row, key=("id",))
+PAIRS = KeyedTable(name="pairs", row=Row, key=("id", "name"))
 KEYS = [uuid_of(str(UUID(int=number))) for number in range(20)]
 
 deeds = st.lists(

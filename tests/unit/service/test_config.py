@@ -7,8 +7,8 @@ import pytest
 from drover.api.identity.settings import IdentitySettings
 from drover.gateway.settings import GatewaySettings
 from drover.platform.settings import FIELDS, SECTIONS
+from drover.readmodel.docstrings import field_texts
 from drover.service.config import REQUIRED, ConfigurationError, fields_of, meta_of
-from drover.web.openapi.docstrings import field_texts
 from tests.settings import load
 
 SECRET = "s" * 32

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation, Relationship, check_relations
 from drover.web.errors import ApiError
 from drover.web.postgrest.compile import EMBEDDED_ROWS_MAX, ROWS_MAX, Compiled, compile_query
 from drover.web.postgrest.grammar import parse_query, split_parameters
-from drover.web.postgrest.relation import PgType, Relation, Relationship, Sight, check_relations
+from drover.web.postgrest.sight import Sight
 
 THINGS = Relation(
     name="things",

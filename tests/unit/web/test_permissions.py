@@ -7,11 +7,13 @@ import re
 
 import pytest
 
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
 from drover.web.permissions import TABLE, Permissions, Verb, check_columns, check_own, demand
-from drover.web.postgrest.relation import PgType, Relation, Sight
+from drover.web.postgrest.sight import Sight
 from tests.settings import load
 
 DEVICE_ID = "018f2b5e-0000-7000-8000-00000000000a"

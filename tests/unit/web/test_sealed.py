@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from drover.domain.errors import DroverError
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation, Relationship, check_relations
 from drover.web.errors import ApiError
 from drover.web.postgrest import sealed
 from drover.web.postgrest.compile import compile_query
 from drover.web.postgrest.grammar import parse_query
-from drover.web.postgrest.relation import PgType, Relation, Relationship, Sight, check_relations
 from drover.web.postgrest.sealed import open_answer, plan_opening
+from drover.web.postgrest.sight import Sight
 
 LETTERS = Relation(
     "letters",

@@ -25,9 +25,9 @@ SCRIPT_TYPES: Final = ("youtube_watch", "youtube_shorts", "youtube_subscribe")
 
 
 def between(low: int, high: int) -> Meta:
-    """Bounds for documents and for `check_spec`. Decoding ignores them: a client is told in our words, and a log that
-    was written under other bounds stays readable."""
-    return Meta(extra_json_schema={"minimum": low, "maximum": high})
+    """Bounds for `check_spec`. Decoding ignores them: a client is told in our words, and what was written under other
+    bounds stays readable."""
+    return Meta(extra={"between": (low, high)})
 
 
 Share = Annotated[int, between(10, 100)]
@@ -72,8 +72,8 @@ def _read_bounds() -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for name, type_ in get_type_hints(JobSpec, include_extras=True).items():
         for mark in get_args(type_):
-            if isinstance(mark, Meta) and (schema := mark.extra_json_schema) is not None:
-                found[name] = (schema["minimum"], schema["maximum"])
+            if isinstance(mark, Meta) and mark.extra is not None:
+                found[name] = mark.extra["between"]
     return found
 
 

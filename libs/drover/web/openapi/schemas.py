@@ -9,7 +9,8 @@ from typing import Any, Final, get_origin
 import msgspec
 from msgspec.inspect import StructType, multi_type_info
 
-from drover.web.openapi.docstrings import field_texts
+from drover.readmodel.docstrings import field_texts
+from drover.readmodel.row import Row
 from drover.web.openapi.operation import AnyOf, Schema
 
 REF: Final = "#/components/schemas/{name}"
@@ -37,6 +38,22 @@ class Schemas:
         if isinstance(type_, AnyOf):
             return {"anyOf": [self[part] for part in type_.types]}
         return self._schemas[id(type_)]
+
+
+def inlined_schema(type_: Any) -> dict[str, Any]:
+    """Of a type that stands in a row: nothing in it is referred to, and defaults are for those who make one."""
+    (schema,), components = _named(*msgspec.json.schema_components([type_], ref_template=REF))
+    refs = {REF.format(name=name): component for name, component in components.items()}
+
+    def inlined(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return inlined(refs[value["$ref"]])
+            return {key: inlined(item) for key, item in value.items() if key != "default"}
+        return [inlined(item) for item in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = inlined(schema)
+    return found
 
 
 def _parts(type_: Any) -> tuple[Any, ...]:
@@ -72,9 +89,18 @@ def _add_texts(components: dict[str, Any], types: list[Any]) -> None:
     for component in components.values():
         cls = classes.get(component.get("title", "").partition("[")[0])
         texts = {} if cls is None else field_texts(cls)
+        if cls is not None and issubclass(cls, Row):
+            _require_all(component)
         for name, schema in component.get("properties", {}).items():
             if name in texts:
                 schema["description"] = texts[name]  # beside a $ref, too: 3.1 has it so
+
+
+def _require_all(component: dict[str, Any]) -> None:
+    """A row always has all of its columns. Their defaults are for those who make one."""
+    component["required"] = list(component["properties"])
+    for schema in component["properties"].values():
+        schema.pop("default", None)
 
 
 def _structs(types: list[Any]) -> Iterator[type[Any]]:

@@ -6,11 +6,12 @@ from typing import Final
 
 import msgspec
 
+from drover.readmodel.relation import Relation, Relationship
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Column, Condition, Count, Embed, Filter, Item, Order, Query
 from drover.web.postgrest.conditions import Parameter, Parameters, condition, field, refuse_sealed
 from drover.web.postgrest.grammar import not_embedded
-from drover.web.postgrest.relation import Relation, Relationship, Sight
+from drover.web.postgrest.sight import Sight
 from drover.web.postgrest.values import bad_value, cast_type
 
 __all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]

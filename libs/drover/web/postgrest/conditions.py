@@ -6,9 +6,10 @@ from typing import Final
 
 import msgspec
 
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Filter, Path
-from drover.web.postgrest.relation import PgType, Relation
 from drover.web.postgrest.values import check_value
 
 _COMPARISONS: Final = {"eq": "=", "neq": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}

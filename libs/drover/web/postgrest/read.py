@@ -9,14 +9,15 @@ import structlog
 from aiohttp import web
 
 from drover.domain.errors import DroverError
+from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError, unavailable
 from drover.web.postgrest import sealed
 from drover.web.postgrest.ast import Query
 from drover.web.postgrest.compile import ANSWER_BYTES_MAX, compile_query
 from drover.web.postgrest.grammar import parse_query, split_parameters
 from drover.web.postgrest.prefer import parse_prefer
-from drover.web.postgrest.relation import Relation, Sight
 from drover.web.postgrest.respond import Page, apply_range, check_profile, choose_media, respond
+from drover.web.postgrest.sight import Sight
 
 READ_TIMEOUT_S: Final = 5.0
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from drover.domain.errors import DroverError
+from drover.readmodel.relation import Relation
 from drover.web.postgrest.ast import Column, Embed, Query, Star
-from drover.web.postgrest.relation import Relation, Sight
+from drover.web.postgrest.sight import Sight
 
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
 """Of an answer in which something must be opened: that takes its time in this process."""

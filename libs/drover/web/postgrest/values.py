@@ -6,8 +6,8 @@ import re
 from typing import Final
 from uuid import UUID
 
+from drover.readmodel.column import PgType
 from drover.web.errors import ApiError
-from drover.web.postgrest.relation import PgType
 
 _INTEGER_RANGE: Final = {PgType.INTEGER: 2**31, PgType.BIGINT: 2**63}
 _BOOLEANS: Final = frozenset({"t", "true", "y", "yes", "on", "1", "f", "false", "n", "no", "off", "0"})

@@ -17,7 +17,7 @@ from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, on
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
-from drover.projection.event_table import ENTITIES_MAX
+from drover.readmodel.events import ENTITIES_MAX
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 

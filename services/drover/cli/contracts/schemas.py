@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from drover.domain.event import Event
-from drover.web.openapi.docstrings import field_texts
+from drover.readmodel.docstrings import field_texts
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 Schema = dict[str, Any]

@@ -7,24 +7,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from drover.domain.analysis import events as e
-from drover.projection.projection import AppendTable, Position, Tables
+from drover.projection.projection import Position, Tables
 from drover.projector.analysis.keys import place, run_of, test_of
-
-LEDGER: Final = AppendTable(
-    name="test_ledger",
-    types={
-        "id": "bigint",
-        "user_id": "text",
-        "kind": "text",
-        "amount": "int",
-        "remaining_tests": "int",
-        "test_id": "uuid",
-        "cleanup_run_id": "uuid",
-        "by": "text",
-        "created_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.readmodel.analysis.users import LEDGER
 
 Entry = tuple[str, int, UUID | None, UUID | None]
 """Kind, amount, test, cleanup."""
@@ -44,7 +29,6 @@ def append_entry(tables: Tables, event: Any, position: Position) -> None:
     kind, amount, test_id, run_id = entry(event)
     row = (
         place(position),
-        event.user_id,
         kind,
         amount,
         event.remaining_tests,
@@ -52,5 +36,6 @@ def append_entry(tables: Tables, event: Any, position: Position) -> None:
         run_id,
         event.by,
         event.at,
+        event.user_id,
     )
     tables.append(LEDGER, row)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from drover.domain.analysis import ANALYSIS
-from drover.projection.alert_table import ALERTS
 from drover.projection.context_projection import Apply, context_projection, context_rules
-from drover.projection.event_table import EVENTS
 from drover.projection.projection import Position, Tables
-from drover.projector.analysis.ledger import LEDGER, append_entry
-from drover.projector.analysis.runs import RUN_RULES, RUN_TESTS, RUNS, append_found
-from drover.projector.analysis.tests import TEST_RULES, TESTS
-from drover.projector.analysis.users import USER_RULES, USERS
+from drover.projector.analysis.ledger import append_entry
+from drover.projector.analysis.runs import RUN_RULES, append_found
+from drover.projector.analysis.tests import TEST_RULES
+from drover.projector.analysis.users import USER_RULES
+from drover.readmodel.analysis import ANALYSIS as READ_MODEL
 
 RULES: Final = context_rules(USER_RULES, TEST_RULES, RUN_RULES)
 
@@ -25,9 +24,8 @@ def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> Non
 
 ANALYSIS_PROJECTION: Final = context_projection(
     ANALYSIS,
-    "drover.projector.analysis",
+    READ_MODEL,
     rules=RULES,
-    tables=(USERS, TESTS, RUNS, RUN_TESTS, LEDGER, ALERTS, EVENTS),
     follow=_follow,
-    version=2,
+    version=3,
 )

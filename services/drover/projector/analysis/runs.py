@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
 
 from drover.domain.analysis import events as e
 from drover.postgres.types import uuid_of
-from drover.projection.projection import AppendTable, KeyedTable, Position, Tables, need
+from drover.projection.projection import Position, Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.analysis.keys import place, run_of, test_of
+from drover.readmodel.analysis.cleanups import RUN_TESTS, RUNS, RunRow
 
 RUNNING: Final = "running"
 FINISHED: Final = "finished"
@@ -22,58 +21,6 @@ CLEANED: Final = "cleaned"
 SKIPPED: Final = "skipped"
 
 _encode = msgspec.json.Encoder().encode
-
-
-class RunRow(msgspec.Struct, frozen=True, gc=False):
-    id: UUID
-    trigger: str
-    by: str
-    status: str
-    scheduled_for: datetime | None
-    started_before: datetime
-    tiers_started_before: str
-    """JSON."""
-    cleaned_count: int
-    skipped_count: int
-    users_count: int
-    duration_ms: int | None
-    started_at: datetime
-    finished_at: datetime | None
-
-
-RUNS: Final = KeyedTable(
-    name="run_rows",
-    row=RunRow,
-    types={
-        "id": "uuid",
-        "trigger": "text",
-        "by": "text",
-        "status": "text",
-        "scheduled_for": "timestamptz",
-        "started_before": "timestamptz",
-        "tiers_started_before": "jsonb",
-        "cleaned_count": "int",
-        "skipped_count": "int",
-        "users_count": "int",
-        "duration_ms": "bigint",
-        "started_at": "timestamptz",
-        "finished_at": "timestamptz",
-    },
-    key=("id",),
-)
-RUN_TESTS: Final = AppendTable(
-    name="cleanup_run_tests",
-    types={
-        "id": "bigint",
-        "run_id": "uuid",
-        "test_id": "uuid",
-        "user_id": "text",
-        "outcome": "text",
-        "reason": "text",
-        "created_at": "timestamptz",
-    },
-    key=("id",),
-)
 
 
 def _started(tables: Tables, event: e.CleanupRunStarted) -> None:
@@ -121,7 +68,7 @@ def append_found(tables: Tables, event: Any, position: Position) -> None:
     if outcome is None or run_id is None:
         return
     word, reason = outcome
-    row = (place(position), run_id, test_of(event), event.user_id, word, reason(event), event.at)
+    row = (place(position), test_of(event), event.user_id, word, reason(event), event.at, run_id)
     tables.append(RUN_TESTS, row)
 
 

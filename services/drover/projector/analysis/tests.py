@@ -2,71 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
-from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.analysis import events as e
 from drover.domain.analysis.state import TestStatus
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.analysis.keys import run_of, test_of, user_of
-from drover.projector.analysis.users import USERS, refunded
-
-
-class TestRow(msgspec.Struct, frozen=True, gc=False):
-    __test__ = False  # not one of pytest's
-
-    id: UUID
-    user_id: str
-    status: str
-    reason: str | None
-    """Who says that it failed: `worker` or `timeout`."""
-    error_code: str | None
-    error_message: str | None
-    result_ref: str | None
-    refunded: bool
-    cleanup_run_id: UUID | None
-    skipped: str | None
-    """Why its failure could not be made good when that was last tried."""
-    late_report: str | None
-    """What a worker said of it after its end, without effect."""
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-
-
-TESTS: Final = KeyedTable(
-    name="test_rows",
-    row=TestRow,
-    types={
-        "id": "uuid",
-        "user_id": "text",
-        "status": "text",
-        "reason": "text",
-        "error_code": "text",
-        "error_message": "text",
-        "result_ref": "text",
-        "refunded": "bool",
-        "cleanup_run_id": "uuid",
-        "skipped": "text",
-        "late_report": "text",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "completed_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.projector.analysis.users import refunded
+from drover.readmodel.analysis.users import TESTS, USERS, TestRow
 
 
 def _started(tables: Tables, event: e.TestStarted) -> None:
     row = TestRow(
         id=test_of(event),
         user_id=event.user_id,
-        status=TestStatus.PROCESSING.value,
+        status=TestStatus.PROCESSING,
         reason=None,
         error_code=None,
         error_message=None,
@@ -86,7 +39,7 @@ def _completed(tables: Tables, event: e.TestCompleted) -> None:
     test = need(tables, TESTS, test_of(event))
     completed = replace(
         test,
-        status=TestStatus.COMPLETED.value,
+        status=TestStatus.COMPLETED,
         result_ref=event.result_ref,
         skipped=None,
         updated_at=event.at,
@@ -99,7 +52,7 @@ def _failed(tables: Tables, event: e.TestFailed) -> None:
     test = need(tables, TESTS, test_of(event))
     failed = replace(
         test,
-        status=TestStatus.FAILED.value,
+        status=TestStatus.FAILED,
         reason=event.reason,
         error_code=event.error_code,
         error_message=event.error_message,

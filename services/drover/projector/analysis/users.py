@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.analysis import events as e
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.analysis.keys import user_of
-
-
-class UserRow(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    tier: str
-    remaining_tests: int
-    frozen: bool
-    granted: int
-    """All that was ever given, the first lot included."""
-    charged: int
-    refunded: int
-    created_at: datetime
-    updated_at: datetime
-
-
-USERS: Final = KeyedTable(
-    name="user_rows",
-    row=UserRow,
-    types={
-        "id": "text",
-        "tier": "text",
-        "remaining_tests": "int",
-        "frozen": "bool",
-        "granted": "bigint",
-        "charged": "bigint",
-        "refunded": "bigint",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.readmodel.analysis.users import USERS, UserRow
 
 
 def _registered(tables: Tables, event: e.UserRegistered) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.fleet.events import (
@@ -31,11 +29,14 @@ from drover.domain.fleet.events import (
 from drover.domain.fleet.policy import RULES as ERROR_RULES
 from drover.domain.fleet.state import AssignmentStatus, Phase
 from drover.postgres.types import uuid_of
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-from drover.projector.fleet.devices import DEVICES, free_slot, set_running, take_slot
-from drover.projector.fleet.jobs import JOBS, cancelled_as, count
+from drover.projector.fleet.devices import free_slot, set_running, take_slot
+from drover.projector.fleet.jobs import cancelled_as, count
 from drover.projector.fleet.keys import assignment_of, device_of, job_of
+from drover.readmodel.fleet.assignments import ASSIGNMENTS, AssignmentRow
+from drover.readmodel.fleet.devices import DEVICES
+from drover.readmodel.fleet.jobs import JOBS
 
 # Looked up once: this is done for every event.
 WAITING: Final = Phase.WAITING.value
@@ -43,88 +44,12 @@ RETRYING: Final = Phase.RETRYING.value
 OFFERED: Final = Phase.OFFERED.value
 SENT: Final = Phase.SENT.value
 RUNNING: Final = Phase.RUNNING.value
-PENDING: Final = AssignmentStatus.PENDING.value
-COMPLETED: Final = AssignmentStatus.COMPLETED.value
-FAILED: Final = AssignmentStatus.FAILED.value
-CANCELLED: Final = AssignmentStatus.CANCELLED.value
+PENDING: Final = AssignmentStatus.PENDING
+COMPLETED: Final = AssignmentStatus.COMPLETED
+FAILED: Final = AssignmentStatus.FAILED
+CANCELLED: Final = AssignmentStatus.CANCELLED
 TIMEOUT: Final = ERROR_RULES["TIMEOUT"].code
 
-
-class AssignmentRow(msgspec.Struct, frozen=True, gc=False):
-    id: UUID
-    job_id: UUID
-    device_id: UUID
-    pc_id: str
-    created_at: datetime
-    updated_at: datetime
-    status: str = PENDING
-    """What clients see."""
-    phase: str = WAITING
-    """Where it stands: a pending one waits, is offered, is sent or is to be retried; an ended one as its status."""
-    named: bool = False
-    """A person named this device."""
-    run: int = 0
-    attempt: int = 1
-    """The one under way, or that comes next; of an ended one the last."""
-    retry_count: int = 0
-    """Attempts used up."""
-    progress_pct: int = 0
-    ad_playing: bool = False
-    actual_duration_sec: int | None = None
-    did_like: bool = False
-    did_comment: bool = False
-    did_playlist: bool = False
-    error_code: str | None = None
-    """Of the last attempt that failed, until one succeeds; likewise the message, and whether it was a timeout."""
-    error_message: str | None = None
-    timed_out: bool = False
-    reason: str | None = None
-    """Why it was taken back, parked or cancelled."""
-    assigned_at: datetime | None = None
-    """None: it waits, without a slot."""
-    sent_at: datetime | None = None
-    timeout_at: datetime | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    """Its end, whatever it was."""
-    retry_due_at: datetime | None = None
-
-
-ASSIGNMENTS: Final = KeyedTable(
-    name="assignment_rows",
-    row=AssignmentRow,
-    types={
-        "id": "uuid",
-        "job_id": "uuid",
-        "device_id": "uuid",
-        "pc_id": "text",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "status": "text",
-        "phase": "text",
-        "named": "bool",
-        "run": "int",
-        "attempt": "int",
-        "retry_count": "int",
-        "progress_pct": "int",
-        "ad_playing": "bool",
-        "actual_duration_sec": "int",
-        "did_like": "bool",
-        "did_comment": "bool",
-        "did_playlist": "bool",
-        "error_code": "text",
-        "error_message": "text",
-        "timed_out": "bool",
-        "reason": "text",
-        "assigned_at": "timestamptz",
-        "sent_at": "timestamptz",
-        "timeout_at": "timestamptz",
-        "started_at": "timestamptz",
-        "completed_at": "timestamptz",
-        "retry_due_at": "timestamptz",
-    },
-    key=("id",),
-)
 
 _COUNTED_AS: Final = {
     WAITING: "pending",

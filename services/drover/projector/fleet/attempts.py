@@ -20,8 +20,10 @@ from drover.domain.fleet.events import (
     RetryScheduled,
     StaleReportRefused,
 )
-from drover.projection.projection import AppendTable, Position, Tables
-from drover.projector.fleet.assignments import TIMEOUT, AssignmentRow
+from drover.projection.projection import Position, Tables
+from drover.projector.fleet.assignments import TIMEOUT
+from drover.readmodel.fleet.assignments import AssignmentRow
+from drover.readmodel.fleet.attempts import TASKS_EVENT
 
 LINES_PER_COMMIT_MAX: Final = 1 << 16
 """An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
@@ -31,29 +33,6 @@ RUN_MAX: Final = 2**31 - 1
 INFO: Final = "info"
 WARNING: Final = "warning"
 ERROR: Final = "error"
-
-TASKS_EVENT: Final = AppendTable(
-    name="tasks_event",
-    types={
-        "id": "bigint",
-        "task_id": "uuid",
-        "task_device_id": "uuid",
-        "device_id": "uuid",
-        "pc_id": "text",
-        "attempt": "int",
-        "run": "int",
-        "event_type": "text",
-        "level": "text",
-        "error_code": "text",
-        "message": "text",
-        "due_at": "timestamptz",
-        "screenshot_ref": "text",
-        "activity_stack": "text",
-        "by": "text",
-        "created_at": "timestamptz",
-    },
-    key=("id",),
-)
 
 Told = tuple[str | None, str | None, datetime | None, str | None, str | None]
 """Error code, message, when the retry is due, reference to a screenshot, activity stack."""

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.fleet.events import (
@@ -25,74 +24,10 @@ from drover.domain.fleet.events import (
     PcRegistered,
 )
 from drover.postgres.types import uuid_of
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.keys import device_of
-
-
-class PcRow(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    capacity: int
-    created_at: datetime
-    updated_at: datetime
-    held_until: datetime | None = None
-
-
-class DeviceRow(msgspec.Struct, frozen=True, gc=False):
-    """Its status derives: error, else busy while something runs, else online while it is heard, else offline."""
-
-    id: UUID
-    serial_number: str
-    group_id: str
-    pc_id: str
-    capabilities: list[str]
-    alive: bool
-    running: bool
-    assignment_id: UUID | None
-    """What holds its slot: offered, sent, running or about to be retried."""
-    error_rule: str | None
-    error_until: datetime | None
-    error_condition: str | None
-    held_until: datetime | None
-    heard_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-
-
-PCS: Final = KeyedTable(
-    name="pc_rows",
-    row=PcRow,
-    types={
-        "id": "text",
-        "capacity": "int",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "held_until": "timestamptz",
-    },
-    key=("id",),
-)
-DEVICES: Final = KeyedTable(
-    name="device_rows",
-    row=DeviceRow,
-    types={
-        "id": "uuid",
-        "serial_number": "text",
-        "group_id": "text",
-        "pc_id": "text",
-        "capabilities": "text[]",
-        "alive": "bool",
-        "running": "bool",
-        "assignment_id": "uuid",
-        "error_rule": "text",
-        "error_until": "timestamptz",
-        "error_condition": "text",
-        "held_until": "timestamptz",
-        "heard_at": "timestamptz",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.readmodel.fleet.devices import DEVICES, PCS, DeviceRow, PcRow
 
 
 def _pc_registered(tables: Tables, event: PcRegistered) -> None:
@@ -118,14 +53,6 @@ def _device_registered(tables: Tables, event: DeviceRegistered) -> None:
         group_id=event.group_id,
         pc_id=event.pc_id,
         capabilities=event.capabilities,
-        alive=False,
-        running=False,
-        assignment_id=None,
-        error_rule=None,
-        error_until=None,
-        error_condition=None,
-        held_until=None,
-        heard_at=None,
         created_at=event.at,
         updated_at=event.at,
     )

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from drover.domain.fleet.events import (
     JobActivated,
@@ -23,104 +22,25 @@ from drover.domain.fleet.events import (
     JobReturned,
     SupplyAdvanced,
 )
+from drover.domain.fleet.job_spec import spec_of
 from drover.domain.fleet.state import JobStatus
 from drover.postgres.types import uuid_of
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.keys import job_of
+from drover.readmodel.fleet.jobs import JOBS, JobRow
 
 BY_A_PERSON: Final = "admin"
 OVER_TIME: Final = "time"
 DONE: Final = "done"
 
-_encode = msgspec.json.Encoder().encode
-
-
-class JobRow(msgspec.Struct, frozen=True, gc=False):
-    id: UUID
-    title: str | None
-    target_url: str
-    script_type: str
-    duration_min_pct: int
-    duration_max_pct: int
-    prob_like: int
-    prob_comment: int
-    prob_playlist: int
-    is_active: bool
-    base_reward: float
-    target: str | None
-    """JSON; None: all devices."""
-    status: str
-    needs: list[str]
-    created_at: datetime
-    updated_at: datetime
-    activated_at: datetime | None = None
-    """Its first turn."""
-    ended_at: datetime | None = None
-    paused_for: str | None = None
-    """The rule that three devices failed by, or `admin`."""
-    end_reason: str | None = None
-    """`done`, `time`, `admin`, or the rule that speaks for every device."""
-    pending: int = 0
-    running: int = 0
-    retrying: int = 0
-    completed: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    skipped: int = 0
-
-
-JOBS: Final = KeyedTable(
-    name="job_rows",
-    row=JobRow,
-    types={
-        "id": "uuid",
-        "title": "text",
-        "target_url": "text",
-        "script_type": "text",
-        "duration_min_pct": "int",
-        "duration_max_pct": "int",
-        "prob_like": "int",
-        "prob_comment": "int",
-        "prob_playlist": "int",
-        "is_active": "bool",
-        "base_reward": "float8",
-        "target": "jsonb",
-        "status": "text",
-        "needs": "text[]",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "activated_at": "timestamptz",
-        "ended_at": "timestamptz",
-        "paused_for": "text",
-        "end_reason": "text",
-        "pending": "int",
-        "running": "int",
-        "retrying": "int",
-        "completed": "int",
-        "failed": "int",
-        "cancelled": "int",
-        "skipped": "int",
-    },
-    key=("id",),
-)
-
 
 def _created(tables: Tables, event: JobCreated) -> None:
     row = JobRow(
+        **asdict(spec_of(event)),
         id=uuid_of(event.job_id),
-        title=event.title,
-        target_url=event.target_url,
-        script_type=event.script_type,
-        duration_min_pct=event.duration_min_pct,
-        duration_max_pct=event.duration_max_pct,
-        prob_like=event.prob_like,
-        prob_comment=event.prob_comment,
-        prob_playlist=event.prob_playlist,
         is_active=event.is_active,
-        base_reward=event.base_reward,
-        target=None if event.target is None else _encode(event.target).decode(),
-        status=JobStatus.CREATED.value,
+        status=JobStatus.CREATED,
         needs=[],
         created_at=event.at,
         updated_at=event.at,
@@ -131,19 +51,19 @@ def _created(tables: Tables, event: JobCreated) -> None:
 def _activated(tables: Tables, event: JobActivated) -> None:
     job = need(tables, JOBS, uuid_of(event.job_id))
     activated_at = job.activated_at or event.at
-    tables.put(JOBS, replace(job, status=JobStatus.ACTIVE.value, activated_at=activated_at, updated_at=event.at))
+    tables.put(JOBS, replace(job, status=JobStatus.ACTIVE, activated_at=activated_at, updated_at=event.at))
 
 
 def _returned(tables: Tables, event: JobReturned) -> None:
     job = need(tables, JOBS, uuid_of(event.job_id))
-    tables.put(JOBS, replace(job, status=JobStatus.CREATED.value, updated_at=event.at))
+    tables.put(JOBS, replace(job, status=JobStatus.CREATED, updated_at=event.at))
 
 
 def _paused(tables: Tables, event: JobPaused) -> None:
     job = need(tables, JOBS, uuid_of(event.job_id))
     paused = replace(
         job,
-        status=JobStatus.PAUSED.value,
+        status=JobStatus.PAUSED,
         is_active=False,
         paused_for=event.rule or event.reason,
         updated_at=event.at,
@@ -153,7 +73,7 @@ def _paused(tables: Tables, event: JobPaused) -> None:
 
 def _resumed(tables: Tables, event: JobResumed) -> None:
     job = need(tables, JOBS, uuid_of(event.job_id))
-    resumed = replace(job, status=JobStatus.CREATED.value, is_active=True, paused_for=None, updated_at=event.at)
+    resumed = replace(job, status=JobStatus.CREATED, is_active=True, paused_for=None, updated_at=event.at)
     tables.put(JOBS, resumed)
 
 
@@ -177,7 +97,7 @@ def _completed(tables: Tables, event: JobCompleted) -> None:
 
 def _end(tables: Tables, job_id: str, status: JobStatus, reason: str, at: datetime) -> JobRow:
     job = need(tables, JOBS, uuid_of(job_id))
-    ended = replace(job, status=status.value, is_active=False, ended_at=at, end_reason=reason, updated_at=at)
+    ended = replace(job, status=status, is_active=False, ended_at=at, end_reason=reason, updated_at=at)
     tables.put(JOBS, ended)
     return ended
 

@@ -5,54 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
-from drover.projection.projection import KeyedTable, Tables
-from drover.projector.fleet.assignments import AssignmentRow
+from drover.projection.projection import Tables
+from drover.readmodel.fleet.assignments import AssignmentRow
+from drover.readmodel.fleet.attempts import MINUTES, MinuteRow
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
-
-class MinuteRow(msgspec.Struct, frozen=True, gc=False):
-    minute: datetime
-    """When it begins."""
-    created: int = 0
-    sent: int = 0
-    started: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    """Attempts that failed, for good or not; timeouts are counted by themselves."""
-    timed_out: int = 0
-    failed_final: int = 0
-    """Assignments that failed for good."""
-    rolled_back: int = 0
-    cancelled: int = 0
-    waited_ms: int = 0
-    """From their offer to their start, all that started together. Whole numbers: sums must not depend on rounding."""
-    ran_ms: int = 0
-    """From their start to their end, all that succeeded together."""
-
-
-MINUTES: Final = KeyedTable(
-    name="attempt_minutes",
-    row=MinuteRow,
-    types={
-        "minute": "timestamptz",
-        "created": "int",
-        "sent": "int",
-        "started": "int",
-        "succeeded": "int",
-        "failed": "int",
-        "timed_out": "int",
-        "failed_final": "int",
-        "rolled_back": "int",
-        "cancelled": "int",
-        "waited_ms": "bigint",
-        "ran_ms": "bigint",
-    },
-    key=("minute",),
-)
 
 COUNTED: Final = {
     "CREATED": "created",

@@ -6,15 +6,16 @@ from typing import Any, Final
 
 from drover.domain.fleet import FLEET
 from drover.postgres.types import uuid_of
-from drover.projection.alert_table import ALERTS
 from drover.projection.context_projection import Apply, context_projection, context_rules
-from drover.projection.event_table import EVENTS
 from drover.projection.projection import Position, Tables, need
-from drover.projector.fleet.assignments import ASSIGNMENT_RULES, ASSIGNMENTS
-from drover.projector.fleet.attempts import HISTORIES, TASKS_EVENT, append_attempt
-from drover.projector.fleet.devices import DEVICE_RULES, DEVICES, PCS
-from drover.projector.fleet.jobs import JOB_RULES, JOBS
-from drover.projector.fleet.minutes import COUNTED, MINUTES, count_attempt, minute_of
+from drover.projector.fleet.assignments import ASSIGNMENT_RULES
+from drover.projector.fleet.attempts import HISTORIES, append_attempt
+from drover.projector.fleet.devices import DEVICE_RULES
+from drover.projector.fleet.jobs import JOB_RULES
+from drover.projector.fleet.minutes import COUNTED, count_attempt, minute_of
+from drover.readmodel.fleet import FLEET as READ_MODEL
+from drover.readmodel.fleet.assignments import ASSIGNMENTS
+from drover.readmodel.fleet.attempts import MINUTES
 
 RULES: Final = context_rules(DEVICE_RULES, JOB_RULES, ASSIGNMENT_RULES)
 
@@ -30,9 +31,8 @@ def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> Non
 
 FLEET_PROJECTION: Final = context_projection(
     FLEET,
-    "drover.projector.fleet",
+    READ_MODEL,
     rules=RULES,
-    tables=(PCS, DEVICES, JOBS, ASSIGNMENTS, ALERTS, MINUTES, EVENTS, TASKS_EVENT),
     follow=_follow,
     reads={type_: ((MINUTES, minute_of),) for type_, history in HISTORIES.items() if history.event_type in COUNTED},
     version=4,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.identity.events import (
@@ -18,34 +15,9 @@ from drover.domain.identity.events import (
     RoleChanged,
 )
 from drover.postgres.types import uuid_of
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-
-
-class AccountRow(msgspec.Struct, frozen=True, gc=False):
-    id: UUID
-    email_sealed: str
-    role: str
-    disabled: bool
-    created_at: datetime
-    updated_at: datetime
-    last_sign_in_at: datetime | None = None
-
-
-ACCOUNTS: Final = KeyedTable(
-    name="account_rows",
-    row=AccountRow,
-    types={
-        "id": "uuid",
-        "email_sealed": "text",
-        "role": "text",
-        "disabled": "bool",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "last_sign_in_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.readmodel.identity import ACCOUNTS, AccountRow
 
 
 def change_account(tables: Tables, account_id: str, **changes: Any) -> None:
@@ -53,7 +25,15 @@ def change_account(tables: Tables, account_id: str, **changes: Any) -> None:
 
 
 def _created(tables: Tables, event: AccountCreated) -> None:
-    row = AccountRow(uuid_of(event.account_id), event.email_sealed, event.role, False, event.at, event.at)
+    row = AccountRow(
+        id=uuid_of(event.account_id),
+        role=event.role,
+        disabled=False,
+        created_at=event.at,
+        updated_at=event.at,
+        last_sign_in_at=None,
+        email_sealed=event.email_sealed,
+    )
     tables.put(ACCOUNTS, row)
 
 

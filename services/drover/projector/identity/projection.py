@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from drover.domain.identity import IDENTITY
-from drover.projection.alert_table import ALERTS
 from drover.projection.context_projection import context_projection, context_rules
-from drover.projection.event_table import EVENTS
-from drover.projector.identity.accounts import ACCOUNT_RULES, ACCOUNTS
-from drover.projector.identity.sessions import SESSION_RULES, SESSIONS
+from drover.projector.identity.accounts import ACCOUNT_RULES
+from drover.projector.identity.sessions import SESSION_RULES
+from drover.readmodel.identity import IDENTITY as READ_MODEL
 
 NO_DATA: Final = "{}"
 
@@ -22,10 +21,8 @@ def _nothing(event: Any, raw: str) -> str:
 
 IDENTITY_PROJECTION: Final = context_projection(
     IDENTITY,
-    "drover.projector.identity",
+    READ_MODEL,
     rules=RULES,
-    tables=(ACCOUNTS, SESSIONS, ALERTS, EVENTS),
-    sql=("tables.sql",),
     shown=_nothing,
-    version=2,
+    version=3,
 )

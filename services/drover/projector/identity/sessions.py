@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.identity.events import RefreshRotated, SessionArchived, SessionEnded, SessionStarted
 from drover.postgres.types import uuid_of
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-from drover.projector.identity.accounts import ACCOUNTS, change_account
-
-
-class SessionRow(msgspec.Struct, frozen=True, gc=False):
-    id: UUID
-    account_id: UUID
-    user_agent: str
-    started_at: datetime
-    last_used_at: datetime
-    expires_at: datetime
-    ended_at: datetime | None = None
-    reason: str | None = None
-
-
-SESSIONS: Final = KeyedTable(
-    name="session_rows",
-    row=SessionRow,
-    types={
-        "id": "uuid",
-        "account_id": "uuid",
-        "user_agent": "text",
-        "started_at": "timestamptz",
-        "last_used_at": "timestamptz",
-        "expires_at": "timestamptz",
-        "ended_at": "timestamptz",
-        "reason": "text",
-    },
-    key=("id",),
-)
+from drover.projector.identity.accounts import change_account
+from drover.readmodel.identity import ACCOUNTS, SESSIONS, SessionRow
 
 
 def _started(tables: Tables, event: SessionStarted) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.reminder.events import (
@@ -20,55 +18,9 @@ from drover.domain.reminder.events import (
     SendingFailed,
     SendingUncertain,
 )
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-
-
-class AlarmRow(msgspec.Struct, frozen=True, gc=False):
-    user_id: str
-    page_id: str
-    title: str
-    body: str
-    next_alarm_time: datetime
-    sent_count: int
-    last_notification_id: str | None
-    processed_at: datetime | None
-    """Set while it is in hand: somebody sends it, or nobody knows what became of that."""
-    recover_at: datetime | None
-    """When it is taken up again then."""
-    retry_at: datetime | None
-    """Not before, after a failure."""
-    attempt: int
-    shift_min: int
-    last_error: str | None
-    last_sent_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-
-
-ALARMS: Final = KeyedTable(
-    name="alarm_rows",
-    row=AlarmRow,
-    types={
-        "user_id": "text",
-        "page_id": "text",
-        "title": "text",
-        "body": "text",
-        "next_alarm_time": "timestamptz",
-        "sent_count": "int",
-        "last_notification_id": "text",
-        "processed_at": "timestamptz",
-        "recover_at": "timestamptz",
-        "retry_at": "timestamptz",
-        "attempt": "int",
-        "shift_min": "int",
-        "last_error": "text",
-        "last_sent_at": "timestamptz",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-    },
-    key=("user_id", "page_id"),
-)
+from drover.readmodel.reminder import ALARMS, AlarmRow
 
 
 def alarm_of(event: Any) -> tuple[str, str]:
@@ -88,22 +40,22 @@ def _registered(tables: Tables, event: AlarmRegistered) -> None:
     tables.put(
         ALARMS,
         AlarmRow(
-            event.user_id,
-            event.page_id,
-            event.title,
-            event.body,
-            event.next_alarm_time,
-            event.sent_count,
-            None,
-            None,
-            None,
-            None,
-            0,
-            0,
-            None,
-            None,
-            event.at,
-            event.at,
+            user_id=event.user_id,
+            page_id=event.page_id,
+            title=event.title,
+            body=event.body,
+            next_alarm_time=event.next_alarm_time,
+            sent_count=event.sent_count,
+            last_notification_id=None,
+            processed_at=None,
+            recover_at=None,
+            retry_at=None,
+            attempt=0,
+            shift_min=0,
+            last_error=None,
+            last_sent_at=None,
+            created_at=event.at,
+            updated_at=event.at,
         ),
     )
 

@@ -21,33 +21,13 @@ from drover.domain.reminder.events import (
     SendingUncertain,
 )
 from drover.domain.reminder.keys import sending_key
-from drover.projection.projection import AppendTable, Position, Tables
+from drover.projection.projection import Position, Tables
+from drover.readmodel.reminder import ALARMS_EVENT
 
 LINES_PER_COMMIT_MAX: Final = 65_536
 INFO: Final = "info"
 WARNING: Final = "warning"
 ERROR: Final = "error"
-
-ALARMS_EVENT: Final = AppendTable(
-    name="alarms_event",
-    types={
-        "id": "bigint",
-        "page_id": "text",
-        "user_id": "text",
-        "sent_count": "int",
-        "attempt": "int",
-        "idempotency_key": "text",
-        "event_type": "text",
-        "level": "text",
-        "error_code": "text",
-        "message": "text",
-        "due_at": "timestamptz",
-        "notification_id": "text",
-        "by": "text",
-        "created_at": "timestamptz",
-    },
-    key=("id",),
-)
 
 Told = tuple[str | None, str | None, datetime | None, str | None]
 """Error code, message, when it is due next, what the provider calls it."""

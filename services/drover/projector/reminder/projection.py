@@ -9,13 +9,12 @@ import msgspec
 from drover.domain.contexts import REGISTRY
 from drover.domain.reminder import REMINDER
 from drover.domain.reminder.events import AlarmEvent, AlarmRegistered, AlarmRenewed, SubscriptionAdded
-from drover.projection.alert_table import ALERTS
 from drover.projection.context_projection import Apply, context_projection, context_rules
-from drover.projection.event_table import EVENTS
 from drover.projection.projection import Position, Tables
-from drover.projector.reminder.alarms import ALARM_RULES, ALARMS
-from drover.projector.reminder.history import ALARMS_EVENT, append_history
-from drover.projector.reminder.users import SUBSCRIPTIONS, USER_RULES, USERS
+from drover.projector.reminder.alarms import ALARM_RULES
+from drover.projector.reminder.history import append_history
+from drover.projector.reminder.users import USER_RULES
+from drover.readmodel.reminder import REMINDER as READ_MODEL
 
 _UNTOLD: Final = REGISTRY["reminder"].hidden_fields
 _WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
@@ -39,9 +38,9 @@ def _shown(event: Any, raw: str) -> str:
 
 REMINDER_PROJECTION: Final = context_projection(
     REMINDER,
-    "drover.projector.reminder",
+    READ_MODEL,
     rules=RULES,
-    tables=(USERS, ALARMS, SUBSCRIPTIONS, ALERTS, EVENTS, ALARMS_EVENT),
     follow=_follow,
     shown=_shown,
+    version=2,
 )

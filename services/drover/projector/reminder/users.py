@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.reminder.events import (
@@ -15,47 +13,9 @@ from drover.domain.reminder.events import (
     TimezoneSet,
     UserAdded,
 )
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-
-
-class UserRow(msgspec.Struct, frozen=True, gc=False):
-    user_id: str
-    timezone: str
-    created_at: datetime
-    updated_at: datetime
-
-
-class SubscriptionRow(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    user_id: str
-    channel: str
-    created_at: datetime
-    updated_at: datetime
-    ended_at: datetime | None = None
-    reason: str | None = None
-
-
-USERS: Final = KeyedTable(
-    name="user_rows",
-    row=UserRow,
-    types={"user_id": "text", "timezone": "text", "created_at": "timestamptz", "updated_at": "timestamptz"},
-    key=("user_id",),
-)
-SUBSCRIPTIONS: Final = KeyedTable(
-    name="subscription_rows",
-    row=SubscriptionRow,
-    types={
-        "id": "text",
-        "user_id": "text",
-        "channel": "text",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "ended_at": "timestamptz",
-        "reason": "text",
-    },
-    key=("user_id", "id"),
-)
+from drover.readmodel.reminder import SUBSCRIPTIONS, USERS, SubscriptionRow, UserRow
 
 
 def _user_of(event: Any) -> str:

@@ -6,26 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drover.domain.render import events as e
-from drover.projection.projection import AppendTable, Position, Tables
-from drover.projector.render.queue import RenderRow
+from drover.projection.projection import Position, Tables
+from drover.readmodel.render.queue import AUDIT, RenderRow
 
 LINES_PER_COMMIT_MAX: Final = 1 << 16
 """An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
-
-AUDIT: Final = AppendTable(
-    name="render_queue_audit",
-    types={
-        "id": "bigint",
-        "render_queue_id": "int",
-        "status_from": "text",
-        "status_to": "text",
-        "worker_id": "text",
-        "changed_at": "timestamptz",
-        "changed_by": "text",
-        "reason": "text",
-    },
-    key=("id",),
-)
 
 _REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
     e.RenderClaimed: lambda event: "resumed" if event.resumed else None,

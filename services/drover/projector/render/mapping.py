@@ -5,67 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.render import events as e
-from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
-from drover.projection.projection import KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
-
-
-class CompositionRow(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    created_at: datetime
-    updated_at: datetime
-    """Of itself or of one of its fields."""
-    name: str = ""
-    template: str = ""
-    output_module: str = OUTPUT_MODULE_DEFAULT
-    mapping_ids: list[int] = []
-    """Its fields: they go with it, and the event that says so does not name them."""
-
-
-class FieldRow(msgspec.Struct, frozen=True, gc=False):
-    id: int
-    composition_id: str
-    field_name: str
-    layer_name: str
-    kind: str
-    property: str
-    created_at: datetime
-    updated_at: datetime
-
-
-COMPOSITIONS: Final = KeyedTable(
-    name="composition_rows",
-    row=CompositionRow,
-    types={
-        "id": "text",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "name": "text",
-        "template": "text",
-        "output_module": "text",
-        "mapping_ids": "int[]",
-    },
-    key=("id",),
-)
-FIELDS: Final = KeyedTable(
-    name="field_rows",
-    row=FieldRow,
-    types={
-        "id": "int",
-        "composition_id": "text",
-        "field_name": "text",
-        "layer_name": "text",
-        "kind": "text",
-        "property": "text",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-    },
-    key=("id",),
-)
+from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS, CompositionRow, FieldRow
 
 
 def _described(tables: Tables, event: e.CompositionDescribed) -> None:

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from drover.domain.render import RENDER
 from drover.domain.render.events import RenderRequested
-from drover.projection.alert_table import ALERTS
 from drover.projection.context_projection import Apply, context_projection, context_rules
-from drover.projection.event_table import EVENTS
 from drover.projection.projection import Position, Tables, need
-from drover.projector.render.audit import AUDIT, append_change
-from drover.projector.render.mapping import COMPOSITIONS, FIELDS, MAPPING_RULES
-from drover.projector.render.queue import GFX, RENDER_RULES, RENDERS
+from drover.projector.render.audit import append_change
+from drover.projector.render.mapping import MAPPING_RULES
+from drover.projector.render.queue import RENDER_RULES
+from drover.readmodel.render import RENDER as READ_MODEL
+from drover.readmodel.render.queue import RENDERS
 
 RULES: Final = context_rules(RENDER_RULES, MAPPING_RULES)
 _CHANGES: Final = frozenset(type_ for type_, rule in RENDER_RULES.items() if rule.reads)
@@ -31,9 +31,8 @@ def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> Non
 
 RENDER_PROJECTION: Final = context_projection(
     RENDER,
-    "drover.projector.render",
+    READ_MODEL,
     rules=RULES,
-    tables=(RENDERS, COMPOSITIONS, FIELDS, ALERTS, EVENTS, GFX, AUDIT),
     follow=_follow,
-    version=2,
+    version=3,
 )

@@ -2,107 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from drover.domain.render import events as e
 from drover.domain.render.policy import Fault
 from drover.domain.render.state import Status
-from drover.projection.projection import AppendTable, KeyedTable, Tables, need
+from drover.projection.projection import Tables, need
 from drover.projection.rule import Rule, Rules
+from drover.readmodel.render.queue import GFX, RENDERS, RenderRow
 
-PENDING: Final = Status.PENDING.value
-PREPARING: Final = Status.PREPARING.value
-RENDERING: Final = Status.RENDERING.value
-ENCODING: Final = Status.ENCODING.value
-UPLOADING: Final = Status.UPLOADING.value
-COMPLETED: Final = Status.COMPLETED.value
-FAILED: Final = Status.FAILED.value
-CANCELLED: Final = Status.CANCELLED.value
+PENDING: Final = Status.PENDING
+PREPARING: Final = Status.PREPARING
+RENDERING: Final = Status.RENDERING
+ENCODING: Final = Status.ENCODING
+UPLOADING: Final = Status.UPLOADING
+COMPLETED: Final = Status.COMPLETED
+FAILED: Final = Status.FAILED
+CANCELLED: Final = Status.CANCELLED
 
 MEASURED: Final = {stage: f"{stage}_seconds" for stage in (PREPARING, RENDERING, ENCODING, UPLOADING)}
 """The stages whose time is taken, and the column that it adds up in."""
 
-
-class RenderRow(msgspec.Struct, frozen=True, gc=False):
-    id: int
-    composition_id: str
-    composition_name: str
-    cue_item_id: str | None
-    broadcast_date: date
-    created_at: datetime
-    updated_at: datetime
-    stage_since: datetime
-    """When it came to its status."""
-    status: str = PENDING
-    run: int = 0
-    generation: int = 1
-    worker_id: str | None = None
-    """Who has it; of an ended one who had it last."""
-    lock_expires_at: datetime | None = None
-    nexrender_job_id: str | None = None
-    progress: int = 0
-    output_file_path: str | None = None
-    output_size_bytes: int | None = None
-    output_sha256: str | None = None
-    error_code: str | None = None
-    """The last fault, until it is completed or somebody has it run again; likewise the message."""
-    error_message: str | None = None
-    recovery_count: int = 0
-    retry_due_at: datetime | None = None
-    unmapped_fields: list[str] = []
-    started_at: datetime | None = None
-    """When nexrender had it, of this generation."""
-    completed_at: datetime | None = None
-    duration_seconds: float | None = None
-    preparing_seconds: float | None = None
-    rendering_seconds: float | None = None
-    encoding_seconds: float | None = None
-    uploading_seconds: float | None = None
-
-
-RENDERS: Final = KeyedTable(
-    name="render_rows",
-    row=RenderRow,
-    types={
-        "id": "int",
-        "composition_id": "text",
-        "composition_name": "text",
-        "cue_item_id": "text",
-        "broadcast_date": "date",
-        "created_at": "timestamptz",
-        "updated_at": "timestamptz",
-        "stage_since": "timestamptz",
-        "status": "text",
-        "run": "int",
-        "generation": "int",
-        "worker_id": "text",
-        "lock_expires_at": "timestamptz",
-        "nexrender_job_id": "text",
-        "progress": "int",
-        "output_file_path": "text",
-        "output_size_bytes": "bigint",
-        "output_sha256": "text",
-        "error_code": "text",
-        "error_message": "text",
-        "recovery_count": "int",
-        "retry_due_at": "timestamptz",
-        "unmapped_fields": "text[]",
-        "started_at": "timestamptz",
-        "completed_at": "timestamptz",
-        "duration_seconds": "float8",
-        "preparing_seconds": "float8",
-        "rendering_seconds": "float8",
-        "encoding_seconds": "float8",
-        "uploading_seconds": "float8",
-    },
-    key=("id",),
-)
-GFX: Final = AppendTable(name="render_gfx", types={"id": "int", "gfx_id": "text", "gfx_data": "text"}, key=("id",))
-"""What is to be rendered, sealed. Not in the row: that is held in memory, and written anew at each step of progress."""
 
 _NEW_JOB: Final[dict[str, Any]] = {
     "progress": 0,

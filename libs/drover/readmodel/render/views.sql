@@ -1,30 +1,5 @@
--- What clients see of the render queue. Where telemetry (`tel_render.workers`) adds to it, that part is volatile and no
--- part of verify: `progress` between two events, and which workers are live.
 
--- gfx_data leaves as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
-CREATE VIEW render_queue AS
-SELECT r.id, r.composition_id, r.composition_name, g.gfx_id || ' ' || g.gfx_data AS gfx_data,
-       NULL::text AS gfx_data_error, r.cue_item_id, r.broadcast_date, r.status, r.worker_id, r.lock_expires_at,
-       r.nexrender_job_id,
-       CASE
-         WHEN r.status IN ('rendering', 'encoding') AND w.render_id = r.id AND coalesce(w.run, r.run) = r.run
-         THEN greatest(r.progress, w.progress)
-         ELSE r.progress
-       END AS progress,
-       r.output_file_path, r.output_size_bytes, r.output_sha256, r.error_code, r.error_message, r.recovery_count, r.run,
-       r.retry_due_at, r.unmapped_fields, r.created_at, r.started_at, r.updated_at, r.completed_at, r.duration_seconds,
-       r.preparing_seconds, r.rendering_seconds, r.encoding_seconds, r.uploading_seconds
-FROM render_rows r
-LEFT JOIN render_gfx g ON g.id = r.id
-LEFT JOIN tel_render.workers w ON w.worker_id = r.worker_id;
-
-CREATE VIEW aep_compositions AS
-SELECT id, name, template, output_module, cardinality(mapping_ids) AS fields, created_at, updated_at
-FROM composition_rows;
-
-CREATE VIEW aep_field_mapping AS
-SELECT id, composition_id, field_name, layer_name, kind, property, created_at, updated_at
-FROM field_rows;
+-- Views of the render queue that are queries of their own. Those that only show columns are made from the rows.
 
 -- How long each stage usually takes: 003 §2.2.
 CREATE VIEW render_stage_ranges AS

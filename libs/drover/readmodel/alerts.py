@@ -1,0 +1,40 @@
+"""The table of alerts that every context has: what needs a person, and whether it still does."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from drover.readmodel.column import Json
+from drover.readmodel.row import Row
+from drover.readmodel.table import Index, KeyedTable
+
+
+class AlertRow(Row, frozen=True):
+    """What needed a person, and whether it still does."""
+
+    id: str
+    kind: str
+    subject: str
+    """What it is about: the id of a device, a job, a PC, a render."""
+    message: str
+    details: Json
+    raised_at: datetime
+    until: datetime | None
+    """When it is over by itself."""
+    resolved_at: datetime | None = None
+    reason: str | None = None
+    """Why it is over."""
+
+
+ALERTS: Final = KeyedTable(
+    name="alert_rows",
+    row=AlertRow,
+    key=("id",),
+    indices=(
+        Index("alert_rows_open", "raised_at", where="resolved_at IS NULL"),
+        Index("alert_rows_raised_at", "raised_at"),
+        Index("alert_rows_subject", "subject, raised_at"),
+        Index("alert_rows_kind", "kind, raised_at"),
+    ),
+)

@@ -1,0 +1,119 @@
+"""Users, their tests, and the ledger of what they have left: rows, and what clients see of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Final
+from uuid import UUID
+
+from drover.domain.analysis.state import TestStatus
+from drover.readmodel.column import BigInt, words
+from drover.readmodel.relation import View, many, one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import AppendTable, Index, KeyedTable
+
+_analysis = partial(relation, "analysis")
+
+
+class UserRow(Row, frozen=True):
+    """Tier and balance. Who they are is not known here."""
+
+    id: str
+    tier: str
+    remaining_tests: int
+    frozen: bool
+    granted: BigInt
+    """All that was ever given, the first lot included: remaining = granted - charged + refunded."""
+    charged: BigInt
+    refunded: BigInt
+    created_at: datetime
+    updated_at: datetime
+
+
+class TestRow(Row, frozen=True):
+    """A test of a user, and what became of it. It stays when the decider has long forgotten it."""
+
+    __test__ = False  # not one of pytest's
+
+    id: UUID
+    user_id: str
+    status: TestStatus
+    reason: Annotated[str, words("worker", "timeout")] | None
+    """Who says that it failed: `worker` or `timeout`."""
+    error_code: str | None
+    error_message: str | None
+    result_ref: str | None
+    refunded: bool
+    cleanup_run_id: UUID | None
+    skipped: str | None
+    """Why its failure could not be made good when that was last tried."""
+    late_report: str | None
+    """What a worker said of it after its end, without effect."""
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+
+
+class LedgerEntry(Row, frozen=True):
+    """A change of what a user has left."""
+
+    id: BigInt
+    """From the place in the log: sequence of the commit * 65536 + line."""
+    kind: str
+    """`initial`, `grant`, `charge` or `refund`."""
+    amount: int
+    remaining_tests: int
+    """After it."""
+    test_id: UUID | None
+    cleanup_run_id: UUID | None
+    by: str
+    created_at: datetime
+
+
+class LedgerRow(LedgerEntry, frozen=True):
+    """Every change of what a user has left: the sum of `amount` is `remaining_tests`."""
+
+    user_id: str
+
+
+USERS: Final = KeyedTable(
+    name="user_rows", row=UserRow, key=("id",), fillfactor=70, indices=(Index("user_rows_tier", "tier"),)
+)
+TESTS: Final = KeyedTable(
+    name="test_rows",
+    row=TestRow,
+    key=("id",),
+    fillfactor=70,
+    indices=(
+        Index("test_rows_user_id", "user_id, created_at"),
+        Index("test_rows_status", "status, created_at"),
+        Index("test_rows_created_at", "created_at"),
+        Index("test_rows_completed_at", "completed_at"),
+    ),
+)
+LEDGER: Final = AppendTable(
+    name="test_ledger",
+    row=LedgerRow,
+    key=("id",),
+    indices=(
+        Index("test_ledger_user_id", "user_id, id"),
+        Index("test_ledger_test_id", "test_id", where="test_id IS NOT NULL"),
+    ),
+)
+
+RELATIONS: Final = (
+    _analysis(
+        "saju_tests",
+        TestRow,
+        view=View("test_rows", "t"),
+        embeds=(one("users", "user_id"), one("cleanup_runs", "cleanup_run_id"), many("test_ledger", "test_id")),
+    ),
+    _analysis(
+        "users",
+        UserRow,
+        view=View("user_rows", "u"),
+        embeds=(many("saju_tests", "user_id"), many("test_ledger", "user_id")),
+    ),
+    _analysis("test_ledger", LedgerRow, embeds=(one("users", "user_id"), one("saju_tests", "test_id"))),
+)

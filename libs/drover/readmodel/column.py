@@ -1,0 +1,129 @@
+"""Columns, read from the fields of a row: the Postgres type follows from the Python type, NULL from `| None`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+import msgspec
+
+from drover.readmodel.docstrings import field_texts
+
+
+class PgType(StrEnum):
+    """Types of columns, by the name that a cast uses."""
+
+    TEXT = "text"
+    UUID = "uuid"
+    INTEGER = "int4"
+    BIGINT = "int8"
+    NUMERIC = "numeric"
+    FLOAT = "float8"
+    BOOLEAN = "bool"
+    TIMESTAMPTZ = "timestamptz"
+    DATE = "date"
+    JSONB = "jsonb"
+    TEXT_ARRAY = "text[]"
+    INTEGER_ARRAY = "int4[]"
+
+
+BigInt = Annotated[int, PgType.BIGINT]
+Json = Annotated[Any, PgType.JSONB]
+"""JSON as text, for Postgres to keep. A field that holds a struct is JSON too, and encoded on the way."""
+
+
+def words(*them: str) -> msgspec.Meta:
+    """For a text that is always one of these: `Annotated[str, words(…)]`. Said in documents, not enforced."""
+    return msgspec.Meta(extra_json_schema={"enum": list(them)})
+
+
+_TYPES: Final[dict[Any, PgType]] = {
+    str: PgType.TEXT,
+    UUID: PgType.UUID,
+    int: PgType.INTEGER,
+    float: PgType.FLOAT,
+    bool: PgType.BOOLEAN,
+    datetime: PgType.TIMESTAMPTZ,
+    date: PgType.DATE,
+    list[str]: PgType.TEXT_ARRAY,
+    list[int]: PgType.INTEGER_ARRAY,
+}
+
+
+class Column(msgspec.Struct, frozen=True):
+    name: str
+    type: PgType
+    nullable: bool
+    python: Any
+    """The type without `| None`."""
+    text: str = ""
+    """What it says, for people."""
+    sql: str | None = None
+    """The expression that a view computes it with; None: the column of the same name."""
+
+    @property
+    def struct(self) -> Any:
+        """The type of a value that is kept as JSON and is a struct in Python; None: it is none."""
+        return self.python if _is_struct(self.python) else None
+
+
+@cache
+def columns_of(row: type[msgspec.Struct]) -> tuple[Column, ...]:
+    hints = get_type_hints(row, include_extras=True)
+    texts = field_texts(row)
+    return tuple(column(name, hints[name], text=texts.get(name, "")) for name in row.__struct_fields__)
+
+
+def column(name: str, type_: Any, sql: str | None = None, *, text: str = "") -> Column:
+    """A column by its Python type; `sql`: how a view computes it."""
+    python, nullable = _without_none(type_)
+    return Column(name=name, type=_pg_type(python), nullable=nullable, python=python, text=text, sql=sql)
+
+
+def pick(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
+    """Some columns of a row, in this order."""
+    by_name = {one.name: one for one in columns_of(row)}
+    return tuple(by_name[name] for name in names)
+
+
+def without(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
+    """All columns of a row but these."""
+    return tuple(one for one in columns_of(row) if one.name not in names)
+
+
+def renamed(row: type[msgspec.Struct], column: str, name: str, sql: str) -> Column:
+    """A column of a row under another name."""
+    (found,) = pick(row, column)
+    return msgspec.structs.replace(found, name=name, sql=sql)
+
+
+def keys_first(columns: Sequence[Column], key: Sequence[str]) -> tuple[Column, ...]:
+    """In the order in which people look for them."""
+    return tuple(sorted(columns, key=lambda one: key.index(one.name) if one.name in key else len(key)))
+
+
+def _without_none(type_: Any) -> tuple[Any, bool]:
+    if get_origin(type_) not in (Union, UnionType):
+        return type_, False
+    others = [part for part in get_args(type_) if part is not NoneType]
+    assert len(others) == 1, f"a column has one type: {type_}"
+    return others[0], len(others) < len(get_args(type_))
+
+
+def _pg_type(python: Any) -> PgType:
+    plain, *marks = get_args(python) if get_origin(python) is Annotated else (python,)
+    for mark in marks:
+        if isinstance(mark, PgType):
+            return mark
+    if isinstance(plain, type) and issubclass(plain, StrEnum):
+        return PgType.TEXT
+    return PgType.JSONB if _is_struct(plain) else _TYPES[plain]
+
+
+def _is_struct(python: Any) -> bool:
+    return isinstance(python, type) and issubclass(python, msgspec.Struct)

@@ -1,0 +1,20 @@
+"""The fleet's read model: PCs, devices, jobs, assignments and attempts. `tables.sql` is made from it; `views.sql` has
+the views that are queries of their own."""
+
+from typing import Final
+
+from drover.readmodel.fleet import assignments, attempts, devices, jobs
+from drover.readmodel.model import ReadModel
+
+FLEET: Final = ReadModel(
+    context="fleet",
+    own_tables=(
+        devices.PCS,
+        devices.DEVICES,
+        jobs.JOBS,
+        assignments.ASSIGNMENTS,
+        attempts.MINUTES,
+        attempts.TASKS_EVENT,
+    ),
+    relations=(*devices.RELATIONS, *jobs.RELATIONS, *assignments.RELATIONS, *attempts.RELATIONS),
+)

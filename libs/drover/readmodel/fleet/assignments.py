@@ -1,0 +1,121 @@
+"""Assignments, one job on one device each: their rows, and what clients see of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from drover.domain.fleet.policy import ATTEMPTS_MAX
+from drover.domain.fleet.state import AssignmentStatus, Phase
+from drover.readmodel.column import column, pick, renamed
+from drover.readmodel.relation import View, one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import Index, KeyedTable
+
+_fleet = partial(relation, "fleet")
+
+
+class JobAssignment(Row, frozen=True):
+    """One job on one device."""
+
+    id: UUID
+    job_id: UUID
+    device_id: UUID
+    pc_id: str
+    created_at: datetime
+    updated_at: datetime
+    status: AssignmentStatus = AssignmentStatus.PENDING
+    progress_pct: int = 0
+    """Between two events it comes from telemetry."""
+    actual_duration_sec: int | None = None
+    did_like: bool = False
+    did_comment: bool = False
+    did_playlist: bool = False
+    error_code: str | None = None
+    """Of the last attempt that failed, until one succeeds; likewise the message, and whether it was a timeout."""
+    error_message: str | None = None
+    retry_count: int = 0
+    """Attempts used up, of three."""
+    assigned_at: datetime | None = None
+    """Null: it waits, without a slot."""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    """Its end, whatever it was."""
+    run: int = 0
+    attempt: int = 1
+    """The one under way, or that comes next; of an ended one the last."""
+    sent_at: datetime | None = None
+    timeout_at: datetime | None = None
+    timed_out: bool = False
+    retry_due_at: datetime | None = None
+    ad_playing: bool = False
+    reason: str | None = None
+    """Why it was taken back, parked or cancelled."""
+
+
+class AssignmentRow(JobAssignment, frozen=True):
+    """From the first wish to its end. Progress, the change that comes most often, touches no column of an index."""
+
+    phase: str = Phase.WAITING
+    """Where a pending one stands: `waiting`, `offered`, `sent`, `retrying`; else as `status`."""
+    named: bool = False
+    """A person named this device."""
+
+
+TASK_STATUS: Final = "CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END"
+"""What is being executed: 002's word for it. The same expression as that of its index."""
+
+ASSIGNMENTS: Final = KeyedTable(
+    name="assignment_rows",
+    row=AssignmentRow,
+    key=("id",),
+    fillfactor=70,
+    indices=(
+        Index("assignment_rows_device", "device_id, status, assigned_at"),
+        Index("assignment_rows_job", "job_id, status"),
+        Index("assignment_rows_job_created_at", "job_id, created_at, id"),
+        Index("assignment_rows_assigned_at", "assigned_at"),
+        Index(
+            "assignment_rows_task_status",
+            f"({TASK_STATUS}), pc_id",
+            why="What is being executed, and where: exactly the expression that `task_devices` has for its status.",
+        ),
+    ),
+)
+
+PROGRESS: Final = """CASE
+  WHEN a.status = 'running' AND p.assignment_id = a.id AND p.run = a.run
+  THEN greatest(a.progress_pct, p.progress_pct)
+  ELSE a.progress_pct
+END"""
+"""Of what runs the device's own word (`tel_fleet.presence p`), where that is newer. Volatile: no part of verify."""
+
+RELATIONS: Final = (
+    _fleet(
+        "job_assignments",
+        JobAssignment,
+        view=View("assignment_rows", "a", "LEFT JOIN tel_fleet.presence p ON p.device_id = a.device_id"),
+        computed={"progress_pct": PROGRESS},
+        embeds=(one("jobs", "job_id"), one("devices", "device_id")),
+        owner="device_id",
+    ),
+    _fleet(
+        "task_devices",
+        (
+            *pick(AssignmentRow, "id"),
+            renamed(AssignmentRow, "job_id", "task_id", "a.job_id"),
+            *pick(AssignmentRow, "device_id", "pc_id"),
+            column("status", str, TASK_STATUS, text="As `job_assignments` has it, and `claimed` from when it is sent."),
+            *pick(AssignmentRow, "attempt"),
+            column("max_attempts", int, str(ATTEMPTS_MAX)),
+            column("error", str | None, "coalesce(a.error_message, a.error_code)"),
+            *pick(AssignmentRow, "error_code", "timed_out", "run", "assigned_at", "sent_at", "started_at"),
+            *pick(AssignmentRow, "timeout_at", "completed_at", "created_at", "updated_at"),
+        ),
+        view=View("assignment_rows", "a"),
+        embeds=(one("tasks", "task_id"),),
+        owner="device_id",
+    ),
+)

@@ -1,0 +1,101 @@
+"""The history of attempts, event by event and summed up by the minute, and what clients see of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Final
+from uuid import UUID
+
+from drover.readmodel.column import BigInt, pick, words
+from drover.readmodel.relation import View, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import AppendTable, Index, KeyedTable
+
+_fleet = partial(relation, "fleet")
+
+
+ATTEMPT_EVENT_TYPES: Final = (
+    "CREATED",
+    "SENT",
+    "ACKED",
+    "SUCCEEDED",
+    "FAILED",
+    "TIMEOUT",
+    "RETRY_SCHEDULED",
+    "FAILED_FINAL",
+    "ROLLED_BACK",
+    "CANCELLED",
+    "STALE_REPORT",
+)
+
+
+class TaskEventRow(Row, frozen=True):
+    """One line of the history of attempts."""
+
+    id: BigInt
+    """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
+    task_id: UUID
+    task_device_id: UUID
+    device_id: UUID
+    pc_id: str
+    attempt: int
+    run: int
+    event_type: Annotated[str, words(*ATTEMPT_EVENT_TYPES)]
+    level: Annotated[str, words("info", "warning", "error")]
+    error_code: str | None
+    message: str | None
+    due_at: datetime | None
+    screenshot_ref: str | None
+    activity_stack: str | None
+    by: str
+    created_at: datetime
+
+
+class MinuteRow(Row, frozen=True):
+    """Sums over `tasks_event`, kept as it grows: an hour of a large farm has a million of those rows."""
+
+    minute: datetime
+    """When it begins."""
+    created: int = 0
+    sent: int = 0
+    started: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    """Attempts that failed, for good or not; timeouts are counted by themselves."""
+    timed_out: int = 0
+    failed_final: int = 0
+    """Assignments that failed for good."""
+    rolled_back: int = 0
+    cancelled: int = 0
+    waited_ms: BigInt = 0
+    """From their offer to their start, all that started together. Whole numbers: sums must not depend on rounding."""
+    ran_ms: BigInt = 0
+    """From their start to their end, all that succeeded together."""
+
+
+TASKS_EVENT: Final = AppendTable(
+    name="tasks_event",
+    row=TaskEventRow,
+    key=("id",),
+    indices=(
+        Index("tasks_event_task_device_id", "task_device_id"),
+        Index("tasks_event_task_id", "task_id, created_at"),
+        Index("tasks_event_device_id", "device_id, created_at"),
+        Index("tasks_event_created_at", "created_at"),
+    ),
+)
+MINUTES: Final = KeyedTable(name="attempt_minutes", row=MinuteRow, key=("minute",), fillfactor=50)
+
+RELATIONS: Final = (
+    _fleet("tasks_event", TaskEventRow, owner="device_id"),
+    _fleet(
+        "execution_logs",
+        (
+            *pick(TaskEventRow, "id", "task_id", "task_device_id", "device_id", "pc_id", "event_type", "level"),
+            *pick(TaskEventRow, "message", "error_code", "attempt", "run", "by", "created_at"),
+        ),
+        view=View("tasks_event", "e"),
+        owner="device_id",
+    ),
+)

@@ -1,0 +1,141 @@
+"""PCs and devices: their rows, and what clients see of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from drover.domain.fleet.state import DeviceStatus
+from drover.readmodel.column import BigInt, PgType, pick, renamed
+from drover.readmodel.relation import View, many, one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import Generated, Index, KeyedTable
+
+_fleet = partial(relation, "fleet")
+
+STATUS: Final = """CASE
+  WHEN error_rule IS NOT NULL THEN 'error'
+  WHEN running THEN 'busy'
+  WHEN alive THEN 'online'
+  ELSE 'offline'
+END"""
+"""As `Device.status` of the domain has it. In SQL it stands here alone: it is a column of `device_rows`."""
+
+
+class PcRow(Row, frozen=True):
+    id: str
+    capacity: int
+    created_at: datetime
+    updated_at: datetime
+    held_until: datetime | None = None
+    """It gets no work before: all its phones failed."""
+
+
+class Pc(PcRow, frozen=True, kw_only=True):
+    """A PC, and in which states its devices are."""
+
+    device_count: BigInt
+    online: BigInt
+    offline: BigInt
+    busy: BigInt
+    error: BigInt
+
+
+class PcDeviceSummary(Row, frozen=True):
+    pc_id: str
+    capacity: int
+    running_count: int
+    eligible_device_count: int
+    """Devices that are heard, not in error, and wanted by the ACTIVE job if there is one."""
+    target: int
+
+
+class DeviceFacts(Row, frozen=True):
+    """What is both kept of a device and shown."""
+
+    id: UUID
+    serial_number: str
+    group_id: str
+    pc_id: str
+    capabilities: list[str]
+    created_at: datetime
+    updated_at: datetime
+    error_until: datetime | None = None
+    error_condition: str | None = None
+    """What must be over before it gets work again: `screen_locked`, `battery_low`."""
+    held_until: datetime | None = None
+    """It gets no offer before: it did not take the last ones."""
+
+
+class DeviceRow(DeviceFacts, frozen=True):
+    """Its status derives: error, else busy while something runs, else online while it is heard, else offline.
+
+    Pages have room and what changes often is in no index, so that a change stays on its page (HOT); for that,
+    predicates of partial indices count like columns of an index.
+    """
+
+    alive: bool = False
+    running: bool = False
+    assignment_id: UUID | None = None
+    """What holds its slot: offered, sent, running or about to be retried."""
+    error_rule: str | None = None
+    heard_at: datetime | None = None
+    """The last sign of life that an event tells of; telemetry knows later ones."""
+
+
+class Device(DeviceFacts, frozen=True, kw_only=True):
+    """A device as clients see it."""
+
+    status: DeviceStatus
+    last_seen_at: datetime | None
+    """Volatile: telemetry adds to it."""
+    error_code: str | None
+    """The rule by which it is in error."""
+
+
+PCS: Final = KeyedTable(name="pc_rows", row=PcRow, key=("id",))
+DEVICES: Final = KeyedTable(
+    name="device_rows",
+    row=DeviceRow,
+    key=("id",),
+    fillfactor=70,
+    generated={"status": Generated(PgType.TEXT, STATUS)},
+    indices=(
+        Index("device_rows_serial_number", "serial_number", unique=True),
+        Index(
+            "device_rows_serial",
+            'serial_number COLLATE "C"',
+            why="In the order of serial numbers: all, or those of a PC or a group. By bytes, so that a prefix is"
+            " a range.",
+        ),
+        Index("device_rows_pc_id", 'pc_id, serial_number COLLATE "C"'),
+        Index("device_rows_group_id", 'group_id, serial_number COLLATE "C"'),
+        Index("device_rows_in_error", 'serial_number COLLATE "C"', where="error_rule IS NOT NULL"),
+    ),
+)
+
+RELATIONS: Final = (
+    _fleet(
+        "devices",
+        Device,
+        view=View("device_rows", "d", "LEFT JOIN tel_fleet.presence p ON p.device_id = d.id"),
+        computed={"last_seen_at": "greatest(d.heard_at, p.last_seen_at)", "error_code": "d.error_rule"},
+        embeds=(one("pcs", "pc_id"), many("job_assignments", "device_id")),
+        owner="id",
+    ),
+    _fleet("pcs", Pc, embeds=(many("devices", "pc_id"),)),
+    _fleet(
+        "workers",
+        (
+            *pick(PcRow, "id"),
+            renamed(PcRow, "id", "pc_id", "w.id"),
+            renamed(PcRow, "capacity", "device_capacity", "w.capacity"),
+            renamed(PcRow, "capacity", "max_devices", "w.capacity"),
+            *pick(PcRow, "held_until", "created_at", "updated_at"),
+        ),
+        view=View("pc_rows", "w"),
+    ),
+    _fleet("pc_device_summary", PcDeviceSummary, order=("pc_id",)),
+)

@@ -1,0 +1,92 @@
+"""Jobs: their rows, with how many of their assignments stand where, and what clients see of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from drover.domain.fleet.job_spec import JobSpec
+from drover.domain.fleet.state import JobStatus
+from drover.readmodel.column import column, pick, renamed
+from drover.readmodel.relation import View, many, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import Index, KeyedTable
+
+_fleet = partial(relation, "fleet")
+
+_COUNTERS: Final = ("pending", "running", "retrying", "completed", "failed", "cancelled", "skipped")
+
+
+class JobRow(JobSpec, Row, frozen=True, kw_only=True):
+    """What its client wrote, and what became of it. The counters of the ACTIVE one change with every batch."""
+
+    id: UUID
+    is_active: bool
+    status: JobStatus
+    needs: list[str]
+    """Capabilities that a device must have."""
+    created_at: datetime
+    updated_at: datetime
+    activated_at: datetime | None = None
+    """Its first turn."""
+    ended_at: datetime | None = None
+    paused_for: str | None = None
+    """The rule that three devices failed by, or `admin`."""
+    end_reason: str | None = None
+    """`done`, `time`, `admin`, or the rule that speaks for every device."""
+    pending: int = 0
+    """Assignments that wait, are offered or are sent. This and the five below add up to all that it has."""
+    running: int = 0
+    retrying: int = 0
+    """Failed before and waiting for the next attempt; not counted as pending."""
+    completed: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    """Devices whose assignment a person cancelled, or that ended with its job."""
+    skipped: int = 0
+    """Target devices that were absent when it ended: they have no assignment."""
+
+
+JOBS: Final = KeyedTable(
+    name="job_rows",
+    row=JobRow,
+    key=("id",),
+    fillfactor=50,
+    indices=(
+        Index("job_rows_status", "status, created_at"),
+        Index("job_rows_created_at", "created_at"),
+        Index("job_rows_ended_at", "ended_at"),
+    ),
+)
+
+# The last case: also a job that ended because people cancelled all of its assignments.
+_TASK_STATUS: Final = """CASE
+  WHEN j.status IN ('created', 'paused') THEN 'pending'
+  WHEN j.status = 'active' AND j.retrying > 0 AND j.pending = 0 AND j.running = 0 THEN 'retrying'
+  WHEN j.status = 'active' THEN 'running'
+  WHEN j.status = 'completed' AND j.completed > 0 THEN 'success'
+  WHEN j.status = 'completed' AND j.failed > 0 THEN 'failed'
+  ELSE 'cancelled'
+END"""
+
+RELATIONS: Final = (
+    _fleet("jobs", JobRow, view=View("job_rows", "j"), embeds=(many("job_assignments", "job_id"),)),
+    _fleet(
+        "tasks",
+        (
+            *pick(JobRow, "id", "title"),
+            column("status", str, _TASK_STATUS, text="A job in the words of 002."),
+            *pick(JobRow, "target_url", "script_type", "created_at"),
+            renamed(JobRow, "activated_at", "started_at", "j.activated_at"),
+            renamed(JobRow, "ended_at", "completed_at", "j.ended_at"),
+            *pick(JobRow, "updated_at"),
+            column("reason", str | None, "coalesce(j.paused_for, j.end_reason)"),
+            *pick(JobRow, *_COUNTERS),
+        ),
+        view=View("job_rows", "j"),
+        embeds=(many("task_devices", "task_id"),),
+        aliases={"status": {"completed": "success"}},  # some of the users' programs say it so
+    ),
+)

@@ -1,0 +1,67 @@
+"""Compositions and their fields: their rows, and what clients see of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Final
+
+import msgspec
+
+from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
+from drover.readmodel.column import column, pick, words
+from drover.readmodel.relation import View, many, one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import Index, KeyedTable
+
+_render = partial(relation, "render")
+
+
+class CompositionRow(Row, frozen=True):
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    """Of itself or of one of its fields."""
+    name: str = ""
+    template: str = ""
+    output_module: str = OUTPUT_MODULE_DEFAULT
+    mapping_ids: list[int] = msgspec.field(default_factory=list)
+    """Its fields: they go with it, and the event that says so does not name them."""
+
+
+class FieldRow(Row, frozen=True):
+    """Which field of a composition goes to which layer."""
+
+    id: int
+    composition_id: str
+    field_name: str
+    layer_name: str
+    kind: Annotated[str, words("data", "image")]
+    property: str
+    created_at: datetime
+    updated_at: datetime
+
+
+COMPOSITIONS: Final = KeyedTable(name="composition_rows", row=CompositionRow, key=("id",))
+FIELDS: Final = KeyedTable(
+    name="field_rows",
+    row=FieldRow,
+    key=("id",),
+    indices=(Index("field_rows_composition_id", "composition_id, field_name", unique=True),),
+)
+
+RELATIONS: Final = (
+    _render(
+        "aep_compositions",
+        (
+            *pick(CompositionRow, "id", "name", "template", "output_module"),
+            column("fields", int, "cardinality(c.mapping_ids)", text="How many it has."),
+            *pick(CompositionRow, "created_at", "updated_at"),
+        ),
+        view=View("composition_rows", "c"),
+        embeds=(many("aep_field_mapping", "composition_id"),),
+    ),
+    _render(
+        "aep_field_mapping", FieldRow, view=View("field_rows", "f"), embeds=(one("aep_compositions", "composition_id"),)
+    ),
+)

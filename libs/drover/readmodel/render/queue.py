@@ -1,0 +1,199 @@
+"""Renders: their rows, what is to be rendered, who changed what when, and what clients see of it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from functools import partial
+from typing import Annotated, Final
+
+import msgspec
+
+from drover.domain.render.state import Status
+from drover.readmodel.column import BigInt, column, columns_of, pick, without, words
+from drover.readmodel.relation import View, many, one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import AppendTable, Index, KeyedTable
+
+_render = partial(relation, "render")
+
+
+class Render(Row, frozen=True):
+    """A render as people see it, without what is to be drawn."""
+
+    id: int
+    composition_id: str
+    composition_name: str
+    cue_item_id: str | None
+    broadcast_date: date
+    created_at: datetime
+    updated_at: datetime
+    stage_since: datetime
+    """When it came to its status."""
+    status: Status = Status.PENDING
+    run: int = 0
+    worker_id: str | None = None
+    """Who has it; of an ended one who had it last."""
+    lock_expires_at: datetime | None = None
+    nexrender_job_id: str | None = None
+    progress: int = 0
+    """Between two events it comes from telemetry. It never decides that a render is done."""
+    output_file_path: str | None = None
+    output_size_bytes: BigInt | None = None
+    output_sha256: str | None = None
+    error_code: str | None = None
+    """The last fault, until it is completed or somebody has it run again; likewise the message."""
+    error_message: str | None = None
+    recovery_count: int = 0
+    retry_due_at: datetime | None = None
+    unmapped_fields: list[str] = msgspec.field(default_factory=list)
+    started_at: datetime | None = None
+    """When nexrender had it, of this generation."""
+    completed_at: datetime | None = None
+    duration_seconds: float | None = None
+    preparing_seconds: float | None = None
+    """Spent in this stage so far, stays that are over; null: it was never there. Likewise the three below."""
+    rendering_seconds: float | None = None
+    encoding_seconds: float | None = None
+    uploading_seconds: float | None = None
+
+
+class RenderRow(Render, frozen=True):
+    """Where a render stands. Progress and leases, the changes that come most often, are in no index."""
+
+    generation: int = 1
+    """Which job at nexrender it is, counted from 1."""
+
+
+class GfxRow(Row, frozen=True):
+    """Apart from its render: it is large and never changes, a render's row changes dozens of times."""
+
+    id: int
+    gfx_id: str
+    gfx_data: str
+    """Sealed, for the subject gfx_id. No key to it is in this database."""
+
+
+class AuditRow(Row, frozen=True):
+    """One change of status, never changed."""
+
+    id: BigInt
+    """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
+    render_queue_id: int
+    status_from: Status | None
+    """Null: it was requested."""
+    status_to: Status
+    worker_id: str | None
+    """Who has it, or had it until then."""
+    changed_at: datetime
+    changed_by: str
+    reason: str | None
+
+
+Stage = Annotated[str, words("preparing", "rendering", "encoding", "uploading")]
+
+
+class StageRange(Row, frozen=True):
+    """How long a stage usually takes: 003 §2.2."""
+
+    number: int
+    stage: Stage
+    seconds_min: float
+    seconds_max: float
+
+
+class RenderStage(Row, frozen=True):
+    """How long a render was in a stage, against the range that is usual for it."""
+
+    number: int
+    stage: Stage
+    seconds: float
+    under_way: bool
+    seconds_min: float
+    seconds_max: float
+    verdict: Annotated[str, words("below", "within", "above")] | None
+    """`below`, `within` or `above`; null while that cannot be told."""
+
+
+class RenderWorker(Row, frozen=True):
+    worker_id: str
+    status: Annotated[str, words("busy", "idle", "gone")]
+    """`busy`, `idle`, or `gone`: it was not heard of for 30 s."""
+    last_seen_at: datetime | None
+    render_queue_id: int | None
+    run: int | None
+    render_status: Status | None
+    lock_expires_at: datetime | None
+
+
+class RenderFigures(Row, frozen=True):
+    pending_count: BigInt
+    avg_duration_seconds: float | None
+    success_rate: float | None
+    """Percent of those that ended within a day."""
+    active_workers: BigInt
+
+
+RENDERS: Final = KeyedTable(
+    name="render_rows",
+    row=RenderRow,
+    key=("id",),
+    fillfactor=70,
+    indices=(
+        Index("render_rows_status", "status, created_at"),
+        Index("render_rows_created_at", "created_at"),
+        Index("render_rows_completed_at", "completed_at"),
+        Index("render_rows_composition_id", "composition_id, created_at"),
+        Index("render_rows_cue_item_id", "cue_item_id"),
+        Index("render_rows_broadcast_date", "broadcast_date, created_at"),
+    ),
+)
+GFX: Final = AppendTable(name="render_gfx", row=GfxRow, key=("id",))
+AUDIT: Final = AppendTable(
+    name="render_queue_audit",
+    row=AuditRow,
+    key=("id",),
+    indices=(
+        Index("render_queue_audit_render_queue_id", "render_queue_id, id"),
+        Index("render_queue_audit_changed_at", "changed_at"),
+    ),
+)
+
+PROGRESS: Final = """CASE
+  WHEN r.status IN ('rendering', 'encoding') AND w.render_id = r.id AND coalesce(w.run, r.run) = r.run
+  THEN greatest(r.progress, w.progress)
+  ELSE r.progress
+END"""
+"""The worker's own word (`tel_render.workers w`), where that is newer. Volatile: no part of verify."""
+
+RELATIONS: Final = (
+    _render(
+        "render_queue",
+        (
+            *without(Render, "stage_since"),
+            # It leaves as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
+            column("gfx_data", str | None, "g.gfx_id || ' ' || g.gfx_data"),
+            column("gfx_data_error", str | None, "NULL::text"),
+        ),
+        view=View(
+            "render_rows",
+            "r",
+            "LEFT JOIN render_gfx g ON g.id = r.id\nLEFT JOIN tel_render.workers w ON w.worker_id = r.worker_id",
+        ),
+        computed={"progress": PROGRESS},
+        embeds=(
+            many("render_queue_audit", "render_queue_id"),
+            many("render_stages", "render_queue_id"),
+            one("aep_compositions", "composition_id"),
+        ),
+        sealed={"gfx_data": "gfx_data_error"},
+    ),
+    _render("render_queue_audit", AuditRow, embeds=(one("render_queue", "render_queue_id"),)),
+    _render(
+        "render_stages",
+        (*pick(AuditRow, "render_queue_id"), *columns_of(RenderStage)),
+        order=("render_queue_id", "number"),
+    ),
+    _render("render_stage_ranges", StageRange, order=("number",)),
+    _render("render_workers", RenderWorker, order=("worker_id",)),
+    _render("render_figures", RenderFigures, order=()),
+)

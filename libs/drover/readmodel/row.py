@@ -1,0 +1,9 @@
+"""What every row of a read model is: a frozen struct whose fields are its columns."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """Frozen: rows are shared with a cache. Without garbage collection: no row refers to another."""

@@ -1,0 +1,127 @@
+"""Tables as data: which rows they keep, by which key, with which indices. How they are written is the projection's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import astuple
+
+from drover.readmodel.column import Column, PgType, columns_of
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+Key = Hashable
+"""The value of a one-column key, or the tuple of a longer one."""
+
+
+@dataclass(frozen=True)
+class Index:
+    name: str
+    on: str
+    """Columns or expressions, as SQL."""
+    unique: bool = False
+    where: str | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A column that Postgres computes whenever a row is written."""
+
+    type: PgType
+    sql: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """What keyed and appended tables have in common."""
+
+    name: str
+    key: tuple[str, ...]
+    row: type[msgspec.Struct]
+    """A frozen struct whose fields are the columns, in the same order."""
+    fillfactor: int | None = None
+    indices: tuple[Index, ...] = ()
+    generated: Mapping[str, Generated] | None = None
+
+    def __post_init__(self) -> None:
+        assert self.row.__struct_config__.frozen, f"{self.name}: rows are shared with a cache and must not change"
+        assert set(self.key) <= set(self.columns), f"{self.name}: the key names no column"
+
+    @cached_property
+    def fields(self) -> tuple[Column, ...]:
+        return columns_of(self.row)
+
+    @cached_property
+    def types(self) -> Mapping[str, PgType]:
+        """The Postgres type of each column."""
+        return {column.name: column.type for column in self.fields}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.row.__struct_fields__
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyedTable(Table, Generic[R]):
+    """Rows that change, found by key."""
+
+    row: type[R]
+
+    @cached_property
+    def key_of(self) -> Callable[[R], Key]:
+        return attrgetter(*self.key)
+
+    @cached_property
+    def to_record(self) -> Callable[[R], tuple[Any, ...]]:
+        """A row as Postgres takes it."""
+        structs = [place for place, column in enumerate(self.fields) if column.struct is not None]
+        if not structs:
+            return astuple
+        encode = msgspec.json.Encoder().encode
+
+        def to_record(row: R) -> tuple[Any, ...]:
+            values = list(astuple(row))
+            for place in structs:
+                if values[place] is not None:
+                    values[place] = encode(values[place]).decode()
+            return tuple(values)
+
+        return to_record
+
+    @cached_property
+    def from_record(self) -> Callable[[Sequence[Any]], R]:
+        """A row as Postgres has it."""
+        row = self.row
+        decoders = {
+            place: msgspec.json.Decoder(column.struct).decode
+            for place, column in enumerate(self.fields)
+            if column.struct is not None
+        }
+        if not decoders and not _has_keywords(row):
+            return lambda record: row(*record)
+        names = self.columns
+
+        def from_record(record: Sequence[Any]) -> R:
+            values = dict(zip(names, record, strict=True))
+            for place, decode in decoders.items():
+                if record[place] is not None:
+                    values[names[place]] = decode(record[place])
+            return row(**values)
+
+        return from_record
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AppendTable(Table):
+    """Rows that are only ever added, as plain tuples in the order of the columns: this is the hot path."""
+
+
+def _has_keywords(row: type[msgspec.Struct]) -> bool:
+    """Some of its fields are taken by name only."""
+    return len(row.__match_args__) < len(row.__struct_fields__)

@@ -1,0 +1,35 @@
+"""The one value object of what a client may set on a job, and those who have its fields."""
+
+from drover.domain.fleet.commands import CreateJob
+from drover.domain.fleet.events import JobCreated
+from drover.domain.fleet.job_spec import JobSpec, check_spec, spec_of
+from drover.readmodel.fleet.jobs import JobRow
+
+SPEC = JobSpec("https://youtu.be/abc", title="Watch this", prob_like=0)
+
+
+def test_command_event_and_row_have_all_of_its_fields():
+    fields = set(JobSpec.__struct_fields__)
+    assert set(CreateJob.__struct_fields__) == fields | {"job_id", "is_active"}
+    assert set(JobCreated.__struct_fields__) >= fields | {"job_id", "is_active"}
+    assert set(JobRow.__struct_fields__) >= fields | {"id", "is_active"}
+
+
+def test_it_is_found_in_a_command():
+    command = CreateJob("https://youtu.be/abc", title="Watch this", prob_like=0, job_id="J")
+    assert spec_of(command) == SPEC
+
+
+def test_every_bounded_field_is_checked_by_its_own_name():
+    for field, (low, high) in {
+        "duration_min_pct": (10, 100),
+        "duration_max_pct": (10, 100),
+        "prob_like": (0, 100),
+        "prob_comment": (0, 100),
+        "prob_playlist": (0, 100),
+    }.items():
+        for value in (low - 1, high + 1):
+            refusal = check_spec(JobSpec("https://youtu.be/abc", **{field: value}))
+            assert refusal is not None
+            assert refusal.message == f"{field} must be between {low} and {high}"
+            assert refusal.details == {"field": field, "value": value}
