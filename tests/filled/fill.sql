@@ -9,26 +9,31 @@ INSERT INTO rm_fleet.pc_rows
 SELECT 'PC-' || lpad(n::text, 4, '0'), 20, now() - interval '30 days', now() - interval '30 days', NULL
 FROM generate_series(0, (pg_temp.number('devices') - 1) / 20) n;
 
-INSERT INTO rm_fleet.device_rows
+INSERT INTO rm_fleet.device_rows (id, serial_number, group_id, pc_id, capabilities, alive, running, error_rule, heard_at,
+  created_at, updated_at)
 SELECT pg_temp.id('d', n), 'SERIAL' || lpad(n::text, 8, '0'), 'P' || n / 20 || '-G' || n % 4,
-       'PC-' || lpad((n / 20)::text, 4, '0'), ARRAY[]::text[], n % 10 <> 0, n % 5 = 1, NULL,
-       CASE WHEN n % 200 = 7 THEN 'APP_CRASH' END, NULL, NULL, NULL, now(), now() - interval '30 days', now()
+       'PC-' || lpad((n / 20)::text, 4, '0'), ARRAY[]::text[], n % 10 <> 0, n % 5 = 1,
+       CASE WHEN n % 200 = 7 THEN 'APP_CRASH' END, now(), now() - interval '30 days', now()
 FROM generate_series(0, pg_temp.number('devices') - 1) n;
 
 INSERT INTO tel_fleet.presence
 SELECT pg_temp.id('d', n), now(), '{"status": "online", "battery_pct": 80}'
 FROM generate_series(0, pg_temp.number('devices') - 1) n;
 
-INSERT INTO rm_fleet.job_rows
-SELECT pg_temp.id('j', n), 'Job ' || n, 'https://youtu.be/' || n, 'youtube_watch', 30, 90, 50, 30, 10, n = 59, 10, NULL,
+INSERT INTO rm_fleet.job_rows (id, title, target_url, script_type, duration_min_pct, duration_max_pct, prob_like,
+  prob_comment, prob_playlist, is_active, base_reward, status, needs, created_at, updated_at, activated_at, ended_at,
+  pending, running, retrying, completed, failed, cancelled, skipped)
+SELECT pg_temp.id('j', n), 'Job ' || n, 'https://youtu.be/' || n, 'youtube_watch', 30, 90, 50, 30, 10, n = 59, 10,
        CASE WHEN n = 59 THEN 'active' WHEN n % 7 = 0 THEN 'cancelled' ELSE 'completed' END, ARRAY[]::text[],
        now() - (60 - n) * interval '12 hours', now(), now() - (60 - n) * interval '12 hours',
-       CASE WHEN n < 59 THEN now() - (59 - n) * interval '12 hours' END, NULL, NULL, 0, 0, 0, 100, 2, 1, 0
+       CASE WHEN n < 59 THEN now() - (59 - n) * interval '12 hours' END, 0, 0, 0, 100, 2, 1, 0
 FROM generate_series(0, 59) n;
-INSERT INTO rm_fleet.job_rows
-SELECT pg_temp.id('w', n), 'Waiting ' || n, 'https://youtu.be/w', 'youtube_watch', 30, 90, 50, 30, 10, TRUE, 10, NULL,
+INSERT INTO rm_fleet.job_rows (id, title, target_url, script_type, duration_min_pct, duration_max_pct, prob_like,
+  prob_comment, prob_playlist, is_active, base_reward, status, needs, created_at, updated_at, activated_at, ended_at,
+  pending, running, retrying, completed, failed, cancelled, skipped)
+SELECT pg_temp.id('w', n), 'Waiting ' || n, 'https://youtu.be/w', 'youtube_watch', 30, 90, 50, 30, 10, TRUE, 10,
        CASE WHEN n % 10 = 0 THEN 'paused' ELSE 'created' END, ARRAY[]::text[], now() - n * interval '1 second', now(),
-       NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0
+       NULL, NULL, 0, 0, 0, 0, 0, 0, 0
 FROM generate_series(1, 2000) n;
 
 -- Assignment n: its job, its device, and when it was; of the last job a fifth is running.
@@ -55,9 +60,10 @@ FROM filled_assignment;
 UPDATE rm_fleet.device_rows d SET assignment_id = a.id
 FROM filled_assignment a WHERE a.status = 'running' AND a.device_id = d.id;
 
-INSERT INTO rm_fleet.tasks_event
+INSERT INTO rm_fleet.tasks_event (id, task_id, task_device_id, device_id, pc_id, attempt, run, event_type, level, by,
+  created_at)
 SELECT a.n::bigint * 65536 * 4 + step, a.job_id, a.id, a.device_id, a.pc_id, 1, 1,
-       (ARRAY['CREATED', 'SENT', 'ACKED', 'SUCCEEDED'])[step + 1], 'info', NULL, NULL, NULL, NULL, NULL, 'anon',
+       (ARRAY['CREATED', 'SENT', 'ACKED', 'SUCCEEDED'])[step + 1], 'info', 'anon',
        a.at + step * interval '10 seconds'
 FROM filled_assignment a CROSS JOIN generate_series(0, 3) step;
 
@@ -94,9 +100,9 @@ SELECT n, 'comp-' || n % 40, 'Composition', 'cue-' || n / 3, (now() - (pg_temp.n
        CASE WHEN n > pg_temp.number('renders') - 10 THEN 'pending' WHEN n > pg_temp.number('renders') - 20 THEN 'rendering' WHEN n % 60 = 0 THEN 'failed' ELSE 'completed' END,
        1, 1, 'worker-' || n % 8, 50, 0, ARRAY[]::text[], now() - (pg_temp.number('renders') - n) * interval '20 minutes', 90
 FROM generate_series(1, pg_temp.number('renders')) n;
-INSERT INTO rm_render.render_queue_audit
-SELECT n::bigint * 65536 + step, n, NULL, (ARRAY['pending', 'preparing', 'rendering', 'encoding', 'completed'])[step + 1],
-       'worker-1', now() - (pg_temp.number('renders') - n) * interval '20 minutes' + step * interval '1 minute', 'worker', NULL
+INSERT INTO rm_render.render_queue_audit (id, render_queue_id, status_to, worker_id, changed_at, changed_by)
+SELECT n::bigint * 65536 + step, n, (ARRAY['pending', 'preparing', 'rendering', 'encoding', 'completed'])[step + 1],
+       'worker-1', now() - (pg_temp.number('renders') - n) * interval '20 minutes' + step * interval '1 minute', 'worker'
 FROM generate_series(1, pg_temp.number('renders')) n CROSS JOIN generate_series(0, 4) step;
 INSERT INTO tel_render.workers SELECT 'worker-' || n, now(), NULL, NULL, NULL FROM generate_series(0, 7) n;
 
@@ -112,11 +118,11 @@ FROM generate_series(1, pg_temp.number('tests')) n;
 INSERT INTO rm_analysis.run_rows
 SELECT pg_temp.id('r', n), 'cron', 'clock', 'finished', now(), now(), '{}', 3, 0, 3, 12, now() - n * interval '1 hour', now()
 FROM generate_series(1, 5000) n;
-INSERT INTO rm_analysis.cleanup_run_tests
-SELECT n, pg_temp.id('r', n % 5000 + 1), pg_temp.id('t', n), 'user-' || n % 5000, 'cleaned', NULL, now()
+INSERT INTO rm_analysis.cleanup_run_tests (id, run_id, test_id, user_id, outcome, created_at)
+SELECT n, pg_temp.id('r', n % 5000 + 1), pg_temp.id('t', n), 'user-' || n % 5000, 'cleaned', now()
 FROM generate_series(1, 20000) n;
-INSERT INTO rm_analysis.test_ledger
-SELECT n, 'user-' || n % 5000, 'charge', -1, 3, pg_temp.id('t', n), NULL, 'clock', now() FROM generate_series(1, pg_temp.number('others')) n;
+INSERT INTO rm_analysis.test_ledger (id, user_id, kind, amount, remaining_tests, test_id, by, created_at)
+SELECT n, 'user-' || n % 5000, 'charge', -1, 3, pg_temp.id('t', n), 'clock', now() FROM generate_series(1, pg_temp.number('others')) n;
 
 -- Reminders.
 INSERT INTO rm_reminder.user_rows SELECT 'user-' || n, 'Asia/Seoul', now(), now() FROM generate_series(0, 4999) n;

@@ -30,13 +30,11 @@ ATTEMPT_EVENT_TYPES: Final = (
 )
 
 
-class TaskEventRow(Row, frozen=True):
+class AttemptFacts(Row, frozen=True):
     """One line of the history of attempts."""
 
     id: BigInt
     """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
-    task_id: UUID
-    task_device_id: UUID
     device_id: UUID
     pc_id: str
     attempt: int
@@ -50,6 +48,13 @@ class TaskEventRow(Row, frozen=True):
     activity_stack: str | None
     by: str
     created_at: datetime
+
+
+class TaskEventRow(AttemptFacts, frozen=True):
+    """One line of the history of attempts, in the words of 002."""
+
+    task_id: UUID
+    task_device_id: UUID
 
 
 class MinuteRow(Row, frozen=True):

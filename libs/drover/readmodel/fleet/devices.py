@@ -116,12 +116,15 @@ DEVICES: Final = KeyedTable(
     ),
 )
 
+COMPUTED: Final = {"last_seen_at": "greatest(d.heard_at, p.last_seen_at)", "error_code": "d.error_rule"}
+"""Of a device (`device_rows d`) with its telemetry (`tel_fleet.presence p`)."""
+
 RELATIONS: Final = (
     _fleet(
         "devices",
         Device,
         view=View("device_rows", "d", "LEFT JOIN tel_fleet.presence p ON p.device_id = d.id"),
-        computed={"last_seen_at": "greatest(d.heard_at, p.last_seen_at)", "error_code": "d.error_rule"},
+        computed=COMPUTED,
         embeds=(one("pcs", "pc_id"), many("job_assignments", "device_id")),
         owner="id",
     ),

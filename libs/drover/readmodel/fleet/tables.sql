@@ -208,11 +208,9 @@ COMMENT ON COLUMN attempt_minutes.failed_final IS 'Assignments that failed for g
 COMMENT ON COLUMN attempt_minutes.waited_ms IS 'From their offer to their start, all that started together. Whole numbers: sums must not depend on rounding.';
 COMMENT ON COLUMN attempt_minutes.ran_ms IS 'From their start to their end, all that succeeded together.';
 
--- One line of the history of attempts.
+-- One line of the history of attempts, in the words of 002.
 CREATE TABLE tasks_event (
   id             int8 PRIMARY KEY,
-  task_id        uuid NOT NULL,
-  task_device_id uuid NOT NULL,
   device_id      uuid NOT NULL,
   pc_id          text NOT NULL,
   attempt        int4 NOT NULL,
@@ -225,7 +223,9 @@ CREATE TABLE tasks_event (
   screenshot_ref text,
   activity_stack text,
   by             text NOT NULL,
-  created_at     timestamptz NOT NULL
+  created_at     timestamptz NOT NULL,
+  task_id        uuid NOT NULL,
+  task_device_id uuid NOT NULL
 );
 COMMENT ON COLUMN tasks_event.id IS 'From the place in the log: sequence of the commit * 65536 + line. Grows with time.';
 CREATE INDEX tasks_event_task_device_id ON tasks_event (task_device_id);

@@ -73,12 +73,11 @@ class GfxRow(Row, frozen=True):
     """Sealed, for the subject gfx_id. No key to it is in this database."""
 
 
-class AuditRow(Row, frozen=True):
-    """One change of status, never changed."""
+class StatusChange(Row, frozen=True):
+    """A change of a render's status."""
 
     id: BigInt
     """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
-    render_queue_id: int
     status_from: Status | None
     """Null: it was requested."""
     status_to: Status
@@ -87,6 +86,12 @@ class AuditRow(Row, frozen=True):
     changed_at: datetime
     changed_by: str
     reason: str | None
+
+
+class AuditRow(StatusChange, frozen=True):
+    """One row for each change of status, never changed."""
+
+    render_queue_id: int
 
 
 Stage = Annotated[str, words("preparing", "rendering", "encoding", "uploading")]
@@ -114,15 +119,20 @@ class RenderStage(Row, frozen=True):
     """`below`, `within` or `above`; null while that cannot be told."""
 
 
-class RenderWorker(Row, frozen=True):
+class WorkerFacts(Row, frozen=True):
     worker_id: str
     status: Annotated[str, words("busy", "idle", "gone")]
     """`busy`, `idle`, or `gone`: it was not heard of for 30 s."""
     last_seen_at: datetime | None
-    render_queue_id: int | None
     run: int | None
     render_status: Status | None
     lock_expires_at: datetime | None
+
+
+class RenderWorker(WorkerFacts, frozen=True):
+    """A worker, and what it has in hand."""
+
+    render_queue_id: int | None
 
 
 class RenderFigures(Row, frozen=True):

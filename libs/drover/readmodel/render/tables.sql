@@ -105,16 +105,16 @@ CREATE TABLE render_gfx (
 );
 COMMENT ON COLUMN render_gfx.gfx_data IS 'Sealed, for the subject gfx_id. No key to it is in this database.';
 
--- One change of status, never changed.
+-- One row for each change of status, never changed.
 CREATE TABLE render_queue_audit (
   id              int8 PRIMARY KEY,
-  render_queue_id int4 NOT NULL,
   status_from     text,
   status_to       text NOT NULL,
   worker_id       text,
   changed_at      timestamptz NOT NULL,
   changed_by      text NOT NULL,
-  reason          text
+  reason          text,
+  render_queue_id int4 NOT NULL
 );
 COMMENT ON COLUMN render_queue_audit.id IS 'From the place in the log: sequence of the commit * 65536 + line. Grows with time.';
 COMMENT ON COLUMN render_queue_audit.status_from IS 'Null: it was requested.';

@@ -49,7 +49,7 @@ SELECT coalesce(w.worker_id, r.worker_id) AS worker_id,
          WHEN r.id IS NOT NULL THEN 'busy'
          ELSE 'idle'
        END AS status,
-       w.last_seen_at, r.id AS render_queue_id, r.run, r.status AS render_status, r.lock_expires_at
+       w.last_seen_at, r.run, r.status AS render_status, r.lock_expires_at, r.id AS render_queue_id
 FROM tel_render.workers w
 FULL JOIN (
   SELECT id, run, status, worker_id, lock_expires_at

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from aiohttp import web
 
 from drover.api.reads.door import Door, Question, described
@@ -14,34 +13,19 @@ from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import FROM, TO, Asked, flag, one_of, text
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
+from drover.readmodel.alerts import AlertRow
 from drover.web.application import add_route
 
 PATH: Final = "/api/alerts"
 
 
-class Alert(msgspec.Struct):
+class Alert(AlertRow, frozen=True, kw_only=True):
+    """What needs a person, or needed one."""
+
     context: str
-    id: str
-    kind: str
-    subject: str
-    """What it is about: the id of a device, a job, a PC, a render."""
-    message: str
-    details: Any
-    raised_at: datetime
-    until: datetime | None
-    """When it is over by itself."""
-    resolved_at: datetime | None
-    reason: str | None
-    """Why it is over."""
 
 
 CONTEXT: Final = one_of("context", CONTEXTS, "In one of these contexts.", many=True)
-
-
-def make_alert(record: Any) -> Alert:
-    alert = Alert(*record)
-    alert.details = msgspec.Raw(alert.details)
-    return alert
 
 
 def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Branch]:
@@ -73,7 +57,6 @@ ALERTS: Final = United(
         TO,
     ),
     branches=_branches,
-    make=make_alert,
 )
 
 OPERATIONS: Final = (

@@ -13,7 +13,10 @@ from drover.api.reads.door import Door, Question, described, not_found, text_in,
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of, text, uuid
 from drover.api.reads.queries import QUERIES
+from drover.api.reads.records import maker
 from drover.domain.analysis.state import TestStatus
+from drover.readmodel.analysis.cleanups import FoundTest, RunRow
+from drover.readmodel.analysis.users import LedgerEntry, TestRow, UserRow
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 
@@ -23,54 +26,16 @@ RUNS_PATH: Final = "/api/cleanup-runs"
 LEDGER_PATH: Final = "/api/users/{id}/ledger"
 
 
-class Analysis(msgspec.Struct):
+class Analysis(TestRow, frozen=True):
     """A test of a user."""
 
-    id: UUID
-    user_id: str
-    status: TestStatus
-    reason: str | None
-    """Who says that it failed: `worker` or `timeout`."""
-    error_code: str | None
-    error_message: str | None
-    result_ref: str | None
-    refunded: bool
-    cleanup_run_id: UUID | None
-    skipped: str | None
-    """Why its failure could not be made good when that was last tried."""
-    late_report: str | None
-    """What a worker said of it after its end, without effect."""
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
+
+class CleanupRun(RunRow, frozen=True):
+    """A search for tests that were never done."""
 
 
-class CleanupRun(msgspec.Struct):
-    id: UUID
-    trigger: str
-    by: str
-    status: str
-    scheduled_for: datetime | None
-    started_before: datetime
-    """Tests that were started before and are not done were cleaned up."""
-    tiers_started_before: Any
-    """Other times for some tiers."""
-    cleaned_count: int
-    skipped_count: int
-    users_count: int
-    duration_ms: int | None
-    started_at: datetime
-    finished_at: datetime | None
-
-
-class CleanedTest(msgspec.Struct):
-    id: int
-    test_id: UUID
-    user_id: str
-    outcome: str
-    """`cleaned` or `skipped`."""
-    reason: str | None
-    created_at: datetime
+class CleanedTest(FoundTest, frozen=True):
+    """A test that a cleanup found."""
 
 
 class CleanupRunDetail(msgspec.Struct):
@@ -81,30 +46,11 @@ class CleanupRunDetail(msgspec.Struct):
     """As `/api/cleanup-runs/{id}/tests` has them."""
 
 
-class User(msgspec.Struct):
-    id: str
-    tier: str
-    remaining_tests: int
-    frozen: bool
-    granted: int
-    """All that was ever given: remaining = granted - charged + refunded."""
-    charged: int
-    refunded: int
-    created_at: datetime
-    updated_at: datetime
+class User(UserRow, frozen=True):
+    """Tier and balance."""
 
 
-class LedgerEntry(msgspec.Struct):
-    id: int
-    kind: str
-    """`initial`, `grant`, `charge` or `refund`."""
-    amount: int
-    remaining_tests: int
-    """After it."""
-    test_id: UUID | None
-    cleanup_run_id: UUID | None
-    by: str
-    created_at: datetime
+_make_user: Final = maker(User)
 
 
 class Ledger(msgspec.Struct):
@@ -114,12 +60,6 @@ class Ledger(msgspec.Struct):
     """Null only while there is no read model of analyses."""
     items: list[LedgerEntry]
     next: str | None
-
-
-def make_run(record: Any) -> CleanupRun:
-    run = CleanupRun(*record)
-    run.tiers_started_before = msgspec.Raw(run.tiers_started_before)
-    return run
 
 
 _CREATED: Final = (Key("created_at", "t.created_at", datetime, "timestamptz"), Key("id", "t.id", UUID, "uuid"))
@@ -144,7 +84,6 @@ CLEANUP_RUNS: Final = Listing(
     "rm_analysis.run_rows r",
     key=(Key("started_at", "r.started_at", datetime, "timestamptz"), Key("id", "r.id", UUID, "uuid")),
     wheres=(Where(FROM, "r.started_at >= {}"), Where(TO, "r.started_at < {}")),
-    make=make_run,
 )
 CLEANUP_RUN_TESTS: Final = Listing(
     "cleanup_run_tests",
@@ -227,7 +166,7 @@ class Analyses:
         if row is None and await models.existing([CONTEXT]):
             raise not_found("User")
         page = await LEDGER.page(models, question.asked.with_(user_id=user_id))
-        return Ledger(None if row is None else User(*row), page.items, page.next)
+        return Ledger(None if row is None else _make_user(row), page.items, page.next)
 
 
 def _run(request: web.Request) -> dict[str, Any]:

@@ -6,66 +6,21 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import msgspec
-
 from drover.api.reads.attempts import AttemptEvent
 from drover.api.reads.listing import Key, Listing, Where
 from drover.api.reads.parameters import one_of, text, uuid
 from drover.domain.fleet.state import AssignmentStatus
+from drover.readmodel.fleet.assignments import AssignmentRow
+from drover.readmodel.fleet.attempts import ATTEMPT_EVENT_TYPES
 
 CONTEXT: Final = "fleet"
-EVENT_TYPES: Final = (
-    "CREATED",
-    "SENT",
-    "ACKED",
-    "SUCCEEDED",
-    "FAILED",
-    "TIMEOUT",
-    "RETRY_SCHEDULED",
-    "FAILED_FINAL",
-    "ROLLED_BACK",
-    "CANCELLED",
-    "STALE_REPORT",
-)
 
 
-class Assignment(msgspec.Struct):
+class Assignment(AssignmentRow, frozen=True, kw_only=True):
     """One job on one device."""
 
-    id: UUID
-    job_id: UUID
-    device_id: UUID
     serial_number: str | None
-    pc_id: str
-    status: AssignmentStatus
-    phase: str
-    """Where a pending one stands: `waiting`, `offered`, `sent`, `retrying`; else as `status`."""
-    run: int
-    attempt: int
-    retry_count: int
-    """Attempts used up, of three."""
-    progress_pct: int
-    ad_playing: bool
-    named: bool
-    """A person named this device."""
-    error_code: str | None
-    error_message: str | None
-    timed_out: bool
-    reason: str | None
-    """Why it was taken back, parked or cancelled."""
-    actual_duration_sec: int | None
-    did_like: bool
-    did_comment: bool
-    did_playlist: bool
-    assigned_at: datetime | None
-    sent_at: datetime | None
-    started_at: datetime | None
-    timeout_at: datetime | None
-    retry_due_at: datetime | None
-    completed_at: datetime | None
-    """Its end, whatever it was."""
-    created_at: datetime
-    updated_at: datetime
+    """Of its device."""
 
 
 _OF_JOB: Final = uuid("job_id", "Of this job.")
@@ -95,7 +50,7 @@ ATTEMPTS: Final = Listing(
     wheres=(
         Where(_OF_JOB, "e.task_id = {}", in_path=True),
         Where(
-            one_of("event_type", EVENT_TYPES, "One of these.", many=True),
+            one_of("event_type", ATTEMPT_EVENT_TYPES, "One of these.", many=True),
             "e.event_type = ANY ({}::text[])",
         ),
         Where(uuid("device_id", "Of this device."), "e.device_id = {}"),

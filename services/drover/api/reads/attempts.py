@@ -9,29 +9,16 @@ from uuid import UUID
 
 import msgspec
 
+from drover.readmodel.fleet.attempts import AttemptFacts
+
 ENDINGS: Final = frozenset({"SUCCEEDED", "FAILED", "TIMEOUT", "ROLLED_BACK", "CANCELLED"})
 
 
-class AttemptEvent(msgspec.Struct):
+class AttemptEvent(AttemptFacts, frozen=True):
     """A row of `tasks_event`."""
 
-    id: int
-    """From the place in the log; grows with time."""
     job_id: UUID
     assignment_id: UUID
-    device_id: UUID
-    pc_id: str
-    attempt: int
-    run: int
-    event_type: str
-    level: str
-    error_code: str | None
-    message: str | None
-    due_at: datetime | None
-    screenshot_ref: str | None
-    activity_stack: str | None
-    by: str
-    created_at: datetime
 
 
 class Attempt(msgspec.Struct):

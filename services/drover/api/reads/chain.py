@@ -113,5 +113,7 @@ async def _continues(models: ReadModels, events: list[Event], cause: str) -> lis
             [event.line for _, event in mine],
             cause,
         )
-        found += [Continuation(row[0], context, row[1], row[2], make_event(row[3:])) for row in rows]
+        found += [
+            Continuation(row["entity"], context, row["after_seq"], row["after_line"], make_event(row)) for row in rows
+        ]
     return sorted(found, key=lambda one: one.event.at)

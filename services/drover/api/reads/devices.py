@@ -15,8 +15,10 @@ from drover.api.reads.door import Door, Question, described, not_found, uuid_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import Asked, Kind, moment, one_of, text
 from drover.api.reads.queries import QUERIES
-from drover.api.reads.work import DeviceWork
+from drover.api.reads.records import maker
+from drover.api.reads.work import DeviceWork, make_work
 from drover.domain.fleet.state import DeviceStatus
+from drover.readmodel.fleet.devices import Device as DeviceColumns
 from drover.web.application import add_route
 from drover.web.errors import invalid
 from drover.web.openapi.operation import in_path
@@ -30,23 +32,9 @@ ATTEMPT_MAX: Final = timedelta(hours=1)
 ATTEMPT_EVENTS_MAX: Final = 5_000
 
 
-class Device(msgspec.Struct):
-    id: UUID
-    serial_number: str
-    group_id: str
-    pc_id: str
-    status: DeviceStatus
-    capabilities: list[str]
-    last_seen_at: datetime | None
-    error_code: str | None
-    """The rule by which it is in error."""
-    error_until: datetime | None
-    error_condition: str | None
-    """What must be over before it gets work again: `screen_locked`, `battery_low`."""
-    held_until: datetime | None
-    """It gets no offer before: it did not take the last ones."""
-    created_at: datetime
-    updated_at: datetime
+class Device(DeviceColumns, frozen=True, kw_only=True):
+    """A phone."""
+
     work: DeviceWork | None
     """What it has in hand."""
 
@@ -70,12 +58,12 @@ class DeviceDetail(msgspec.Struct):
     """There were too many: the oldest are missing."""
 
 
+_make_device: Final = maker(Device, columns=DeviceColumns)
+
+
 def make_device(record: Any) -> Device:
-    device, work = record[:_DEVICE_COLUMNS], record[_DEVICE_COLUMNS:]
-    return Device(*[*device, None if work[0] is None else DeviceWork(*work)])
+    return _make_device(record, work=None if record["assignment_id"] is None else make_work(record))
 
-
-_DEVICE_COLUMNS: Final = len(Device.__struct_fields__) - 1
 
 DEVICES: Final = Listing(
     "devices",
@@ -89,10 +77,10 @@ DEVICES: Final = Listing(
         Where(
             one_of("status", [*DeviceStatus], "In one of these states.", many=True),
             words={
-                DeviceStatus.ERROR: "d.error_rule IS NOT NULL",
-                DeviceStatus.BUSY: "d.error_rule IS NULL AND d.running",
-                DeviceStatus.ONLINE: "d.error_rule IS NULL AND NOT d.running AND d.alive",
-                DeviceStatus.OFFLINE: "d.error_rule IS NULL AND NOT d.running AND NOT d.alive",
+                DeviceStatus.ERROR: "d.error_rule IS NOT NULL",  # as the index of those in error has it
+                DeviceStatus.BUSY: "d.status = 'busy'",
+                DeviceStatus.ONLINE: "d.status = 'online'",
+                DeviceStatus.OFFLINE: "d.status = 'offline'",
             },
         ),
         Where(

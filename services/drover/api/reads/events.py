@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from aiohttp import web
 
 from drover.api.reads.alerts import CONTEXT
@@ -15,9 +14,10 @@ from drover.api.reads.event_types import ALL, EVERYDAY, TYPES
 from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, one_of, text
 from drover.api.reads.queries import QUERIES
+from drover.api.reads.records import maker
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
-from drover.readmodel.events import ENTITIES_MAX
+from drover.readmodel.events import ENTITIES_MAX, EventRow
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 
@@ -27,30 +27,13 @@ PEOPLE: Final = "user:"
 """How actors begin who do little, and now and then."""
 
 
-class Event(msgspec.Struct):
+class Event(EventRow, frozen=True, kw_only=True):
+    """An event as it was recorded."""
+
     context: str
-    seq: int
-    """Of its commit in the stream of its context. With `line` it names the event."""
-    line: int
-    n: int
-    """Gap-free within its partition."""
-    at: datetime
-    type: str
-    by: str
-    """The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
-    cause: str
-    """Id of the command that it follows from."""
-    trace: str | None
-    entities: list[str]
-    """Ids of what it is about, the nearest first."""
-    data: Any
-    """The whole event as it stands in the log; of identity, nothing."""
 
 
-def make_event(record: Any) -> Event:
-    event = Event(*record)
-    event.data = msgspec.Raw(event.data)
-    return event
+make_event: Final = maker(Event)
 
 
 def _by_index(column: str, place: str) -> str:
@@ -153,7 +136,6 @@ EVENTS: Final = United(
         TO,
     ),
     branches=_branches,
-    make=make_event,
 )
 PLACE: Final = (
     in_path("context", str, "The context."),

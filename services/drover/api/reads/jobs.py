@@ -16,6 +16,7 @@ from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of
 from drover.api.reads.queries import QUERIES
 from drover.domain.fleet.state import JobStatus
+from drover.readmodel.fleet.jobs import JobRow
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 
@@ -23,39 +24,8 @@ CONTEXT: Final = "fleet"
 PATH: Final = "/api/jobs"
 
 
-class Job(msgspec.Struct):
-    id: UUID
-    title: str | None
-    target_url: str
-    script_type: str
-    status: JobStatus
-    is_active: bool
-    target: Any
-    """For which devices it is; null: for all."""
-    needs: list[str]
-    """Capabilities that a device must have."""
-    duration_min_pct: int
-    duration_max_pct: int
-    prob_like: int
-    prob_comment: int
-    prob_playlist: int
-    base_reward: float
-    pending: int
-    """Assignments that wait, are offered or are sent. This and the five below add up to all that it has."""
-    running: int
-    retrying: int
-    completed: int
-    failed: int
-    cancelled: int
-    skipped: int
-    """Target devices that were absent when it ended: they have no assignment."""
-    paused_for: str | None
-    """The rule that three devices failed by, or `admin`."""
-    end_reason: str | None
-    created_at: datetime
-    activated_at: datetime | None
-    ended_at: datetime | None
-    updated_at: datetime
+class Job(JobRow, frozen=True):
+    """What is to be done, and how far it is."""
 
 
 class FailureCount(msgspec.Struct):
@@ -77,13 +47,6 @@ class JobDetail(msgspec.Struct):
     """As `/api/jobs/{id}/attempts` has them."""
 
 
-def make_job(record: Any) -> Job:
-    job = Job(*record)
-    if job.target is not None:
-        job.target = msgspec.Raw(job.target)
-    return job
-
-
 JOBS: Final = Listing(
     "jobs",
     CONTEXT,
@@ -95,7 +58,6 @@ JOBS: Final = Listing(
         Where(FROM, "j.created_at >= {}"),
         Where(TO, "j.created_at < {}"),
     ),
-    make=make_job,
     order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
 )
 

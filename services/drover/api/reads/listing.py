@@ -16,8 +16,9 @@ from drover.api.reads.cursors import read_cursor, write_cursor
 from drover.api.reads.database import ReadModels
 from drover.api.reads.parameters import CURSOR, LIMIT, LIMIT_DEFAULT, LIMIT_MAX, Asked, Kind
 from drover.api.reads.queries import QUERIES
+from drover.api.reads.records import maker
 
-R = TypeVar("R")
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Page(msgspec.Struct, Generic[R]):
@@ -103,7 +104,7 @@ class Listing(Generic[R]):
         self._query = QUERIES[name]
         self._key = tuple(key)
         self._wheres = tuple(wheres)
-        self._make = make or (lambda record: row(*record))
+        self._make: Callable[[Any], R] = make or maker(row)
         self._descending = descending
         self._order = order
         asked = [where.kind for where in wheres if not where.in_path]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,8 +12,10 @@ from drover.api.reads.door import Door, Question, described
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import text
 from drover.api.reads.queries import QUERIES
-from drover.api.reads.work import DeviceWork
+from drover.api.reads.records import maker
+from drover.api.reads.work import DeviceWork, make_work
 from drover.domain.fleet.state import DeviceStatus
+from drover.readmodel.fleet.devices import PcRow
 from drover.web.application import add_route
 
 CONTEXT: Final = "fleet"
@@ -30,23 +31,24 @@ class Slot(msgspec.Struct):
     work: DeviceWork
 
 
-class Pc(msgspec.Struct):
-    id: str
-    capacity: int
+class PcCounts(PcRow, frozen=True, kw_only=True):
+    """A PC with the states of its devices."""
+
     slots: int
     """Room for so many at once: its capacity, and never more than 20."""
-    held_until: datetime | None
-    """It gets no work before: all its phones failed."""
-    created_at: datetime
-    updated_at: datetime
     devices: int
     online: int
     offline: int
     busy: int
     error: int
-    in_use: list[Slot] = []
+
+
+class Pc(PcCounts, frozen=True, kw_only=True):
+    in_use: list[Slot]
     """By serial number."""
 
+
+_make_pc: Final = maker(Pc, columns=PcCounts)
 
 PCS: Final = Listing(
     "pcs",
@@ -55,6 +57,7 @@ PCS: Final = Listing(
     "rm_fleet.pc_rows pc",
     key=(Key("id", "pc.id", str, "text"),),
     wheres=(Where(text("id", "These PCs.", many=True), "pc.id = ANY ({}::text[])"),),
+    make=lambda record: _make_pc(record, in_use=[]),
     descending=False,
 )
 
@@ -77,9 +80,10 @@ class Pcs:
         return page
 
 
-_SLOT_COLUMNS: Final = len(Slot.__struct_fields__)
-
-
 def _slot(record: Any) -> Slot:
-    # The first column is the PC's.
-    return Slot(*[*record[1:_SLOT_COLUMNS], DeviceWork(*record[_SLOT_COLUMNS:])])
+    return Slot(
+        device_id=record["device_id"],
+        serial_number=record["serial_number"],
+        device_status=record["device_status"],
+        work=make_work(record),
+    )

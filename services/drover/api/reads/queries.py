@@ -6,6 +6,8 @@ import re
 from importlib.resources import files
 from typing import Final
 
+from drover.api.reads.columns import with_columns
+
 _NAME: Final = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
 
 
@@ -16,7 +18,7 @@ def _load() -> dict[str, str]:
             _, *parts = _NAME.split(file.read_text(encoding="utf-8"))
             for name, sql in zip(parts[::2], parts[1::2], strict=True):
                 assert name not in found, f"two queries are called {name}"
-                found[name] = sql.strip().removesuffix(";")
+                found[name] = with_columns(name, sql.strip().removesuffix(";"))
     return found
 
 

@@ -7,11 +7,13 @@ from typing import Final
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from drover.api.reads.door import Door, Question, described, not_found, text_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, moment, one_of, text
 from drover.api.reads.queries import QUERIES
+from drover.readmodel.reminder import ALARM_EVENT_TYPES, AlarmEventRow, AlarmFacts
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 from drover.web.permissions import Verb, may
@@ -20,66 +22,21 @@ CONTEXT: Final = "reminder"
 PATH: Final = "/api/reminders"
 ONE_PATH: Final = f"{PATH}/{{user_id}}/{{page_id}}"
 EVENTS_PATH: Final = "/api/reminder-events"
-EVENT_TYPES: Final = (
-    "REGISTERED",
-    "RENEWED",
-    "SCHEDULED",
-    "SKIPPED",
-    "CROWDED",
-    "DELETED",
-    "DISPATCHED",
-    "SENT",
-    "FAILED",
-    "UNKNOWN",
-)
 
 
-class Reminder(msgspec.Struct):
+class Reminder(AlarmFacts, frozen=True, kw_only=True):
     """The alarm of a page."""
 
-    user_id: str
-    page_id: str
     title: str | None
     """A user's own words: null for those who may not read them."""
-    next_alarm_time: datetime
     timezone: str | None
     """Of its user."""
     state: str
     """`upcoming`, `due`, or `in_hand`: somebody sends it, or nobody knows what became of that."""
-    sent_count: int
-    attempt: int
-    shift_min: int
-    """By so much later than asked for: the minute was taken."""
-    processed_at: datetime | None
-    """Since when it is in hand."""
-    recover_at: datetime | None
-    """When it is taken up again then."""
-    retry_at: datetime | None
-    """Not before, after a failure."""
-    last_error: str | None
-    last_notification_id: str | None
-    last_sent_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
 
 
-class ReminderEvent(msgspec.Struct):
+class ReminderEvent(AlarmEventRow, frozen=True):
     """A row of `alarms_event`."""
-
-    id: int
-    page_id: str
-    user_id: str
-    sent_count: int | None
-    attempt: int | None
-    idempotency_key: str | None
-    event_type: str
-    level: str
-    error_code: str | None
-    message: str | None
-    due_at: datetime | None
-    notification_id: str | None
-    by: str
-    created_at: datetime
 
 
 class ReminderDetail(msgspec.Struct):
@@ -125,7 +82,7 @@ REMINDER_EVENTS: Final = Listing(
     "rm_reminder.alarms_event h",
     key=(Key("created_at", "h.created_at", datetime, "timestamptz"), Key("id", "h.id", int, "bigint")),
     wheres=(
-        Where(one_of("event_type", EVENT_TYPES, "One of these.", many=True), "h.event_type = {}", fans=True),
+        Where(one_of("event_type", ALARM_EVENT_TYPES, "One of these.", many=True), "h.event_type = {}", fans=True),
         Where(text("user_id", "Of this user."), "h.user_id = {}"),
         Where(text("page_id", "Of this page."), "h.page_id = {}"),
         Where(FROM, "h.created_at >= {}"),
@@ -167,8 +124,7 @@ class Reminders:
     async def list(self, question: Question) -> Page[Reminder]:
         page = await REMINDERS.page(self._door.models, question.asked)
         if not _reads_words(question):
-            for reminder in page.items:
-                reminder.title = None
+            page.items = [replace(reminder, title=None) for reminder in page.items]
         return page
 
     async def detail(self, question: Question) -> ReminderDetail:
@@ -181,8 +137,7 @@ class Reminders:
         history = await REMINDER_EVENTS.page(models, question.asked.with_(user_id=user_id, page_id=page_id))
         if _reads_words(question):
             return ReminderDetail(reminder, body["body"], history)
-        reminder.title = None
-        return ReminderDetail(reminder, None, history)
+        return ReminderDetail(replace(reminder, title=None), None, history)
 
 
 def _reads_words(question: Question) -> bool:

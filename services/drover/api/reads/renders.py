@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -12,7 +12,9 @@ from drover.api.reads.door import Door, Question, described, not_found, number_i
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, INT_MAX, TO, day, one_of, text
 from drover.api.reads.queries import QUERIES
+from drover.api.reads.records import maker
 from drover.domain.render.state import Status
+from drover.readmodel.render.queue import Render, RenderStage, StatusChange, WorkerFacts
 from drover.web.application import add_route
 from drover.web.openapi.operation import in_path
 
@@ -23,64 +25,8 @@ AUDIT_MAX: Final = 500
 WORKERS_MAX: Final = 500
 
 
-class Render(msgspec.Struct):
-    id: int
-    composition_id: str
-    composition_name: str
-    cue_item_id: str | None
-    broadcast_date: date
-    status: Status
-    progress: int
-    """Between two events it comes from telemetry. It never decides that a render is done."""
-    worker_id: str | None
-    """Who has it; of an ended one who had it last."""
-    lock_expires_at: datetime | None
-    nexrender_job_id: str | None
-    run: int
-    recovery_count: int
-    error_code: str | None
-    error_message: str | None
-    retry_due_at: datetime | None
-    unmapped_fields: list[str]
-    output_file_path: str | None
-    output_size_bytes: int | None
-    output_sha256: str | None
-    created_at: datetime
-    started_at: datetime | None
-    stage_since: datetime
-    """When it came to its status."""
-    updated_at: datetime
-    completed_at: datetime | None
-    duration_seconds: float | None
-    preparing_seconds: float | None
-    """Spent in this stage so far, stays that are over; null: it was never there. Likewise the three below."""
-    rendering_seconds: float | None
-    encoding_seconds: float | None
-    uploading_seconds: float | None
-
-
-class StatusChange(msgspec.Struct):
-    id: int
-    status_from: str | None
-    """Null: it was requested."""
-    status_to: str
-    worker_id: str | None
-    changed_at: datetime
-    changed_by: str
-    reason: str | None
-
-
-class Stage(msgspec.Struct):
+class Stage(RenderStage, frozen=True):
     """How long a render was in a stage, against the range that is usual for it."""
-
-    number: int
-    stage: str
-    seconds: float
-    under_way: bool
-    seconds_min: float
-    seconds_max: float
-    verdict: str | None
-    """`below`, `within` or `above`; null while that cannot be told."""
 
 
 class RenderDetail(msgspec.Struct):
@@ -94,16 +40,15 @@ class RenderDetail(msgspec.Struct):
     stages: list[Stage]
 
 
-class RenderWorker(msgspec.Struct):
-    worker_id: str
-    status: str
-    """`busy`, `idle`, or `gone`: it was not heard of for 30 s."""
-    last_seen_at: datetime | None
-    render_id: int | None
-    run: int | None
-    render_status: str | None
-    lock_expires_at: datetime | None
+class RenderWorker(WorkerFacts, frozen=True):
+    """A worker, and what it has in hand."""
 
+    render_id: int | None
+
+
+_make_change: Final = maker(StatusChange)
+_make_stage: Final = maker(Stage)
+_make_worker: Final = maker(RenderWorker)
 
 RENDERS: Final = Listing(
     "renders",
@@ -155,12 +100,12 @@ class Renders:
         stages = await models.fetch(CONTEXT, QUERIES["render_stages"], render_id)
         return RenderDetail(
             render,
-            [StatusChange(*change) for change in audit[:AUDIT_MAX]],
+            [_make_change(change) for change in audit[:AUDIT_MAX]],
             len(audit) > AUDIT_MAX,
-            [Stage(*stage) for stage in stages],
+            [_make_stage(stage) for stage in stages],
         )
 
     async def workers(self, question: Question) -> Page[RenderWorker]:
         """All of them: there are as many as licences."""
         rows = await self._door.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
-        return Page([RenderWorker(*row) for row in rows], None)
+        return Page([_make_worker(row) for row in rows], None)

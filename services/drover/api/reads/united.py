@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
+
 from drover.api.reads.cursors import read_cursor, write_cursor
 from drover.api.reads.database import ReadModels
 from drover.api.reads.listing import Key, Page, Statement, Values, fetched
 from drover.api.reads.parameters import CURSOR, LIMIT, LIMIT_DEFAULT, Asked, Kind
 from drover.api.reads.queries import QUERIES
+from drover.api.reads.records import maker
 
-R = TypeVar("R")
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Branch(NamedTuple):
@@ -36,7 +39,6 @@ class United(Generic[R]):
         key: Sequence[Key],
         kinds: Sequence[Kind],
         branches: Branches,
-        make: Callable[[Any], R],
     ) -> None:
         self.name = name
         self.contexts = tuple(contexts)
@@ -45,7 +47,7 @@ class United(Generic[R]):
         self._time, *self._rest = key
         self._types = [self._time.type, str, *(part.type for part in self._rest)]
         self._branches = branches
-        self._make = make
+        self._make: Callable[[Any], R] = maker(row)
 
     async def page(self, models: ReadModels, asked: Asked) -> Page[R]:
         limit = asked["limit"] or LIMIT_DEFAULT

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import msgspec
+
+from drover.api.reads.records import maker, selected
+from drover.readmodel.fleet.assignments import PROGRESS
 
 
 class DeviceWork(msgspec.Struct):
@@ -29,4 +33,6 @@ class DeviceWork(msgspec.Struct):
     retry_due_at: datetime | None
 
 
-COLUMNS = len(DeviceWork.__struct_fields__)
+WORK: Final = selected(DeviceWork, "a", {"assignment_id": "a.id", "job_title": "j.title", "progress_pct": PROGRESS})
+"""As a query selects it, of `assignment_rows a`, `job_rows j` and `tel_fleet.presence p`."""
+make_work: Final = maker(DeviceWork)

@@ -82,8 +82,6 @@ def append_attempt(
     run = event.run if 0 <= event.run <= RUN_MAX else 0  # of a stale report, it is whatever the agent said
     row = (
         seq * LINES_PER_COMMIT_MAX + line,
-        assignment.job_id,
-        assignment.id,
         assignment.device_id,
         assignment.pc_id,
         event.attempt,
@@ -93,5 +91,7 @@ def append_attempt(
         *history.told(event),
         event.by,
         event.at,
+        assignment.job_id,
+        assignment.id,
     )
     tables.append(TASKS_EVENT, row)

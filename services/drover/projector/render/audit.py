@@ -30,12 +30,12 @@ def append_change(
     reason = _REASONS.get(type(event))
     row = (
         seq * LINES_PER_COMMIT_MAX + line,
-        after.id,
         None if before is None else before.status,
         after.status,
         after.worker_id or (None if before is None else before.worker_id),
         event.at,
         event.by,
         None if reason is None else reason(event),
+        after.id,
     )
     tables.append(AUDIT, row)

@@ -1,15 +1,9 @@
 -- Counts by state. What is under way is counted whole; of what has ended, the last day.
 
 -- name: count_devices
-SELECT CASE
-         WHEN error_rule IS NOT NULL THEN 'error'
-         WHEN running THEN 'busy'
-         WHEN alive THEN 'online'
-         ELSE 'offline'
-       END AS state,
-       count(*) AS count
+SELECT status AS state, count(*) AS count
 FROM rm_fleet.device_rows
-GROUP BY state
+GROUP BY status
 
 -- name: count_jobs
 SELECT status AS state, count(*) AS count

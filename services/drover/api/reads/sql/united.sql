@@ -1,19 +1,18 @@
 -- What every context has a table of. `{context}` is the name of one: each becomes a branch, and the branches are merged.
 
 -- name: alerts
-SELECT '{context}'::text AS context, a.id, a.kind, a.subject, a.message, a.details, a.raised_at, a.until, a.resolved_at,
-       a.reason
+SELECT '{context}'::text AS context, {columns}
 FROM rm_{context}.alert_rows a
 
 -- name: events
-SELECT '{context}'::text AS context, e.seq, e.line, e.n, e.at, e.type, e.by, e.cause, e.trace, e.entities, e.data
+SELECT '{context}'::text AS context, {columns}
 FROM rm_{context}.events e
 
 -- name: next_of_entities
 SELECT f.entity, f.seq AS after_seq, f.line AS after_line, n.*
 FROM unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::int[]) AS f (entity, at, seq, line)
 CROSS JOIN LATERAL (
-  SELECT '{context}'::text AS context, e.seq, e.line, e.n, e.at, e.type, e.by, e.cause, e.trace, e.entities, e.data
+  SELECT '{context}'::text AS context, {columns}
   FROM rm_{context}.events e
   WHERE hashtextextended(e.entities[1], 0) = hashtextextended(f.entity, 0) AND e.entities[1] = f.entity
     AND e.at >= f.at AND (e.at, e.seq, e.line) > (f.at, f.seq, f.line) AND e.cause <> $5
@@ -23,7 +22,7 @@ CROSS JOIN LATERAL (
 ORDER BY n.at, n.seq, n.line
 
 -- name: event_before
-SELECT '{context}'::text AS context, e.seq, e.line, e.n, e.at, e.type, e.by, e.cause, e.trace, e.entities, e.data
+SELECT '{context}'::text AS context, {columns}
 FROM rm_{context}.events e
 WHERE hashtextextended(e.entities[1], 0) = hashtextextended($1, 0) AND e.entities[1] = $1
   AND e.at <= $2 AND (e.at, e.seq, e.line) < ($2, $3, $4) AND e.cause <> $5

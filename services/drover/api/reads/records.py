@@ -1,0 +1,40 @@
+"""From columns to SQL and back: what a query selects for a shape, and how a record becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from drover.readmodel.column import PgType, columns_of
+from drover.readmodel.relation import select_list
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def selected(shape: type[msgspec.Struct], letter: str, computed: Mapping[str, str] | None = None) -> str:
+    """The columns of a shape as a SELECT names them; `letter`: what their table is called there."""
+    sql = computed or {}
+    columns = [replace(one, sql=sql.get(one.name)) for one in columns_of(shape)]
+    return ", ".join(select_list(columns, letter))
+
+
+def maker(made: type[S], columns: type[msgspec.Struct] | None = None) -> Callable[..., S]:
+    """Makes it of a record, by name. `columns`: those that the record has, where others are given by the caller.
+
+    JSON goes on as Postgres wrote it.
+    """
+    fields = columns_of(columns or made)
+    names = [one.name for one in fields]
+    documents = [one.name for one in fields if one.type is PgType.JSONB]
+
+    def make(record: Any, **more: Any) -> S:
+        values = {name: record[name] for name in names}
+        for name in documents:
+            if values[name] is not None:
+                values[name] = msgspec.Raw(values[name])
+        return made(**values, **more)
+
+    return make
