@@ -1,5 +1,5 @@
 /** The fleet's events as the stream tells them. Those that no screen folds are known by their envelope alone. */
-import type { Target } from "../rest/rows";
+import type { JobFields } from "../rest/rows";
 
 export interface Envelope {
   readonly type: string;
@@ -59,19 +59,7 @@ export interface FleetEvents {
   DeviceReset: OfDevice;
   DeviceHeld: OfDevice & { readonly until: string };
   DeviceHoldEnded: OfDevice;
-  JobCreated: OfJob & {
-    readonly title: string | null;
-    readonly target_url: string;
-    readonly script_type: string;
-    readonly duration_min_pct: number;
-    readonly duration_max_pct: number;
-    readonly prob_like: number;
-    readonly prob_comment: number;
-    readonly prob_playlist: number;
-    readonly is_active: boolean;
-    readonly base_reward: number;
-    readonly target: Target | null;
-  };
+  JobCreated: OfJob & JobFields;
   JobActivated: OfJob;
   JobReturned: OfJob;
   JobPaused: OfJob & { readonly reason: string; readonly rule: string | null };

@@ -1,21 +1,9 @@
 /** What people can do, as calls. Each has its own key, so that a repeat is the same command and not a second one. */
 import { randomKey } from "./key";
 import type { Server } from "./read";
-import type { JobRow, Target } from "./rows";
+import type { JobFields, JobRow } from "./rows";
 
-export interface NewJob {
-  readonly title: string | null;
-  readonly target_url: string;
-  readonly script_type: string;
-  readonly duration_min_pct: number;
-  readonly duration_max_pct: number;
-  readonly prob_like: number;
-  readonly prob_comment: number;
-  readonly prob_playlist: number;
-  readonly is_active: boolean;
-  readonly base_reward: number;
-  readonly target: Target | null;
-}
+export type NewJob = JobFields;
 
 /** As a PATCH of `jobs` has them. */
 export type JobChange = "paused" | "active" | "cancelled";

@@ -1,26 +1,15 @@
-/** Rows of reminders as `/rest/v1` answers them, column by column. */
+/** Rows of reminders as `/rest/v1` answers them, from the published contract. */
+import type { RestAlarm, RestAlarmsEvent, RestPushSubscriptions, RestUserInfo } from "../api/schema";
+import type { Row } from "./shape";
 
-export interface AlarmRow {
-  readonly page_id: string;
-  readonly user_id: string;
-  readonly title: string;
-  readonly body: string;
-  readonly next_alarm_time: string;
-  readonly sent_count: number;
-  readonly last_notification_id: string | null;
-  /** Set while somebody sends it, or while nobody knows what became of that. */
-  readonly processed_at: string | null;
-  readonly recover_at: string | null;
-  readonly retry_at: string | null;
-  readonly attempt: number;
-  readonly shift_min: number;
-  readonly last_error: string | null;
-  readonly last_sent_at: string | null;
-  readonly created_at: string;
+export type AlarmRow = Omit<Row<RestAlarm>, "updated_at"> & {
   readonly user_info: { readonly timezone: string } | null;
-}
+};
 
 export const ALARM_COLUMNS = "*,user_info(timezone)";
+
+export type AlarmEventRow = Omit<Row<RestAlarmsEvent>, "idempotency_key" | "level">;
+export type AlarmEventType = AlarmEventRow["event_type"];
 
 export const ALARM_EVENT_TYPES = [
   "REGISTERED",
@@ -33,33 +22,8 @@ export const ALARM_EVENT_TYPES = [
   "SENT",
   "FAILED",
   "UNKNOWN",
-] as const;
-export type AlarmEventType = (typeof ALARM_EVENT_TYPES)[number];
+] as const satisfies AlarmEventType[];
 
-export interface AlarmEventRow {
-  readonly id: number;
-  readonly page_id: string;
-  readonly user_id: string;
-  readonly sent_count: number | null;
-  readonly attempt: number | null;
-  readonly event_type: AlarmEventType;
-  readonly error_code: string | null;
-  readonly message: string | null;
-  readonly due_at: string | null;
-  readonly notification_id: string | null;
-  readonly by: string;
-  readonly created_at: string;
-}
+export type UserInfoRow = Pick<Row<RestUserInfo>, "user_id" | "timezone">;
 
-export interface UserInfoRow {
-  readonly user_id: string;
-  readonly timezone: string;
-}
-
-export interface SubscriptionRow {
-  readonly id: string;
-  readonly channel: string;
-  readonly created_at: string;
-  readonly ended_at: string | null;
-  readonly reason: string | null;
-}
+export type SubscriptionRow = Omit<Row<RestPushSubscriptions>, "user_id" | "updated_at">;
