@@ -135,6 +135,7 @@ COMMENT ON COLUMN job_rows.paused_for IS 'The rule that three devices failed by,
 COMMENT ON COLUMN job_rows.end_reason IS '`done`, `time`, `admin`, or the rule that speaks for every device.';
 COMMENT ON COLUMN job_rows.pending IS 'Assignments that wait, are offered or are sent. This and the five below add up to all that it has.';
 COMMENT ON COLUMN job_rows.retrying IS 'Failed before and waiting for the next attempt; not counted as pending.';
+COMMENT ON COLUMN job_rows.cancelled IS 'Devices whose assignment a person cancelled, or that ended with its job.';
 COMMENT ON COLUMN job_rows.skipped IS 'Target devices that were absent when it ended: they have no assignment.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);
