@@ -25,7 +25,7 @@ LINE_CHARS_MAX: Final = 120
 
 
 def model_ddl(model: ReadModel) -> str:
-    parts = [*map(table_ddl, model.tables), *map(view_ddl, model.views)]
+    parts = [*map(table_ddl, model.tables), *model.functions, *map(view_ddl, model.views)]
     return HEAD + "".join(f"\n{part}" for part in parts)
 
 
@@ -40,11 +40,8 @@ def table_ddl(table: Table) -> str:
 
 
 def _body(table: Table) -> list[str]:
-    width = max(map(len, (*table.columns, *(table.generated or {}))))
+    width = max(map(len, table.columns))
     lines = [f"  {one.name:{width}} {_kind(table, one)}" for one in keys_first(table.fields, table.key)]
-    for name, one in (table.generated or {}).items():
-        expression = textwrap.indent(one.sql, " " * 4).strip()
-        lines.append(f"  {name:{width}} {one.type} GENERATED ALWAYS AS (\n    {expression}\n  ) STORED")
     if len(table.key) > 1:
         lines.append(f"  PRIMARY KEY ({', '.join(table.key)})")
     return [f"{line}," for line in lines[:-1]] + lines[-1:]

@@ -22,6 +22,8 @@ class ReadModel(msgspec.Struct, frozen=True):
     context: str
     own_tables: tuple[KeyedTable[Any] | AppendTable, ...]
     relations: tuple[Relation, ...]
+    functions: tuple[str, ...] = ()
+    """SQL of functions: rules that several views and queries share."""
 
     @property
     def tables(self) -> tuple[KeyedTable[Any] | AppendTable, ...]:

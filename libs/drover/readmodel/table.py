@@ -29,14 +29,6 @@ class Index:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Generated:
-    """A column that Postgres computes whenever a row is written."""
-
-    type: PgType
-    sql: str
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
     """What keyed and appended tables have in common."""
@@ -47,7 +39,6 @@ class Table:
     """A frozen struct whose fields are the columns, in the same order."""
     fillfactor: int | None = None
     indices: tuple[Index, ...] = ()
-    generated: Mapping[str, Generated] | None = None
 
     def __post_init__(self) -> None:
         assert self.row.__struct_config__.frozen, f"{self.name}: rows are shared with a cache and must not change"

@@ -7,27 +7,12 @@ from typing import Final
 from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.domain.fleet.state import Assignment, AssignmentStatus, Fleet, Phase
 from drover.gateway.rows import Row, assignment_row
+from drover.readmodel.models import RELATIONS
 
 CLAIMED: Final = "claimed"
 """Fetched, and not yet begun."""
 
-_SAME: Final = (
-    "id",
-    "device_id",
-    "pc_id",
-    "status",
-    "attempt",
-    "error_code",
-    "timed_out",
-    "run",
-    "assigned_at",
-    "sent_at",
-    "started_at",
-    "timeout_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-)
+_SAME: Final = tuple(name for name in RELATIONS["task_devices"].columns if name in RELATIONS["job_assignments"].columns)
 """Columns that both have."""
 
 

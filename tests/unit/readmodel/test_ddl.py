@@ -15,7 +15,7 @@ from drover.readmodel.model import GENERATED
 from drover.readmodel.models import READ_MODELS
 from drover.readmodel.relation import View, relation
 from drover.readmodel.row import Row
-from drover.readmodel.table import Generated, Index, KeyedTable
+from drover.readmodel.table import Index, KeyedTable
 
 
 class PhoneRow(Row, frozen=True):
@@ -33,7 +33,6 @@ PHONES = KeyedTable(
     row=PhoneRow,
     key=("id",),
     fillfactor=70,
-    generated={"status": Generated(PgType.TEXT, "CASE WHEN calls > 0 THEN 'used' ELSE 'new' END")},
     indices=(
         Index("phone_rows_name", "name", unique=True, where="calls > 0", why="Names are unique once it is used."),
     ),
@@ -59,10 +58,7 @@ def test_a_table_has_its_columns_and_comments_key_first():
         "  id      uuid PRIMARY KEY,",
         "  name    text NOT NULL,",
         "  calls   int8 NOT NULL,",
-        "  seen_at timestamptz,",
-        "  status  text GENERATED ALWAYS AS (",
-        "    CASE WHEN calls > 0 THEN 'used' ELSE 'new' END",
-        "  ) STORED",
+        "  seen_at timestamptz",
         ") WITH (fillfactor = 70);",
         "-- Names are unique once it is used.",
         "CREATE UNIQUE INDEX phone_rows_name ON phone_rows (name) WHERE calls > 0;",

@@ -16,5 +16,6 @@ FLEET: Final = ReadModel(
         attempts.MINUTES,
         attempts.TASKS_EVENT,
     ),
+    functions=(devices.STATUS_FUNCTION,),
     relations=(*devices.RELATIONS, *jobs.RELATIONS, *assignments.RELATIONS, *attempts.RELATIONS),
 )

@@ -8,20 +8,28 @@ from typing import Final
 from uuid import UUID
 
 from drover.domain.fleet.state import DeviceStatus
-from drover.readmodel.column import BigInt, PgType, pick, renamed
+from drover.readmodel.column import BigInt, pick, renamed
 from drover.readmodel.relation import View, many, one, relation
 from drover.readmodel.row import Row
-from drover.readmodel.table import Generated, Index, KeyedTable
+from drover.readmodel.table import Index, KeyedTable
 
 _fleet = partial(relation, "fleet")
 
-STATUS: Final = """CASE
+STATUS_FUNCTION: Final = """\
+-- As `Device.status` of the domain has it. PostgreSQL puts its body in the place of each call.
+CREATE FUNCTION device_status(error_rule text, running bool, alive bool) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
   WHEN error_rule IS NOT NULL THEN 'error'
   WHEN running THEN 'busy'
   WHEN alive THEN 'online'
   ELSE 'offline'
-END"""
-"""As `Device.status` of the domain has it. In SQL it stands here alone: it is a column of `device_rows`."""
+END;
+-- How often each comes: without it PostgreSQL takes every status for a rare one.
+CREATE STATISTICS device_rows_status ON (device_status(error_rule, running, alive)) FROM device_rows;
+"""
+"""The rule, once for all SQL. A stored column would be read as fast, and cost a quarter of each write of a device."""
+STATUS: Final = "device_status(d.error_rule, d.running, d.alive)"
 
 
 class PcRow(Row, frozen=True):
@@ -101,7 +109,6 @@ DEVICES: Final = KeyedTable(
     row=DeviceRow,
     key=("id",),
     fillfactor=70,
-    generated={"status": Generated(PgType.TEXT, STATUS)},
     indices=(
         Index("device_rows_serial_number", "serial_number", unique=True),
         Index(
@@ -116,7 +123,11 @@ DEVICES: Final = KeyedTable(
     ),
 )
 
-COMPUTED: Final = {"last_seen_at": "greatest(d.heard_at, p.last_seen_at)", "error_code": "d.error_rule"}
+COMPUTED: Final = {
+    "status": STATUS,
+    "last_seen_at": "greatest(d.heard_at, p.last_seen_at)",
+    "error_code": "d.error_rule",
+}
 """Of a device (`device_rows d`) with its telemetry (`tel_fleet.presence p`)."""
 
 RELATIONS: Final = (

@@ -77,15 +77,7 @@ CREATE TABLE device_rows (
   running         bool NOT NULL,
   assignment_id   uuid,
   error_rule      text,
-  heard_at        timestamptz,
-  status          text GENERATED ALWAYS AS (
-    CASE
-      WHEN error_rule IS NOT NULL THEN 'error'
-      WHEN running THEN 'busy'
-      WHEN alive THEN 'online'
-      ELSE 'offline'
-    END
-  ) STORED
+  heard_at        timestamptz
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN device_rows.error_condition IS 'What must be over before it gets work again: `screen_locked`, `battery_low`.';
 COMMENT ON COLUMN device_rows.held_until IS 'It gets no offer before: it did not take the last ones.';
@@ -234,6 +226,18 @@ CREATE INDEX tasks_event_task_id ON tasks_event (task_id, created_at);
 CREATE INDEX tasks_event_device_id ON tasks_event (device_id, created_at);
 CREATE INDEX tasks_event_created_at ON tasks_event (created_at);
 
+-- As `Device.status` of the domain has it. PostgreSQL puts its body in the place of each call.
+CREATE FUNCTION device_status(error_rule text, running bool, alive bool) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+  WHEN error_rule IS NOT NULL THEN 'error'
+  WHEN running THEN 'busy'
+  WHEN alive THEN 'online'
+  ELSE 'offline'
+END;
+-- How often each comes: without it PostgreSQL takes every status for a rare one.
+CREATE STATISTICS device_rows_status ON (device_status(error_rule, running, alive)) FROM device_rows;
+
 CREATE VIEW alerts AS
 SELECT a.id,
        a.kind,
@@ -257,7 +261,7 @@ SELECT d.id,
        d.error_until,
        d.error_condition,
        d.held_until,
-       d.status,
+       device_status(d.error_rule, d.running, d.alive) AS status,
        greatest(d.heard_at, p.last_seen_at) AS last_seen_at,
        d.error_rule AS error_code
 FROM device_rows d

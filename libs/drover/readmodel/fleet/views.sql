@@ -9,7 +9,7 @@ FROM pc_rows pc CROSS JOIN LATERAL (
          count(*) FILTER (WHERE status = 'offline') AS offline,
          count(*) FILTER (WHERE status = 'busy') AS busy,
          count(*) FILTER (WHERE status = 'error') AS error
-  FROM device_rows WHERE pc_id = pc.id
+  FROM (SELECT device_status(error_rule, running, alive) AS status FROM device_rows WHERE pc_id = pc.id) AS devices
 ) d;
 
 -- A device is eligible where it is heard, not in error, and wanted by the ACTIVE job, if there is one. Those that the

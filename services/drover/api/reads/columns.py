@@ -13,7 +13,7 @@ from drover.readmodel.analysis.users import LedgerEntry, TestRow, UserRow
 from drover.readmodel.events import EventRow
 from drover.readmodel.fleet.assignments import PROGRESS, AssignmentRow
 from drover.readmodel.fleet.devices import COMPUTED as OF_DEVICES
-from drover.readmodel.fleet.devices import Device, PcRow
+from drover.readmodel.fleet.devices import STATUS, Device, PcRow
 from drover.readmodel.fleet.jobs import JobRow
 from drover.readmodel.reminder import AlarmEventRow, AlarmFacts
 from drover.readmodel.render.queue import PROGRESS as RENDER_PROGRESS
@@ -22,7 +22,7 @@ from drover.readmodel.render.queue import Render, RenderStage, StatusChange
 _EVENT: Final = selected(EventRow, "e")
 
 COLUMNS: Final = {
-    "devices": selected(Device, "d", OF_DEVICES),
+    "devices": selected(Device, "d", {**OF_DEVICES, "status": f"rm_fleet.{STATUS}"}),
     "pcs": selected(PcRow, "pc"),
     "jobs": selected(JobRow, "j"),
     "assignments": selected(AssignmentRow, "a", {"progress_pct": PROGRESS}),

@@ -18,6 +18,7 @@ from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
 from drover.api.reads.work import DeviceWork, make_work
 from drover.domain.fleet.state import DeviceStatus
+from drover.readmodel.fleet.devices import STATUS
 from drover.readmodel.fleet.devices import Device as DeviceColumns
 from drover.web.application import add_route
 from drover.web.errors import invalid
@@ -78,9 +79,9 @@ DEVICES: Final = Listing(
             one_of("status", [*DeviceStatus], "In one of these states.", many=True),
             words={
                 DeviceStatus.ERROR: "d.error_rule IS NOT NULL",  # as the index of those in error has it
-                DeviceStatus.BUSY: "d.status = 'busy'",
-                DeviceStatus.ONLINE: "d.status = 'online'",
-                DeviceStatus.OFFLINE: "d.status = 'offline'",
+                DeviceStatus.BUSY: f"rm_fleet.{STATUS} = 'busy'",
+                DeviceStatus.ONLINE: f"rm_fleet.{STATUS} = 'online'",
+                DeviceStatus.OFFLINE: f"rm_fleet.{STATUS} = 'offline'",
             },
         ),
         Where(

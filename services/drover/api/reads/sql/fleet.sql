@@ -30,11 +30,15 @@ CROSS JOIN LATERAL (
          count(*) FILTER (WHERE status = 'offline') AS offline,
          count(*) FILTER (WHERE status = 'busy') AS busy,
          count(*) FILTER (WHERE status = 'error') AS error
-  FROM rm_fleet.device_rows WHERE pc_id = pc.id
+  FROM (
+    SELECT rm_fleet.device_status(error_rule, running, alive) AS status
+    FROM rm_fleet.device_rows WHERE pc_id = pc.id
+  ) AS statuses
 ) AS d
 
 -- name: slots
-SELECT d.pc_id, d.id AS device_id, d.serial_number, d.status AS device_status, {work}
+SELECT d.pc_id, d.id AS device_id, d.serial_number,
+       rm_fleet.device_status(d.error_rule, d.running, d.alive) AS device_status, {work}
 FROM rm_fleet.device_rows d
 CROSS JOIN LATERAL (SELECT * FROM rm_fleet.assignment_rows WHERE id = d.assignment_id LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT title FROM rm_fleet.job_rows WHERE id = a.job_id LIMIT 1) AS j ON TRUE

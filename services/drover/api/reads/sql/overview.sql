@@ -1,9 +1,9 @@
 -- Counts by state. What is under way is counted whole; of what has ended, the last day.
 
 -- name: count_devices
-SELECT status AS state, count(*) AS count
+SELECT rm_fleet.device_status(error_rule, running, alive) AS state, count(*) AS count
 FROM rm_fleet.device_rows
-GROUP BY status
+GROUP BY state
 
 -- name: count_jobs
 SELECT status AS state, count(*) AS count
