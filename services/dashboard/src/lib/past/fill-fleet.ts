@@ -1,5 +1,6 @@
 /** A fleet's rows from a moment of the past. What that moment does not tell of a job is what never changes about it. */
 import type { Assignment, Device, FleetStore } from "../live/fleet";
+import { UNKNOWN_FIELDS } from "../rest/job-fields";
 import type { AlertRow, JobRow } from "../rest/rows";
 import type { FleetMoment, PastDevice, PastJob, PastWork } from "./moments";
 
@@ -94,16 +95,7 @@ function jobThen(then: PastJob, now: JobRow | undefined, running: number, paused
 
 /** Of a job whose row is gone. */
 const UNKNOWN: Omit<JobRow, keyof PastJob> = {
-  target_url: "",
-  script_type: "",
-  duration_min_pct: 0,
-  duration_max_pct: 0,
-  prob_like: 0,
-  prob_comment: 0,
-  prob_playlist: 0,
-  is_active: false,
-  base_reward: 0,
-  target: null,
+  ...UNKNOWN_FIELDS,
   needs: [],
   updated_at: "",
   paused_for: null,

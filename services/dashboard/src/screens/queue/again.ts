@@ -1,5 +1,6 @@
 /** A job that has ended, once more: everywhere it was for, or where it failed. It is a new job; the old one stays as it is. */
 import type { NewJob } from "@/lib/rest/commands";
+import { fieldsOf } from "@/lib/rest/job-fields";
 import { rows, type Server } from "@/lib/rest/read";
 import type { AssignmentRow, JobRow } from "@/lib/rest/rows";
 
@@ -9,19 +10,8 @@ export const NAMED_MAX = 1_000;
 export type Where = "everywhere" | "failed";
 
 export function again(job: JobRow, devices: readonly string[] | null): NewJob {
-  return {
-    title: job.title,
-    target_url: job.target_url,
-    script_type: job.script_type,
-    duration_min_pct: job.duration_min_pct,
-    duration_max_pct: job.duration_max_pct,
-    prob_like: job.prob_like,
-    prob_comment: job.prob_comment,
-    prob_playlist: job.prob_playlist,
-    is_active: true,
-    base_reward: job.base_reward,
-    target: devices === null ? job.target : { device_ids: devices },
-  };
+  const target = devices === null ? job.target : { device_ids: devices };
+  return { ...fieldsOf(job), is_active: true, target };
 }
 
 /** Phones that it failed on for good. */
