@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
@@ -43,6 +43,8 @@ def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
         raise RowMissing(table.name, key)
     return row
 
+
+_COMMENTS: Final = ("--", "COMMENT ON ")
 
 Fold = Callable[[Tables, Any, str, Position], None]
 """(tables, event, its raw JSON line, its position). Pure but for the tables."""
@@ -81,4 +83,6 @@ class Projection:
 
     @property
     def hash(self) -> str:
-        return hashlib.sha256(f"{self.version}\n{self.ddl}".encode()).hexdigest()
+        """Of its form. Comments are no part of it: a better word for a column is no reason to fold anew."""
+        form = "\n".join(line for line in self.ddl.splitlines() if not line.startswith(_COMMENTS))
+        return hashlib.sha256(f"{self.version}\n{form}".encode()).hexdigest()
