@@ -16,6 +16,7 @@ from nats.errors import Error as NatsError
 
 from drover.domain.backoff import Backoff, Retries
 from drover.eventlog.log import Partition, StoredCommit
+from drover.eventlog.stamp import delivered_at
 from drover.eventlog.stored import stored_commit
 
 PULL_COMMITS: Final = 256
@@ -181,8 +182,9 @@ class JetStreamReader:
             return
         self._delivered += 1
         self._outstanding = max(0, self._outstanding - 1)
+        by_server = delivered_at(message.reply)
         commit = stored_commit(
-            self._partition.stream, meta.sequence.stream, message.headers or {}, meta.timestamp, message.data
+            self._partition.stream, meta.sequence.stream, message.headers or {}, by_server, message.data
         )
         self._buffered_to = commit.seq
         self._buffer.append((commit, meta.num_pending))
