@@ -194,8 +194,15 @@ async def interrupted(projected, dsn, monkeypatch):
             dying._connection.terminate()
 
     async with dying:
+        backend = dying._connection.get_server_pid()
         with pytest.raises(asyncpg.InterfaceError):
             await dying.fold(die)
+    async with connect(dsn, "a look") as connection:
+
+        async def gone():
+            return not await connection.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", backend)
+
+        await eventually(gone)  # until then PostgreSQL keeps its lock
 
 
 @pytest.mark.req("EV-06")
