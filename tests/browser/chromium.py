@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
 
@@ -23,6 +23,8 @@ FLAGS: Final = (
     "--disable-sync",
 )
 SIZE: Final = {"width": 1440, "height": 900}
+PHONE: Final[dict[str, Any]] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+"""How a browser on a phone differs from one on a desk."""
 
 
 def find_chromium() -> str | None:

@@ -15,6 +15,12 @@ CSRF: Final = {"X-Drover-Csrf": "1"}
 WAIT_MS: Final = 40_000
 """For what comes by itself. Long, because the machine may be busy; what comes sooner is taken sooner."""
 
+IS_THERE: Final = """() => {
+  const text = document.querySelector("#root").innerText;
+  const isThere = document.querySelector("h1, [role=dialog]") !== null;
+  return isThere && !/Loading…|Reading…|Connecting…|Looking…|중…/.test(text);
+}"""
+
 SCREENS: Final = {
     "overview": "/",
     "fleet": "/fleet",
@@ -65,6 +71,10 @@ class Person:
     def heading(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, exact=True)
 
+    async def is_there(self) -> None:
+        """Waits until nothing loads any more. The live stream never ends, so the network is never idle."""
+        await self.page.wait_for_function(IS_THERE, timeout=WAIT_MS)
+
     async def is_live(self) -> None:
         """Waits until the page follows the farm."""
         await expect(self.page.locator("header").get_by_role("status")).to_have_text("Live")
@@ -79,7 +89,7 @@ def admin_of(platform: Platform) -> tuple[str, str]:
 @asynccontextmanager
 async def somebody(browser: Browser, platform: Platform, **options: Any) -> AsyncIterator[Person]:
     """Somebody who has just opened their browser."""
-    context = await browser.new_context(viewport=SIZE, locale="en-GB", **options)
+    context = await browser.new_context(**{"viewport": SIZE, "locale": "en-GB", **options})
     context.set_default_timeout(WAIT_MS)
     expect.set_options(timeout=WAIT_MS)
     try:

@@ -21,7 +21,7 @@ export function LiveBanner(): ReactNode {
     return (
       <div
         role="alert"
-        className="flex items-center gap-3 border-b border-line bg-held-soft px-6 py-1.5 text-sm text-held-ink"
+        className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
       >
         <strong className="font-medium">{t.live.refused}</strong> {t.live.refusedHint}
       </div>
@@ -37,7 +37,7 @@ function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry
   return (
     <div
       role="alert"
-      className="flex items-center gap-3 border-b border-line bg-held-soft px-6 py-1.5 text-sm text-held-ink"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
     >
       <strong className="font-medium">{t.live.lost}</strong>
       <span>{t.live.lostSince(format.clock(status.since))}</span>
@@ -73,7 +73,7 @@ export function LiveDot(): ReactNode {
     <p
       role="status"
       title={text}
-      className="flex h-7 items-center gap-2.5 px-2.5 text-xs text-ink-3 max-lg:justify-center max-lg:px-0"
+      className="flex h-7 items-center gap-2.5 px-2.5 text-xs text-ink-3 max-lg:justify-center max-lg:px-0 max-sm:w-6"
     >
       <span className={`size-2 shrink-0 rounded-full ${isPast ? "bg-held" : colour[status.phase]}`} />
       <span className="truncate max-lg:sr-only">{text}</span>

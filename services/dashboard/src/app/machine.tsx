@@ -4,8 +4,10 @@ import { type ReactNode, useState } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
+import { Page } from "@/ui/page";
 import { Empty } from "@/ui/states";
 import { usePast } from "./past";
+import { PLACES } from "./places";
 import { useTravel } from "./use-travel";
 
 /** Screens that are folded from events of the fleet and the render queue. The others read tables of the present. */
@@ -37,7 +39,7 @@ export function MachineButton({ isOpen, toggle }: Machine): ReactNode {
       type="button"
       aria-pressed={isOpen}
       title={t.past.open}
-      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-pressed:bg-held-soft aria-pressed:text-held-ink max-lg:justify-center max-lg:px-0"
+      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-pressed:bg-held-soft aria-pressed:text-held-ink max-lg:justify-center max-lg:px-0 max-sm:size-10"
       onClick={toggle}
     >
       <Icon name="past" />
@@ -57,5 +59,10 @@ export function OfThatTime({ children }: { children: ReactNode }): ReactNode {
       {t.past.back}
     </Link>
   );
-  return <Empty icon="past" title={t.past.presentOnly} hint={t.past.presentOnlyHint} action={back} />;
+  const place = PLACES.find(({ path }) => path === pathname);
+  return (
+    <Page title={place === undefined ? "" : t.places[place.name]}>
+      <Empty icon="past" title={t.past.presentOnly} hint={t.past.presentOnlyHint} action={back} />
+    </Page>
+  );
 }

@@ -72,14 +72,20 @@ function Search(props: { close: () => void; showHelp: () => void; showPast: () =
         placeholder={t.palette.placeholder}
         value={text}
         spellCheck={false}
-        className="mb-2 h-9 w-full rounded-md border border-line-strong bg-canvas px-3"
+        className="mb-2 h-9 w-full pointer-coarse:h-10 rounded-md border border-line-strong bg-canvas px-3"
         onChange={(event) => {
           setText(event.target.value);
           setChosen(0);
         }}
         onKeyDown={onKeyDown}
       />
-      <div ref={list} id={id} role="listbox" aria-label={t.palette.title} className="-mx-2 h-80 overflow-y-auto">
+      <div
+        ref={list}
+        id={id}
+        role="listbox"
+        aria-label={t.palette.title}
+        className="-mx-2 h-80 overflow-y-auto max-sm:h-[60dvh]"
+      >
         {entries.length === 0 && <p className="px-2 py-6 text-center text-sm text-ink-3">{t.palette.empty}</p>}
         {groups.map((group) => (
           // biome-ignore lint/a11y/useSemanticElements: options of a listbox are grouped so
@@ -117,7 +123,7 @@ function Option(props: {
       id={props.id}
       role="option"
       aria-selected={props.isChosen}
-      className="flex h-8 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm aria-selected:bg-hover"
+      className="flex h-8 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm aria-selected:bg-hover pointer-coarse:h-10"
       onClick={props.choose}
       onPointerMove={props.isChosen ? undefined : props.point}
     >

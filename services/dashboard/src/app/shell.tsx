@@ -43,41 +43,48 @@ export function Shell(): ReactNode {
     "g t": machine.toggle,
   });
   return (
-    <div className="flex h-full">
+    <div className="flex h-full max-sm:flex-col max-sm:pb-[calc(3.25rem+env(safe-area-inset-bottom))]">
       <a
         href="#content"
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-surface focus:p-2"
       >
         {t.places.skipToContent}
       </a>
-      <header className="flex w-52 shrink-0 flex-col border-r border-line bg-surface max-lg:w-14">
-        <Link to="/" className="flex h-14 items-center gap-2.5 px-4 font-semibold max-lg:justify-center max-lg:px-0">
+      {/* On a phone it lies across the top, and the menu across the bottom, where a thumb is. */}
+      <header className="flex w-52 shrink-0 flex-col border-r border-line bg-surface max-lg:w-14 max-sm:h-12 max-sm:w-full max-sm:flex-row max-sm:items-center max-sm:border-r-0 max-sm:border-b max-sm:px-1 sm:overflow-x-hidden sm:overflow-y-auto">
+        <Link
+          to="/"
+          className="flex h-14 shrink-0 items-center gap-2.5 px-4 font-semibold max-lg:justify-center max-lg:px-0 max-sm:h-10 max-sm:w-10"
+        >
           <Logo className="size-6" />
           <span className="max-lg:sr-only">Drover</span>
         </Link>
         <button
           type="button"
-          className="mx-3 mb-3 flex h-8 items-center gap-2 rounded-md border border-line-strong bg-canvas px-2.5 text-sm text-ink-3 hover:text-ink max-lg:justify-center max-lg:px-0"
+          className="mx-3 mb-3 flex h-8 shrink-0 items-center gap-2 rounded-md border border-line-strong bg-canvas px-2.5 text-sm text-ink-3 hover:text-ink max-sm:mx-1 max-sm:mb-0 max-sm:h-10 max-sm:flex-1 sm:max-lg:justify-center sm:max-lg:px-0"
           onClick={() => setIsPaletteOpen(true)}
         >
           <Icon name="search" />
-          <span className="flex-1 text-left max-lg:sr-only">{t.palette.open}</span>
+          <span className="flex-1 truncate text-left sm:max-lg:sr-only">{t.palette.open}</span>
           <span className="max-lg:hidden">
             <Kbd>{IS_MAC ? "⌘K" : "Ctrl K"}</Kbd>
           </span>
         </button>
-        <nav aria-label={t.places.navigation} className="flex flex-col gap-0.5 px-3">
+        <nav
+          aria-label={t.places.navigation}
+          className="flex flex-col gap-0.5 px-3 max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:z-20 max-sm:flex-row max-sm:gap-0 max-sm:border-t max-sm:border-line max-sm:bg-surface max-sm:px-1 max-sm:py-1 max-sm:pb-[calc(0.25rem+env(safe-area-inset-bottom))]"
+        >
           {PLACES.map((place) => (
             <MenuLink key={place.path} place={place} />
           ))}
         </nav>
-        <div className="mt-auto flex flex-col gap-1 border-t border-line p-3">
+        <div className="mt-auto flex flex-col gap-1 border-t border-line p-3 max-sm:mt-0 max-sm:flex-row max-sm:items-center max-sm:border-t-0 max-sm:p-0">
           <MachineButton {...machine} />
           <LiveDot />
           <UserCorner showHelp={() => setIsHelpOpen(true)} showSessions={() => setAreSessionsOpen(true)} />
         </div>
       </header>
-      <div className="flex min-w-0 flex-1 flex-col">
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <LiveBanner />
         <Suspense>{machine.isOpen && <TimeMachine close={machine.toggle} />}</Suspense>
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
@@ -110,7 +117,7 @@ function MenuLink({ place }: { place: Place }): ReactNode {
       to={place.path}
       activeOptions={{ exact: place.path === "/", includeSearch: false }}
       title={t.places[place.name]}
-      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-ink max-lg:justify-center max-lg:px-0"
+      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-ink max-lg:justify-center max-lg:px-0 max-sm:h-11 max-sm:min-w-0 max-sm:flex-1"
     >
       <Icon name={place.icon} />
       <span className="flex-1 max-lg:sr-only">{t.places[place.name]}</span>

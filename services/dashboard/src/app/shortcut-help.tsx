@@ -33,7 +33,7 @@ export function ShortcutHelp({ close }: { close: () => void }): ReactNode {
   ] as const;
   return (
     <Dialog close={close} title={t.shortcuts.title} width="w-3xl">
-      <div className="grid grid-cols-3 gap-8">
+      <div className="grid gap-x-8 gap-y-5 sm:grid-cols-3">
         {groups.map((group) => (
           <section key={group.title}>
             <h3 className="caption mb-2">{group.title}</h3>

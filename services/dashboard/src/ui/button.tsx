@@ -18,7 +18,7 @@ export interface ButtonProps extends ComponentProps<"button"> {
 
 export const BUTTON =
   "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-md border px-2.5 text-sm font-medium " +
-  "whitespace-nowrap transition-colors duration-100 disabled:opacity-50";
+  "whitespace-nowrap transition-colors duration-100 disabled:opacity-50 pointer-coarse:h-9";
 
 export function buttonClass(kind: Kind = "plain"): string {
   return `${BUTTON} ${KINDS[kind]}`;
@@ -46,7 +46,7 @@ export function IconButton({
       type="button"
       aria-label={label}
       title={label}
-      className={`${BUTTON} ${KINDS[kind]} w-8 px-0 ${className}`}
+      className={`${BUTTON} ${KINDS[kind]} w-8 px-0 pointer-coarse:w-9 ${className}`}
       {...rest}
     >
       <Icon name={icon} />

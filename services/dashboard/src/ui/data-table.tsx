@@ -1,6 +1,10 @@
-/** Rows and columns, aligned. A row can be opened by click, by Enter, or by going through them with j and k. */
+/**
+ * Rows and columns, aligned; on a narrow card each row is a title with the rest below it. A row can be opened by click,
+ * by Enter, or by going through them with j and k.
+ */
 import type { ReactNode } from "react";
 import { useKeys } from "@/lib/keys/use-keys";
+import "./stacks.css";
 
 export interface Column<Row> {
   readonly id: string;
@@ -9,6 +13,10 @@ export interface Column<Row> {
   readonly isHeaderHidden?: boolean;
   /** Called, not mounted: a new function on every render would be a new component, and its cells would lose the focus. */
   readonly cell: (row: Row, index: number) => ReactNode;
+  /** What a row is called: it has a line of its own on a narrow card. The first column, unless another one says so. */
+  readonly isTitle?: boolean;
+  /** Says nothing without its header, so on a narrow card that stands before it. */
+  readonly isNamed?: boolean;
   /** Of its cells and its header: width, alignment. */
   readonly className?: string;
 }
@@ -29,31 +37,37 @@ interface DataTableProps<Row extends { readonly id: string }> {
   readonly rows: readonly Row[];
   /** The one that is open. */
   readonly current?: string | undefined;
-  readonly open: (id: string) => void;
+  /** Without it there is nothing to open. */
+  readonly open?: ((id: string) => void) | undefined;
   readonly selecting?: Selecting<Row> | undefined;
 }
 
 export function DataTable<Row extends { readonly id: string }>(props: DataTableProps<Row>): ReactNode {
   const { label, columns, rows, current, open, selecting } = props;
-  useKeys({ j: () => step(1), k: () => step(-1) });
-
+  useKeys(open === undefined ? {} : { j: () => step(1), k: () => step(-1) });
   function step(by: number): void {
     const at = rows.findIndex((row) => row.id === current);
     const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
-    if (next !== undefined) open(next.id);
+    if (next !== undefined) open?.(next.id);
   }
+  const title = (columns.find((column) => column.isTitle) ?? columns[0])?.id;
+  const partOf = (id: string) => (id === title ? "stacks-title" : "");
 
   return (
-    <table aria-label={label} className="w-full table-fixed border-collapse text-sm">
+    <table aria-label={label} className="stacks w-full table-fixed border-collapse text-sm">
       <thead>
         <tr className="border-b border-line text-left text-xs text-ink-3">
           {selecting !== undefined && (
-            <th scope="col" className="w-9 py-2 pl-4">
+            <th scope="col" className="stacks-select w-9 py-2 pl-4">
               <SelectAll rows={rows} selecting={selecting} />
             </th>
           )}
           {columns.map(({ id, header, isHeaderHidden, className = "" }) => (
-            <th key={id} scope="col" className={`px-3 py-2 font-medium text-ink-3! first:pl-4 last:pr-4 ${className}`}>
+            <th
+              key={id}
+              scope="col"
+              className={`px-3 py-2 font-medium text-ink-3! first:pl-4 last:pr-4 ${partOf(id)} ${className}`}
+            >
               {isHeaderHidden ? <span className="sr-only">{header}</span> : header}
             </th>
           ))}
@@ -64,11 +78,11 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
           <tr
             key={row.id}
             aria-current={row.id === current ? "true" : undefined}
-            className="cursor-pointer border-b border-line last:border-b-0 hover:bg-hover aria-[current=true]:bg-accent-soft"
-            onClick={(event) => isOnControl(event.target) || open(row.id)}
+            className={`border-b border-line last:border-b-0 hover:bg-hover aria-[current=true]:bg-accent-soft ${open === undefined ? "" : "cursor-pointer"}`}
+            onClick={(event) => isOnControl(event.target) || open?.(row.id)}
           >
             {selecting !== undefined && (
-              <td className="py-2 pl-4">
+              <td className="stacks-select py-2 pl-4">
                 <Checkbox
                   label={selecting.select(row)}
                   isChecked={selecting.selected[row.id] === true}
@@ -76,8 +90,12 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
                 />
               </td>
             )}
-            {columns.map(({ id, cell, className = "" }) => (
-              <td key={id} className={`h-10 truncate px-3 first:pl-4 last:pr-4 ${className}`}>
+            {columns.map(({ id, header, isNamed, cell, className = "" }) => (
+              <td
+                key={id}
+                data-name={isNamed ? header : undefined}
+                className={`h-10 truncate px-3 first:pl-4 last:pr-4 ${partOf(id)} ${className}`}
+              >
                 {cell(row, index)}
               </td>
             ))}
@@ -121,16 +139,19 @@ function Checkbox({
   onChange: (isChecked: boolean) => void;
 }): ReactNode {
   return (
-    <input
-      type="checkbox"
-      aria-label={label}
-      className="block size-4 accent-(--accent)"
-      checked={isChecked}
-      ref={(box) => {
-        if (box !== null) box.indeterminate = isPartly;
-      }}
-      onChange={(event) => onChange(event.target.checked)}
-    />
+    // Around it there is room for a finger.
+    <label className="-my-2 -ml-2 block w-fit p-2 pr-1">
+      <input
+        type="checkbox"
+        aria-label={label}
+        className="block size-4 accent-(--accent)"
+        checked={isChecked}
+        ref={(box) => {
+          if (box !== null) box.indeterminate = isPartly;
+        }}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+    </label>
   );
 }
 

@@ -23,7 +23,7 @@ export function Dialog({ close, title, lead, children, width = "w-md" }: DialogP
         <Base.Backdrop forceRender className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
         <Base.Popup
           finalFocus={() => (before instanceof HTMLElement && before.isConnected ? before : true)}
-          className={`fixed top-[12vh] left-1/2 z-40 max-h-[80vh] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto rounded-xl border border-line bg-surface shadow-raised outline-none ${width}`}
+          className={`fixed top-[12vh] left-1/2 z-40 max-h-[80vh] max-w-[calc(100vw-2rem)] -translate-x-1/2 max-sm:top-3 max-sm:max-h-[calc(100dvh-1.5rem)] max-sm:max-w-[calc(100vw-1rem)] overflow-auto rounded-xl border border-line bg-surface shadow-raised outline-none ${width}`}
         >
           <div className="flex items-start gap-3 px-5 pt-4">
             <div className="min-w-0 flex-1">

@@ -2,7 +2,7 @@
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
 
 export const INPUT =
-  "h-8 w-full rounded-md border border-line-strong bg-surface px-2.5 text-sm text-ink " +
+  "h-8 w-full rounded-md border border-line-strong bg-surface px-2.5 text-sm text-ink pointer-coarse:h-9 " +
   "aria-[invalid=true]:border-error disabled:opacity-50";
 
 interface Labelled {
@@ -112,12 +112,12 @@ export function Segmented<T extends string>({
 }): ReactNode {
   const name = useId();
   return (
-    <fieldset className="inline-flex h-8 shrink-0 rounded-md border border-line-strong bg-sunken p-0.5">
+    <fieldset className="inline-flex h-8 max-w-full shrink-0 rounded-md border border-line-strong bg-sunken p-0.5 max-sm:h-auto max-sm:flex-wrap pointer-coarse:sm:h-9">
       <legend className="sr-only">{label}</legend>
       {choices.map((choice) => (
         <label
           key={choice.value}
-          className="flex items-center rounded-[5px] px-2.5 text-sm text-ink-2 select-none has-checked:bg-surface has-checked:font-medium has-checked:text-ink has-checked:shadow-sm dark:has-checked:bg-line-strong has-focus-visible:outline-2 has-focus-visible:outline-(--focus)"
+          className="flex items-center rounded-[5px] px-2.5 text-sm max-sm:h-8 text-ink-2 select-none has-checked:bg-surface has-checked:font-medium has-checked:text-ink has-checked:shadow-sm dark:has-checked:bg-line-strong has-focus-visible:outline-2 has-focus-visible:outline-(--focus)"
         >
           <input
             type="radio"

@@ -30,7 +30,7 @@ export function Menu({
 
 const ITEM =
   "flex h-8 items-center gap-2 rounded-md px-2 text-sm text-ink outline-none select-none cursor-pointer " +
-  "data-[highlighted]:bg-hover";
+  "data-[highlighted]:bg-hover pointer-coarse:h-9";
 
 export function MenuItem({
   icon,

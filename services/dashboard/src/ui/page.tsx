@@ -15,13 +15,14 @@ export function Page({
   panel?: ReactNode;
 }): ReactNode {
   return (
-    <div className="flex h-full min-h-0">
-      <div className="flex min-w-0 flex-1 flex-col">
-        <header className="flex min-h-14 shrink-0 items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-6 py-2 max-md:flex-wrap">
+    <div className="relative flex h-full min-h-0">
+      {/* On a phone a panel covers all of it. */}
+      <div className="flex min-w-0 flex-1 flex-col max-sm:has-[+aside]:invisible">
+        <header className="flex min-h-14 shrink-0 items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-6 py-2 max-md:flex-wrap max-sm:px-4">
           <h1 className="shrink-0 text-[1.0625rem] font-semibold">{title}</h1>
           {count !== undefined && <span className="min-w-0 truncate text-sm text-ink-3">{count}</span>}
           {tools !== undefined && (
-            <div className="ml-auto flex min-w-0 items-center gap-2 max-md:flex-wrap">{tools}</div>
+            <div className="ml-auto flex min-w-0 items-center gap-2 max-md:flex-wrap max-sm:justify-end">{tools}</div>
           )}
         </header>
         {children}
@@ -43,8 +44,8 @@ export function Card({
   className?: string;
 }): ReactNode {
   return (
-    <section className={`card flex flex-col ${className}`}>
-      <header className="flex min-h-11 items-center justify-between gap-2 px-4 pt-2">
+    <section className={`card flex min-w-0 flex-col ${className}`}>
+      <header className="flex min-h-11 flex-wrap items-center justify-between gap-x-2 px-4 pt-2">
         <h2 className="text-sm font-semibold">{title}</h2>
         {aside}
       </header>

@@ -10,7 +10,7 @@ export function SearchBox({
   hint,
   onChange,
   ref,
-  className = "w-64 min-w-28 shrink",
+  className = "w-64 min-w-28 shrink max-sm:grow",
 }: {
   value: string;
   hint: string;
@@ -21,7 +21,7 @@ export function SearchBox({
   const t = useText();
   return (
     <div className={`relative ${className}`}>
-      <Icon name="search" className="pointer-events-none absolute top-2 left-2.5 text-ink-3" />
+      <Icon name="search" className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-ink-3" />
       <input
         ref={ref}
         {...{ [SEARCH_BOX]: "" }}
@@ -31,7 +31,7 @@ export function SearchBox({
         value={value}
         spellCheck={false}
         autoComplete="off"
-        className="h-8 w-full appearance-none rounded-md border border-line-strong bg-surface pr-7 pl-8 text-sm"
+        className="h-8 w-full appearance-none rounded-md border pointer-coarse:h-9 border-line-strong bg-surface pr-7 pl-8 text-sm"
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
@@ -44,7 +44,7 @@ export function SearchBox({
         <button
           type="button"
           aria-label={t.common.clear}
-          className="absolute top-1.5 right-1.5 rounded p-0.5 text-ink-3 hover:text-ink"
+          className="absolute inset-y-0 right-0.5 grid w-7 place-items-center rounded text-ink-3 hover:text-ink"
           onClick={() => onChange("")}
         >
           <Icon name="close" />

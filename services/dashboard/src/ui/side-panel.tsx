@@ -1,4 +1,4 @@
-/** Details beside a page, which goes on being used. Escape closes it. */
+/** Details beside a page, which goes on being used; over it where there is no room for both. Escape closes it. */
 import { type ReactNode, useEffect, useRef } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { IconButton } from "./button";
@@ -23,7 +23,10 @@ export function SidePanel({
   // What was opened is what is read next.
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <aside aria-label={title} className="flex w-[27rem] max-w-full shrink-0 flex-col border-l border-line bg-surface">
+    <aside
+      aria-label={title}
+      className="flex w-[27rem] max-w-full shrink-0 flex-col border-l border-line bg-surface max-lg:absolute max-lg:inset-y-0 max-lg:right-0 max-lg:z-20 max-lg:shadow-raised max-sm:w-full max-sm:border-l-0 max-sm:shadow-none"
+    >
       <header className="flex items-start gap-2 border-b border-line py-3 pr-2 pl-4">
         <div className="min-w-0 flex-1">
           <div className="flex items-center gap-2">

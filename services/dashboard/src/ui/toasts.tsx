@@ -41,7 +41,7 @@ export function ToastList({ toasts }: { toasts: Toasts }): ReactNode {
     <div
       role="log"
       aria-live="polite"
-      className="fixed right-4 bottom-4 z-50 flex w-88 max-w-[calc(100vw-2rem)] flex-col gap-2"
+      className="fixed right-4 bottom-4 z-50 max-sm:bottom-[calc(4rem+env(safe-area-inset-bottom))] flex w-88 max-w-[calc(100vw-2rem)] flex-col gap-2"
     >
       {shown.map((toast) => (
         <ToastCard key={toast.id} toast={toast} dismiss={() => toasts.dismiss(toast.id)} />

@@ -41,7 +41,7 @@ export function Alerts(): ReactNode {
         />
       }
     >
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">{past ? <Past /> : <Open />}</div>
+      <div className="page-body">{past ? <Past /> : <Open />}</div>
     </Page>
   );
 }
@@ -93,7 +93,7 @@ function Alert({ alert }: { alert: AlertRow }): ReactNode {
   const isOpen = alert.resolved_at === null;
   const advice = alertAdvice(t, alert.kind);
   return (
-    <article className="card flex gap-3 px-4 py-3">
+    <article className="card flex gap-3 px-4 py-3 max-sm:flex-wrap">
       <Icon
         name={isOpen ? "alerts" : "check"}
         className={`mt-0.5 size-5 ${isOpen ? "text-error-ink" : "text-ink-3"}`}
@@ -106,7 +106,7 @@ function Alert({ alert }: { alert: AlertRow }): ReactNode {
           <p className="text-sm text-ink-3">{t.alerts.until(format.moment(alert.until))}</p>
         )}
       </div>
-      <div className="flex shrink-0 flex-col items-end justify-between gap-2">
+      <div className="flex shrink-0 flex-col items-end justify-between gap-2 max-sm:basis-full max-sm:flex-row max-sm:items-center">
         <span className="text-sm text-ink-3" title={format.full(alert.raised_at)}>
           {format.ago(alert.raised_at, now)}
           {alert.resolved_at !== null && ` · ${t.alerts.over} ${format.moment(alert.resolved_at)}`}

@@ -75,7 +75,7 @@ export function Analyses(): ReactNode {
     ) : undefined;
   return (
     <Page title={t.analyses.title} panel={panel}>
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="flex flex-col gap-6">
           <Figures runs={runs.data} timeouts={timeouts} />
           <Part
@@ -99,7 +99,7 @@ export function Analyses(): ReactNode {
           <Part
             title={t.analyses.tests}
             aside={
-              <div className="flex flex-wrap gap-2">
+              <div className="flex flex-wrap gap-2 max-sm:w-full">
                 <Segmented
                   label={t.analyses.state}
                   value={search.show ?? "all"}
@@ -109,7 +109,7 @@ export function Analyses(): ReactNode {
                 <SearchBox
                   value={search.q ?? ""}
                   hint={t.analyses.searchHint}
-                  className="w-52"
+                  className="w-52 max-sm:grow"
                   onChange={(q) => change({ q: q || undefined })}
                 />
               </div>

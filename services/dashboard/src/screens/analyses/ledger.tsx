@@ -28,7 +28,7 @@ export function Ledger({
           <th scope="col" className="w-12 pb-1 text-right font-medium">
             {t.analyses.amount}
           </th>
-          <th scope="col" className="w-16 pb-1 pl-3 text-right font-medium">
+          <th scope="col" className="w-20 pb-1 pl-3 text-right font-medium">
             {t.analyses.left}
           </th>
         </tr>

@@ -56,12 +56,14 @@ export function Runs({
     {
       id: "cleaned",
       header: t.analyses.cleaned,
+      isNamed: true,
       className: "w-24 text-right font-medium",
       cell: (run) => format.number(run.cleaned_count),
     },
     {
       id: "skipped",
       header: t.analyses.skipped,
+      isNamed: true,
       className: "w-24 text-right",
       cell: (run) => (
         <span className={run.skipped_count > 0 ? "text-held-ink" : "text-ink-3"}>

@@ -136,11 +136,11 @@ export function Events(): ReactNode {
       }
     >
       {search.entity !== undefined && (
-        <div className="flex items-center gap-2 border-b border-line px-6 py-2 text-sm">
+        <div className="flex items-center gap-2 border-b border-line px-6 py-2 text-sm max-sm:px-4">
           <span className="text-ink-3">{t.events.about}</span>
           <button
             type="button"
-            className="flex items-center gap-1.5 rounded-full bg-accent-soft px-2.5 py-0.5"
+            className="flex items-center gap-1.5 rounded-full bg-accent-soft px-2.5 py-0.5 pointer-coarse:py-1.5"
             aria-label={`${t.common.clear}: ${search.entity}`}
             onClick={() => change({ entity: undefined })}
           >
@@ -194,16 +194,16 @@ function List(props: {
       <table aria-label={t.events.title} className="w-full table-fixed border-collapse text-sm">
         <thead className="sticky top-0 z-10 bg-surface text-left text-xs text-ink-3 shadow-[0_1px_0_var(--line)]">
           <tr>
-            <th scope="col" className="w-28 py-2 pl-6 font-medium">
+            <th scope="col" className="w-28 py-2 pl-6 font-medium max-sm:w-20 max-sm:pl-4">
               {t.events.time}
             </th>
-            <th scope="col" className="w-52 px-3 font-medium">
+            <th scope="col" className="w-52 px-3 font-medium max-sm:w-44">
               {t.events.type}
             </th>
-            <th scope="col" className="px-3 font-medium">
+            <th scope="col" className="px-3 font-medium max-sm:pr-4">
               {t.events.about}
             </th>
-            <th scope="col" className="w-44 px-3 pr-6 font-medium">
+            <th scope="col" className="w-44 px-3 pr-6 font-medium max-md:hidden">
               {t.events.by}
             </th>
           </tr>
@@ -221,7 +221,7 @@ function List(props: {
                 style={{ height: ROW_HEIGHT }}
                 onClick={() => props.open(event.place)}
               >
-                <td className="pl-6 text-ink-3" title={format.full(event.at)}>
+                <td className="pl-6 text-ink-3 max-sm:pl-4" title={format.full(event.at)}>
                   {format.clock(event.at)}
                 </td>
                 <td className="truncate px-3">
@@ -232,8 +232,8 @@ function List(props: {
                     {event.type}
                   </button>
                 </td>
-                <td className="truncate px-3 text-ink-2">{aboutText(t, names, event.data)}</td>
-                <td className="truncate px-3 pr-6 text-ink-3" title={event.by}>
+                <td className="truncate px-3 text-ink-2 max-sm:pr-4">{aboutText(t, names, event.data)}</td>
+                <td className="truncate px-3 pr-6 text-ink-3 max-md:hidden" title={event.by}>
                   {event.by}
                 </td>
               </tr>
@@ -251,7 +251,7 @@ function List(props: {
 function Gap({ height }: { height: number }): ReactNode {
   return height <= 0 ? null : (
     <tr>
-      <td colSpan={4} style={{ height }} />
+      <td style={{ height }} />
     </tr>
   );
 }

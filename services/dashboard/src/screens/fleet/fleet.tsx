@@ -129,7 +129,11 @@ function Legend({
   const toggle = (shown: Shown) => onChange(new Set(SHOWN.filter((other) => chosen.has(other) !== (other === shown))));
   return (
     // biome-ignore lint/a11y/useSemanticElements: switches in a row
-    <div role="group" aria-label={t.fleet.legend} className="flex shrink-0 flex-wrap gap-1.5 px-6 pt-3 pb-1">
+    <div
+      role="group"
+      aria-label={t.fleet.legend}
+      className="flex shrink-0 flex-wrap gap-1.5 px-6 pt-3 pb-1 max-sm:px-4"
+    >
       {SHOWN.map((shown) => (
         <button
           key={shown}

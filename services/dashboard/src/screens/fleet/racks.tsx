@@ -9,7 +9,10 @@ import { Rack } from "./rack";
 import type { Wish } from "./select";
 import "./fleet.css";
 
+/** Beside the racks, and on a phone. */
 const EDGE = 24;
+const EDGE_OF_PHONE = 16;
+const PHONE_WIDTH_MAX = 640;
 
 interface RacksProps {
   readonly pcs: readonly string[];
@@ -24,7 +27,8 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
   const { fleet } = useLive();
   const scroller = useRef<HTMLDivElement>(null);
   const width = useWidth(scroller);
-  const perRow = racksInRow(density, width - 2 * EDGE);
+  const edge = width < PHONE_WIDTH_MAX ? EDGE_OF_PHONE : EDGE;
+  const perRow = racksInRow(density, width - 2 * edge);
   const rows = Math.ceil(pcs.length / perRow);
   const row = (index: number) => pcs.slice(index * perRow, (index + 1) * perRow);
   const virtual = useVirtualizer({
@@ -34,18 +38,18 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
       Math.max(...row(index).map((pc) => rackHeight(density, fleet.devicesOf(pc).length))) + RACK_GAP,
     getItemKey: (index) => row(index).join(" "),
     overscan: 3,
-    paddingStart: EDGE - 8,
-    paddingEnd: EDGE,
+    paddingStart: edge - 8,
+    paddingEnd: edge,
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights follow from these
   useEffect(() => virtual.measure(), [virtual, density, perRow, pcs.length]);
   // Side by side under one parent, not in rows: a rack that comes to stand elsewhere is moved, not made anew.
-  const rackWidth = (width - 2 * EDGE - (perRow - 1) * RACK_GAP) / perRow;
+  const rackWidth = (width - 2 * edge - (perRow - 1) * RACK_GAP) / perRow;
   const spots = new Map(
     virtual
       .getVirtualItems()
       .flatMap(({ index, start }) =>
-        row(index).map((pc, column) => [pc, { top: start, left: EDGE + column * (rackWidth + RACK_GAP) }] as const),
+        row(index).map((pc, column) => [pc, { top: start, left: edge + column * (rackWidth + RACK_GAP) }] as const),
       ),
   );
   const drawn = useDrawn(width > 0 ? [...spots.keys()] : []);

@@ -53,7 +53,7 @@ function Phones(): ReactNode {
             <Link
               to="/fleet"
               search={{ show: shown }}
-              className="flex items-center gap-1.5 text-sm underline-offset-2 hover:underline"
+              className="flex items-center gap-1.5 text-sm underline-offset-2 hover:underline pointer-coarse:min-h-8"
             >
               <Dot tone={shown} />
               <span className="text-ink-3">{t.shown[shown]}</span>

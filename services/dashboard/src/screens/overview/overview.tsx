@@ -19,7 +19,7 @@ export function Overview(): ReactNode {
   usePageTitle(t.overview.title);
   return (
     <Page title={t.overview.title}>
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="mx-auto flex max-w-[100rem] flex-col gap-4">
           <Figures />
           <div className="grid gap-4 xl:grid-cols-[2fr_1fr]">

@@ -26,8 +26,8 @@ export function Active({
   if (job === undefined) return <Empty isSmall title={waits ? t.queue.noActiveButWaiting : t.queue.noActive} />;
   return (
     <div className="px-4 py-4">
-      <div className="flex items-start gap-4">
-        <div className="min-w-0 flex-1">
+      <div className="flex items-start gap-x-4 gap-y-2 max-sm:flex-wrap">
+        <div className="min-w-0 flex-1 max-sm:basis-full">
           <div className="text-lg">
             <RowButton onClick={() => open(job.id)}>{job.title ?? t.queue.untitled}</RowButton>
           </div>

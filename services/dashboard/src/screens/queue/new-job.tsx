@@ -52,7 +52,7 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
           wrong={wrong("address", t.newJob.addressWrong)}
           {...text("address")}
         />
-        <div className="grid grid-cols-2 gap-4">
+        <div className="grid gap-4 sm:grid-cols-2">
           <SelectField
             label={t.newJob.script}
             value={draft.script}
@@ -67,7 +67,7 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
         </div>
         <Group label={`${t.newJob.chances} (${t.newJob.percent})`} wrong={wrong("chances", t.newJob.chancesWrong)}>
           {(["like", "comment", "playlist"] as const).map((name) => (
-            <span key={name} className="flex flex-1 items-center gap-2 text-sm text-ink-3">
+            <span key={name} className="flex items-center gap-2 text-sm text-ink-3">
               <span aria-hidden="true" className="truncate">
                 {t.queue[name]}
               </span>
@@ -76,7 +76,7 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
           ))}
         </Group>
         <Which draft={draft} set={set} wrong={wrong("target", t.newJob.countWrong)} />
-        <label className="flex items-center gap-2 text-sm">
+        <label className="flex items-center gap-2 text-sm pointer-coarse:min-h-9">
           <input
             type="checkbox"
             className="size-4 accent-(--accent)"
@@ -124,7 +124,7 @@ function Which({
         <SelectField
           label={t.newJob.groupId}
           isLabelHidden
-          className="flex-1"
+          className="min-w-32 flex-1"
           value={draft.group}
           choices={same(groups)}
           onChange={(group) => set({ group })}
@@ -134,7 +134,7 @@ function Which({
         <SelectField
           label={t.newJob.pcId}
           isLabelHidden
-          className="flex-1"
+          className="min-w-32 flex-1"
           value={draft.pc}
           choices={same(pcs)}
           onChange={(pc) => set({ pc })}
@@ -163,7 +163,7 @@ function Group({
   return (
     <fieldset>
       <legend className="mb-1 block text-sm font-medium text-ink-2">{label}</legend>
-      <div className="flex items-center gap-2">{children}</div>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">{children}</div>
       <Remark wrong={wrong} />
     </fieldset>
   );
@@ -180,7 +180,7 @@ function NumberBox(props: {
       aria-label={props.label}
       value={props.value}
       onChange={props.onChange}
-      className="h-8 w-16 rounded-md border border-line-strong bg-surface px-2 text-right text-sm text-ink"
+      className="h-8 w-16 rounded-md border pointer-coarse:h-9 border-line-strong bg-surface px-2 text-right text-sm text-ink"
     />
   );
 }

@@ -59,7 +59,7 @@ export function Queue(): ReactNode {
         )
       }
     >
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="flex flex-col gap-6">
           <Part title={t.queue.active}>
             <Active job={active} waits={waiting.length > 0} open={open} />
@@ -79,7 +79,7 @@ export function Queue(): ReactNode {
           <Part
             title={t.queue.history}
             aside={
-              <div className="flex gap-2">
+              <div className="flex gap-2 max-sm:w-full">
                 <SearchBox
                   value={search.q ?? ""}
                   hint={t.queue.searchHint}

@@ -34,12 +34,13 @@ export function Waiting({ jobs, current, open, selecting }: WaitingProps): React
     {
       id: "place",
       header: "#",
-      className: "w-12 text-right text-ink-3",
+      className: "w-12 text-right text-ink-3 @max-lg:hidden",
       cell: (job, index) => (hasTurn(job) ? index + 1 : "–"),
     },
     {
       id: "job",
       header: t.queue.job,
+      isTitle: true,
       className: "w-[24%] @max-3xl:w-[34%]",
       cell: (job) => <RowButton onClick={() => open(job.id)}>{job.title ?? t.queue.untitled}</RowButton>,
     },

@@ -54,7 +54,7 @@ export function Reminders(): ReactNode {
       }
       panel={isOpen && <AlarmPanel key={current} page={search.page ?? ""} user={search.user ?? ""} close={close} />}
     >
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="card @container overflow-hidden">
           {show !== "upcoming" ? (
             <History key={show} show={show} q={search.q} current={current} open={open} />

@@ -58,7 +58,7 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
   }
   const readOnly = !mayChange;
   return (
-    <form className="grid grid-cols-2 gap-4 p-4" onSubmit={submit}>
+    <form className="grid gap-4 p-4 sm:grid-cols-2" onSubmit={submit}>
       <Field
         label={t.mapping.name}
         hint={t.mapping.nameHint}

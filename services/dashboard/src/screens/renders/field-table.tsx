@@ -21,7 +21,7 @@ interface FieldTableProps {
   readonly missing: readonly string[];
 }
 
-const INPUT = "h-8 w-full rounded-md border border-line-strong bg-surface px-2 text-sm";
+const INPUT = "h-8 pointer-coarse:h-9 w-full rounded-md border border-line-strong bg-surface px-2 text-sm";
 const CELL = "h-11 px-3 first:pl-4 last:pr-4";
 /** Where a text goes in a layer of After Effects. */
 const PROPERTY = "Source Text";
@@ -42,7 +42,7 @@ export function FieldTable({ composition, fields, missing }: FieldTableProps): R
             <button
               key={one}
               type="button"
-              className="rounded border border-held bg-surface px-1.5 text-xs text-ink hover:bg-hover"
+              className="rounded border border-held bg-surface px-1.5 text-xs text-ink hover:bg-hover pointer-coarse:py-1"
               onClick={() => setName(one)}
             >
               + {one}
@@ -52,14 +52,14 @@ export function FieldTable({ composition, fields, missing }: FieldTableProps): R
       )}
       {fields.length === 0 && <Empty isSmall title={t.mapping.noFields} hint={t.mapping.noFieldsHint} />}
       {(fields.length > 0 || mayChange) && (
-        <table aria-label={t.mapping.fields} className="w-full table-fixed border-collapse text-sm">
+        <table aria-label={t.mapping.fields} className="stacks w-full table-fixed border-collapse text-sm">
           <thead>
             <tr className="border-b border-line text-left text-xs text-ink-3">
               {[t.mapping.field, t.mapping.layer, t.mapping.kind, t.mapping.property].map((header, index) => (
                 <th
                   key={header}
                   scope="col"
-                  className={`px-3 py-2 font-medium first:pl-4 ${index === 2 ? "w-32" : ""}`}
+                  className={`px-3 py-2 font-medium first:pl-4 ${index === 0 ? "stacks-title" : ""} ${index === 2 ? "w-32" : ""}`}
                 >
                   {header}
                 </th>
@@ -107,7 +107,7 @@ function Line({ field, edit }: { field: FieldRow; edit: (() => void) | undefined
   });
   return (
     <tr className="border-b border-line last:border-b-0 hover:bg-hover">
-      <td className={`${CELL} truncate font-medium`}>{field.field_name}</td>
+      <td className={`${CELL} stacks-title truncate font-medium`}>{field.field_name}</td>
       <td className={`${CELL} truncate`}>{field.layer_name}</td>
       <td className={CELL}>
         <Badge tone={field.kind === "image" ? "busy" : "offline"}>{t.mapping.kinds[field.kind]}</Badge>

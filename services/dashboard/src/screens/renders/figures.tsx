@@ -92,7 +92,7 @@ function Workers({
       ) : workers.length === 0 ? (
         <p className="text-sm text-ink-3">{t.renders.noWorkers}</p>
       ) : (
-        <ul className="grid grid-cols-2 gap-x-6 gap-y-1">
+        <ul className="grid gap-x-6 gap-y-1 sm:grid-cols-2">
           {shown.map((worker) => (
             <li key={worker.worker_id} className="flex min-w-0 items-center gap-2 text-sm">
               <Dot tone={TONES[worker.status]} />

@@ -44,7 +44,12 @@ export function Mapping({
       ) : (
         <div className="flex min-h-0 flex-1">
           <List compositions={data} chosen={chosen} choose={choose} />
-          <div className="min-h-0 min-w-0 flex-1 overflow-y-auto p-6">
+          <div className={`page-body ${chosen === undefined ? "max-md:hidden" : ""}`}>
+            {chosen !== undefined && (
+              <Button kind="quiet" icon="left" className="mb-2 -ml-2.5 md:hidden" onClick={() => choose(undefined)}>
+                {t.mapping.compositions}
+              </Button>
+            )}
             {shown !== undefined ? (
               <Composition key={shown.id} composition={shown} removed={() => choose(undefined)} />
             ) : chosen !== undefined ? (
@@ -72,7 +77,11 @@ function List({
   const mayChange = useMay("change-mapping");
   const [isNew, setIsNew] = useState(false);
   return (
-    <nav aria-label={t.mapping.compositions} className="flex w-64 shrink-0 flex-col border-r border-line bg-surface">
+    // Where there is no room for both, the one that is chosen stands in its place.
+    <nav
+      aria-label={t.mapping.compositions}
+      className={`flex w-64 shrink-0 flex-col border-r border-line bg-surface max-md:w-full ${chosen === undefined ? "" : "max-md:hidden"}`}
+    >
       <div className="flex min-h-12 items-center justify-between gap-2 border-b border-line px-4">
         <h2 className="text-sm font-semibold">
           {t.mapping.compositions} <span className="ml-1 font-normal text-ink-3">{compositions.length}</span>

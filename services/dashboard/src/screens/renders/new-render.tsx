@@ -74,7 +74,7 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
   return (
     <Dialog close={close} title={t.newRender.title} width="w-2xl">
       <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-        <div className="grid grid-cols-[2fr_1fr_1fr] gap-4">
+        <div className="grid gap-4 sm:grid-cols-[2fr_1fr_1fr]">
           <ComboboxField
             label={t.renders.composition}
             autoFocus
@@ -207,7 +207,7 @@ function FieldInputs({
   const t = useText();
   const names = fields.toSorted((a, b) => inOrder(a.field_name, b.field_name));
   return (
-    <div className="grid max-h-[38vh] grid-cols-2 gap-x-4 gap-y-2 overflow-y-auto rounded-md bg-sunken p-3">
+    <div className="grid max-h-[38vh] gap-x-4 gap-y-2 sm:grid-cols-2 overflow-y-auto rounded-md bg-sunken p-3">
       {names.map((field) => (
         <Field
           key={field.id}

@@ -119,7 +119,7 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
   const selected = waiting.filter((render) => chosen[render.id]);
   return (
     <Page title={t.renders.title} tools={tools} panel={<Panel search={search} change={change} renders={renders} />}>
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="flex flex-col gap-6">
           <Figures waiting={data && waiting.length} isMore={isCut(data)} open={open} />
           <Part title={t.renders.underWay}>
@@ -183,7 +183,7 @@ function Filters({ search, change }: ViewProps): ReactNode {
   const compositions = useCompositions().data ?? [];
   const isUnknown = search.of !== undefined && !compositions.some((one) => one.id === search.of);
   return (
-    <div className="flex flex-wrap gap-2">
+    <div className="flex flex-wrap gap-2 max-sm:w-full max-sm:*:grow">
       <SearchBox
         value={search.q ?? ""}
         hint={t.renders.searchHint}
@@ -207,7 +207,7 @@ function Filters({ search, change }: ViewProps): ReactNode {
         aria-label={t.renders.day}
         title={t.renders.day}
         value={search.day ?? ""}
-        className="h-8 w-36 rounded-md border border-line-strong bg-surface px-2.5 text-sm"
+        className="h-8 w-36 rounded-md border border-line-strong bg-surface px-2.5 text-sm pointer-coarse:h-9"
         onChange={(event) => change({ day: event.target.value || undefined })}
       />
       <SelectField
@@ -234,7 +234,7 @@ function PastQueue({ search, change }: ViewProps): ReactNode {
   const [shown, setShown] = useState(PAST_PAGE);
   return (
     <Page title={t.renders.title} panel={<Panel search={search} change={change} renders={renders ?? []} />}>
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         {error !== null && renders === undefined ? (
           <ErrorState error={error} retry={() => void refetch()} />
         ) : renders === undefined ? (

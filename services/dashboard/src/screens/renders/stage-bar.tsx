@@ -36,7 +36,9 @@ export function StageBar({ render }: { render: Render }): ReactNode {
               style={{ width: `${100 * (share ?? 1)}%` }}
             />
           </div>
-          <p className={`mt-1 truncate text-xs ${isCurrent ? "font-medium text-ink" : "text-ink-3"}`}>
+          <p
+            className={`mt-1 truncate text-xs ${isCurrent ? "font-medium text-ink max-sm:overflow-visible" : "text-ink-3 max-sm:hidden"} ${stage === "uploading" ? "max-sm:flex max-sm:justify-end" : ""}`}
+          >
             {t.renders.status[stage]}
             {isCurrent && (
               <span className="font-normal text-ink-3">

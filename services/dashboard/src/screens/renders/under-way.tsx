@@ -31,10 +31,10 @@ export function UnderWay({
           aria-current={render.id === current ? "true" : undefined}
           className="border-t border-line px-4 py-3 first:border-t-0 aria-[current=true]:bg-accent-soft"
         >
-          <div className="mb-1.5 flex min-h-8 items-center gap-3">
+          <div className="mb-1.5 flex min-h-8 flex-wrap items-center gap-x-3">
             <RowButton onClick={() => open(render.id)}>{render.composition_name}</RowButton>
             <Aside render={render} />
-            <span className="ml-auto flex shrink-0 items-center gap-2 text-sm text-ink-3">
+            <span className="ml-auto flex flex-wrap items-center justify-end gap-2 text-sm text-ink-3">
               <Warnings render={render} />
               {render.worker_id !== null && <span>{t.renders.by(render.worker_id)}</span>}
               <RenderActions render={render} isSmall />

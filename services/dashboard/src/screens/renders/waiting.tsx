@@ -26,10 +26,16 @@ export function Waiting({
   const now = useNow(5_000);
   if (renders.length === 0) return <Empty isSmall title={t.renders.nothingWaits} />;
   const columns: Column<Render>[] = [
-    { id: "place", header: "#", className: "w-12 text-right text-ink-3", cell: (_, index) => index + 1 },
+    {
+      id: "place",
+      header: "#",
+      className: "w-12 text-right text-ink-3 @max-lg:hidden",
+      cell: (_, index) => index + 1,
+    },
     {
       id: "render",
       header: t.renders.render,
+      isTitle: true,
       className: "w-[34%]",
       cell: (render) => (
         <span className="flex items-baseline gap-2">

@@ -59,6 +59,7 @@ export function Accounts({
     {
       id: "last",
       header: t.system.lastSignIn,
+      isNamed: true,
       className: "w-40 text-right text-ink-3",
       cell: (account) => (account.last_sign_in_at === null ? t.common.never : format.ago(account.last_sign_in_at, now)),
     },

@@ -54,36 +54,24 @@ function Models({ models }: { models: readonly ReadModel[] }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
-  return (
-    <table aria-label={t.system.readModels} className="w-full table-fixed border-collapse text-sm">
-      <thead>
-        <tr className="border-b border-line text-left text-xs text-ink-3">
-          <th scope="col" className="px-3 py-2 pl-4 font-medium">
-            {t.system.readModel}
-          </th>
-          <th scope="col" className="w-20 px-3 text-right font-medium">
-            {t.system.formVersion}
-          </th>
-          <th scope="col" className="w-32 px-3 pr-4 text-right font-medium">
-            {t.system.foldedSince}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {models.map((model) => (
-          <tr key={model.schema} className="h-10 border-b border-line last:border-b-0">
-            <th scope="row" className="truncate px-3 pl-4 text-left font-medium">
-              {model.schema}
-            </th>
-            <td className="px-3 text-right">{model.version}</td>
-            <td className="truncate px-3 pr-4 text-right text-ink-3" title={format.full(model.created_at)}>
-              {format.ago(model.created_at, now)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: Column<ReadModel & { readonly id: string }>[] = [
+    { id: "model", header: t.system.readModel, className: "font-medium", cell: (model) => model.schema },
+    {
+      id: "version",
+      header: t.system.formVersion,
+      isNamed: true,
+      className: "w-20 text-right",
+      cell: (model) => model.version,
+    },
+    {
+      id: "since",
+      header: t.system.foldedSince,
+      className: "w-32 text-right text-ink-3",
+      cell: (model) => <span title={format.full(model.created_at)}>{format.ago(model.created_at, now)}</span>,
+    },
+  ];
+  const rows = models.map((model) => ({ ...model, id: model.schema }));
+  return <DataTable label={t.system.readModels} columns={columns} rows={rows} />;
 }
 
 type Row = Omit<RebuildState, "id"> & { readonly id: string };

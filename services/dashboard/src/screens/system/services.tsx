@@ -4,10 +4,11 @@ import type { PartitionState } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
+import { type Column, DataTable } from "@/ui/data-table";
 import { Part } from "@/ui/part";
 import { ErrorState, Loading } from "@/ui/states";
 import { Dot } from "@/ui/status";
-import { BEHIND_IS_FINE, type Look, placeOf, pointsOf } from "./lag";
+import { BEHIND_IS_FINE, placeOf, pointsOf } from "./lag";
 import { useLooks, useSystem } from "./use-system";
 
 const WIDTH = 96;
@@ -16,7 +17,6 @@ const HEIGHT = 20;
 export function Services(): ReactNode {
   const t = useText();
   const { data, error, refetch } = useSystem();
-  const looks = useLooks();
   return (
     <Part title={t.system.services}>
       {error !== null && data === undefined ? (
@@ -25,35 +25,7 @@ export function Services(): ReactNode {
         <Loading isSmall />
       ) : (
         <>
-          <table aria-label={t.system.services} className="w-full table-fixed border-collapse text-sm">
-            <thead>
-              <tr className="border-b border-line text-left text-xs text-ink-3">
-                <th scope="col" className="w-44 px-3 py-2 pl-4 font-medium">
-                  {t.system.partition}
-                </th>
-                <th scope="col" className="px-3 font-medium">
-                  {t.system.leader}
-                </th>
-                <th scope="col" className="w-28 px-3 text-right font-medium">
-                  {t.system.log}
-                </th>
-                <th scope="col" className="w-28 px-3 text-right font-medium">
-                  {t.system.projected}
-                </th>
-                <th scope="col" className="w-36 px-3 text-right font-medium">
-                  {t.system.behind}
-                </th>
-                <th scope="col" className="w-36 px-3 pr-4 font-medium @max-3xl:hidden">
-                  {t.system.lately}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.partitions.map((partition) => (
-                <Line key={placeOf(partition)} partition={partition} looks={looks} />
-              ))}
-            </tbody>
-          </table>
+          <Partitions partitions={data.partitions} />
           <Refusals partitions={data.partitions} />
         </>
       )}
@@ -61,33 +33,69 @@ export function Services(): ReactNode {
   );
 }
 
-function Line({ partition, looks }: { partition: PartitionState; looks: readonly Look[] }): ReactNode {
+type Row = PartitionState & { readonly id: string };
+
+function Partitions({ partitions }: { partitions: readonly PartitionState[] }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { behind, projected_seq, lag_s } = partition;
-  const isBehind = behind !== null && behind > BEHIND_IS_FINE;
-  const place = placeOf(partition);
+  const looks = useLooks();
+  const columns: Column<Row>[] = [
+    {
+      id: "partition",
+      header: t.system.partition,
+      className: "w-44 font-medium",
+      cell: (row) => (
+        <>
+          {row.context}
+          {row.partition !== "main" && <span className="ml-2 font-normal text-ink-3">{row.partition}</span>}
+        </>
+      ),
+    },
+    { id: "leader", header: t.system.leader, cell: (row) => <Leader partition={row} /> },
+    {
+      id: "log",
+      header: t.system.log,
+      isNamed: true,
+      className: "w-28 text-right",
+      cell: (row) => format.number(row.log_seq),
+    },
+    {
+      id: "projected",
+      header: t.system.projected,
+      className: "w-28 text-right text-ink-2 @max-2xl:hidden",
+      cell: (row) => (row.projected_seq === null ? t.common.unknown : format.number(row.projected_seq)),
+    },
+    {
+      id: "behind",
+      header: t.system.behind,
+      isNamed: true,
+      className: "w-36 text-right",
+      cell: (row) => <Behind partition={row} />,
+    },
+    {
+      id: "lately",
+      header: t.system.lately,
+      className: "w-36 @max-3xl:hidden",
+      cell: (row) => <Spark points={pointsOf(looks, row.id)} label={t.system.lagOf(row.id)} isBehind={isBehind(row)} />,
+    },
+  ];
+  const rows = partitions.map((partition) => ({ ...partition, id: placeOf(partition) }));
+  return <DataTable label={t.system.services} columns={columns} rows={rows} />;
+}
+
+function isBehind({ behind }: PartitionState): boolean {
+  return behind !== null && behind > BEHIND_IS_FINE;
+}
+
+function Behind({ partition }: { partition: PartitionState }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  const { behind, lag_s } = partition;
   return (
-    <tr className="h-10 border-b border-line last:border-b-0">
-      <th scope="row" className="truncate px-3 pl-4 text-left font-medium">
-        {partition.context}
-        {partition.partition !== "main" && <span className="ml-2 font-normal text-ink-3">{partition.partition}</span>}
-      </th>
-      <td className="px-3">
-        <Leader partition={partition} />
-      </td>
-      <td className="px-3 text-right">{format.number(partition.log_seq)}</td>
-      <td className="px-3 text-right text-ink-2">
-        {projected_seq === null ? t.common.unknown : format.number(projected_seq)}
-      </td>
-      <td className={`px-3 text-right ${isBehind ? "font-medium text-held-ink" : "text-ink-2"}`}>
-        {behind === null ? t.common.unknown : format.number(behind)}
-        {lag_s !== null && lag_s >= 1 && <span className="ml-2 text-ink-3">{format.duration(lag_s * 1000)}</span>}
-      </td>
-      <td className="px-3 pr-4 @max-3xl:hidden">
-        <Spark points={pointsOf(looks, place)} label={t.system.lagOf(place)} isBehind={isBehind} />
-      </td>
-    </tr>
+    <span className={isBehind(partition) ? "font-medium text-held-ink" : "text-ink-2"}>
+      {behind === null ? t.common.unknown : format.number(behind)}
+      {lag_s !== null && lag_s >= 1 && <span className="ml-2 text-ink-3">{format.duration(lag_s * 1000)}</span>}
+    </span>
   );
 }
 
@@ -122,7 +130,7 @@ function Leader({ partition: { leader, leads_since, refusal } }: { partition: Pa
         </span>
       )}
       {leader !== null && leads_since !== null && (
-        <span className="shrink-0 text-xs text-ink-3" title={format.full(leads_since)}>
+        <span className="shrink-0 text-xs text-ink-3 @max-lg:hidden" title={format.full(leads_since)}>
           {t.system.leads(format.duration(now - Date.parse(leads_since)))}
         </span>
       )}

@@ -39,7 +39,7 @@ export function System(): ReactNode {
         )
       }
     >
-      <div className="min-h-0 flex-1 overflow-y-auto p-6">
+      <div className="page-body">
         <div className="@container mx-auto flex max-w-[100rem] flex-col gap-6">
           <Services />
           <div className="grid gap-4 @2xl:grid-cols-2 @5xl:grid-cols-3">

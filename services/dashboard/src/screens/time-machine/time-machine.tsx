@@ -53,16 +53,18 @@ export function TimeMachine({ close }: { close: () => void }): ReactNode {
   return (
     <section aria-label={t.past.name} className="border-b border-line bg-surface">
       {past !== null && <Banner past={past} now={now} back={() => travel(undefined)} />}
-      <div className="flex items-center gap-3 px-6 pt-2 pb-1.5">
+      <div className="flex items-center gap-3 px-6 pt-2 pb-1.5 max-md:flex-wrap max-md:justify-between max-sm:px-4">
         <Segmented
           label={t.past.range}
           value={range}
           choices={RANGES.map((value) => ({ value, label: t.past.ranges[value] }))}
           onChange={setRange}
         />
-        <IconButton icon="left" label={`${t.past.earlier} [`} onClick={() => step(-1)} />
-        <Slider scale={scale} hand={hand} go={go} />
-        <IconButton icon="right" label={`${t.past.later} ]`} disabled={past === null} onClick={() => step(1)} />
+        <div className="flex min-w-0 flex-1 items-center gap-3 max-md:order-last max-md:basis-full max-sm:gap-1">
+          <IconButton icon="left" label={`${t.past.earlier} [`} onClick={() => step(-1)} />
+          <Slider scale={scale} hand={hand} go={go} />
+          <IconButton icon="right" label={`${t.past.later} ]`} disabled={past === null} onClick={() => step(1)} />
+        </div>
         <Exact at={past?.at ?? now} isPast={past !== null} go={go} />
         <IconButton icon="close" label={t.past.close} onClick={close} />
       </div>
@@ -76,12 +78,17 @@ function Banner({ past, now, back }: { past: Past; now: number; back: () => void
   const errorText = useErrorText();
   const { error, failureReason, isFetching, refetch } = useMoment("fleet", past);
   return (
-    <div role="status" className="flex min-h-10 items-center gap-3 bg-held-soft px-6 py-1 text-sm text-held-ink">
+    <div
+      role="status"
+      className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 bg-held-soft px-6 py-1 text-sm text-held-ink max-sm:px-4"
+    >
       <Icon name="past" />
       <strong className="font-semibold">{t.past.banner}</strong>
       <span className="font-medium">{format.full(past.at)}</span>
       <span>({format.ago(past.at, now)})</span>
-      <span className="min-w-0 flex-1 truncate">
+      <span
+        className={`min-w-0 flex-1 md:truncate ${error === null && !isFetching ? "max-sm:hidden" : "max-sm:basis-full"}`}
+      >
         {error !== null
           ? errorText(error)
           : isFetching
@@ -95,7 +102,7 @@ function Banner({ past, now, back }: { past: Past; now: number; back: () => void
           {t.common.retry}
         </Button>
       )}
-      <Button className="h-7" icon="play" onClick={back}>
+      <Button className="ml-auto h-7" icon="play" onClick={back}>
         {t.past.back}
       </Button>
     </div>
@@ -225,7 +232,7 @@ function Exact({ at, isPast, go }: { at: number; isPast: boolean; go: (at: numbe
       title={t.past.goTo}
       value={text ?? localText(Math.floor(at / 1000) * 1000)}
       max={localText(Date.now())}
-      className={`h-8 w-56 shrink-0 rounded-md border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
+      className={`h-8 w-56 shrink-0 rounded-md pointer-coarse:h-9 max-md:order-last max-sm:w-full border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
       onChange={(event) => setText(event.target.value)}
       onBlur={write}
       onKeyDown={(event) => event.key === "Enter" && write()}
