@@ -72,3 +72,15 @@ async def test_keys_search_create_and_explain_themselves(admin):
     await expect(admin.heading("Queue")).to_be_visible()
     await keys.press("n")
     await expect(page.get_by_role("dialog", name="New job").get_by_label("Title")).to_be_focused()
+
+
+async def test_after_a_panel_the_keyboard_goes_on_where_it_was(admin):
+    keys, page = admin.page.keyboard, admin.page
+    await admin.open("/fleet")
+    await admin.is_live()
+    rack = page.get_by_role("button", name="PC-02", exact=True)
+    await rack.focus()
+    await keys.press("Enter")
+    await expect(page.get_by_role("complementary").get_by_role("heading", level=2)).to_be_focused()
+    await keys.press("Escape")
+    await expect(rack).to_be_focused()

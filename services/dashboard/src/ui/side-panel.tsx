@@ -20,8 +20,15 @@ export function SidePanel({
 }): ReactNode {
   const t = useText();
   const heading = useRef<HTMLHeadingElement>(null);
-  // What was opened is what is read next.
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  // What was opened is what is read next. Afterwards the keyboard goes on where it was, unless it has gone elsewhere.
+  useEffect(() => {
+    const before = document.activeElement;
+    heading.current?.focus({ preventScroll: true });
+    return () => {
+      const isLost = document.activeElement === null || document.activeElement === document.body;
+      if (isLost && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
   return (
     <aside
       aria-label={title}
