@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 /** A live table: rows come, go and change, and what somebody has in hand stays the same element. */
-import { act, type ReactNode } from "react";
+import { act, type ReactNode, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Chosen, DataTable } from "./data-table";
+import { listenToKeyboard } from "@/lib/keys/use-keys";
+import { type Chosen, type Column, DataTable } from "./data-table";
 
 (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
 
@@ -82,4 +83,29 @@ test("rows are selected one by one, or all at once", async () => {
   expect(box("Select all")).toMatchObject({ checked: true, indeterminate: false });
   await act(async () => box("Select all").click());
   expect(chosen).toEqual({});
+});
+
+test("j and k lead through all tables of a screen, one after the other", () => {
+  listenToKeyboard();
+  const opened: string[] = [];
+  const press = (key: string) =>
+    act(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+  function Screen(): ReactNode {
+    const [current, setCurrent] = useState<string>();
+    const open = (id: string) => {
+      opened.push(id);
+      setCurrent(id);
+    };
+    const columns: Column<Row>[] = [{ id: "done", header: "Done", cell: (row) => row.done }];
+    return (
+      <>
+        <DataTable<Row> label="Waiting" rows={[{ id: "a", done: 0 }]} columns={columns} current={current} open={open} />
+        <DataTable<Row> label="Figures" rows={[{ id: "-", done: 0 }]} columns={columns} />
+        <DataTable<Row> label="Ended" rows={[{ id: "b", done: 1 }]} columns={columns} current={current} open={open} />
+      </>
+    );
+  }
+  act(() => root.render(<Screen />));
+  for (const key of ["j", "j", "j", "k"]) press(key);
+  expect(opened).toEqual(["a", "b", "b", "a"]);
 });

@@ -21,6 +21,9 @@ export interface Column<Row> {
   readonly className?: string;
 }
 
+/** On rows that can be opened. */
+const OPENS = "data-opens";
+
 /** Which rows are selected, by id. */
 export type Chosen = Readonly<Record<string, boolean>>;
 
@@ -45,11 +48,6 @@ interface DataTableProps<Row extends { readonly id: string }> {
 export function DataTable<Row extends { readonly id: string }>(props: DataTableProps<Row>): ReactNode {
   const { label, columns, rows, current, open, selecting } = props;
   useKeys(open === undefined ? {} : { j: () => step(1), k: () => step(-1) });
-  function step(by: number): void {
-    const at = rows.findIndex((row) => row.id === current);
-    const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
-    if (next !== undefined) open?.(next.id);
-  }
   const title = (columns.find((column) => column.isTitle) ?? columns[0])?.id;
   const partOf = (id: string) => (id === title ? "stacks-title" : "");
 
@@ -77,6 +75,7 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
         {rows.map((row, index) => (
           <tr
             key={row.id}
+            {...(open === undefined ? {} : { [OPENS]: "" })}
             aria-current={row.id === current ? "true" : undefined}
             className={`border-b border-line last:border-b-0 hover:bg-hover aria-[current=true]:bg-accent-soft ${open === undefined ? "" : "cursor-pointer"}`}
             onClick={(event) => isOnControl(event.target) || open?.(row.id)}
@@ -153,6 +152,13 @@ function Checkbox({
       />
     </label>
   );
+}
+
+/** To the row after the open one, or before it. A screen may have several tables: they are gone through as one. */
+function step(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>(`tr[${OPENS}]`)];
+  const at = rows.findIndex((row) => row.getAttribute("aria-current") === "true");
+  rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))]?.click();
 }
 
 /** What has its own click. */
