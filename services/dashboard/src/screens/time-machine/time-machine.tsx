@@ -53,14 +53,14 @@ export function TimeMachine({ close }: { close: () => void }): ReactNode {
   return (
     <section aria-label={t.past.name} className="border-b border-line bg-surface">
       {past !== null && <Banner past={past} now={now} back={() => travel(undefined)} />}
-      <div className="flex items-center gap-3 px-6 pt-2 pb-1.5 max-md:flex-wrap max-md:justify-between max-sm:px-4">
+      <div className="flex items-center gap-3 px-6 pt-2 pb-1.5 max-lg:flex-wrap max-lg:justify-between max-sm:px-4">
         <Segmented
           label={t.past.range}
           value={range}
           choices={RANGES.map((value) => ({ value, label: t.past.ranges[value] }))}
           onChange={setRange}
         />
-        <div className="flex min-w-0 flex-1 items-center gap-3 max-md:order-last max-md:basis-full max-sm:gap-1">
+        <div className="flex min-w-0 flex-1 items-center gap-3 max-lg:order-last max-lg:basis-full max-sm:gap-1">
           <IconButton icon="left" label={`${t.past.earlier} [`} onClick={() => step(-1)} />
           <Slider scale={scale} hand={hand} go={go} />
           <IconButton icon="right" label={`${t.past.later} ]`} disabled={past === null} onClick={() => step(1)} />
@@ -232,7 +232,7 @@ function Exact({ at, isPast, go }: { at: number; isPast: boolean; go: (at: numbe
       title={t.past.goTo}
       value={text ?? localText(Math.floor(at / 1000) * 1000)}
       max={localText(Date.now())}
-      className={`h-8 w-56 shrink-0 rounded-md pointer-coarse:h-9 max-md:order-last max-sm:w-full border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
+      className={`h-8 w-56 shrink-0 rounded-md pointer-coarse:h-9 max-lg:order-last max-sm:w-full border border-line-strong bg-surface px-2 text-sm ${isPast ? "" : "text-ink-3"}`}
       onChange={(event) => setText(event.target.value)}
       onBlur={write}
       onKeyDown={(event) => event.key === "Enter" && write()}
