@@ -23,7 +23,7 @@ export function ReadModels({
   const t = useText();
   const { data, error, refetch } = useSystem();
   return (
-    <div className="grid items-start gap-x-4 gap-y-6 @5xl:grid-cols-[1fr_2fr]">
+    <div className="grid items-start gap-x-4 gap-y-6 @5xl:grid-cols-2">
       <Part title={t.system.readModels}>
         {error !== null && data === undefined ? (
           <ErrorState isSmall error={error} retry={() => void refetch()} />
