@@ -1,4 +1,4 @@
-"""`make screenshots`: every screen with the demo running, light, dark and Korean, for the documents."""
+"""`make screenshots`: every screen with the demo running, light, dark, Korean and on a phone, for the documents."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from PIL import Image
 from playwright.async_api import Browser, Page
 
 from drover.testing.waiting import eventually
-from tests.browser.chromium import SIZE, chromium
+from tests.browser.alert import raise_alert
+from tests.browser.chromium import PHONE, SIZE, chromium
 from tests.browser.person import SCREENS, Person
 from tests.e2e.client import Http, calling
 from tests.e2e.up import Platform
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "screenshots"
 MOVES_WITHIN_S: Final = 900.0
-POLLS: Final = 50
-"""More at once than a phone may."""
+FOUND_WITHIN_S: Final = 300.0
 COLOURS: Final = 256
 """In a picture. The dashboard has few; the file is a third of what it would be."""
 EXACT_COLOURS: Final = 192
@@ -34,18 +34,26 @@ SETTLED_MS: Final = 1200
 """After the last read: for charts to be drawn, and bars to have come to where they belong."""
 GATHERED_MS: Final = 45_000
 """The overview draws what it hears from when it is opened."""
-THERE_WITHIN_MS: Final = 60_000
-IS_THERE: Final = """() => {
-  const text = document.querySelector("#root").innerText;
-  const isThere = document.querySelector("h1, [role=dialog]") !== null;
-  return isThere && !/Loading…|Reading…|Connecting…|Looking…|중…/.test(text);
-}"""
+MANY: Final = 24
+MANY_WITHIN_MS: Final = 240_000
 
 # How each set of pictures is looked at.
 LOOKS: Final = {
     "light": {"drover.theme": "light", "drover.language": "en"},
     "dark": {"drover.theme": "dark", "drover.language": "en"},
     "ko": {"drover.theme": "light", "drover.language": "ko"},
+    "phone": {"drover.theme": "light", "drover.language": "en"},
+    "phone-dark": {"drover.theme": "dark", "drover.language": "ko"},
+}
+# At a desk, and on a phone.
+DESK: Final = ("light", "dark", "ko")
+HAND: Final = ("phone", "phone-dark")
+CAPTIONS: Final = {
+    "light": "light",
+    "dark": "dark",
+    "ko": "Korean",
+    "phone": "on a phone",
+    "phone-dark": "on a phone, dark, Korean",
 }
 
 # What of each relation must be there before a picture is worth taking.
@@ -64,6 +72,16 @@ async def _nothing(page: Page) -> None:
     return None
 
 
+async def _many_at_work(page: Page) -> None:
+    """A job for few phones may just be active; the next one is for many."""
+    enough = f"() => document.querySelectorAll('.phone[data-shown=busy]').length >= {MANY}"
+    await page.wait_for_function(enough, timeout=MANY_WITHIN_MS)
+
+
+async def _open_menu(page: Page) -> None:
+    await page.locator("header button[aria-label*='@']").click()
+
+
 @dataclass(frozen=True, slots=True)
 class Shot:
     name: str
@@ -77,26 +95,29 @@ class Shot:
 async def shots(http: Http) -> list[Shot]:
     """What there is to see now: a phone at work, a job that waits, a render under way."""
 
-    async def first(relation: str, *queries: str) -> str:
-        for query in queries:
-            if rows := (await http.get(f"/rest/v1/{relation}?{query}&limit=1")).json:
-                return rows[0]["id"]
-        raise AssertionError(f"nothing in {relation}")
+    async def first(relation: str, query: str) -> dict[str, Any]:
+        """As soon as there is one: between two jobs no phone works, and nothing waits for long."""
 
-    phone = (await http.get("/rest/v1/job_assignments?status=eq.running&limit=1")).json[0]["device_id"]
-    waiting = await first("jobs", "status=eq.created&order=created_at.desc", "status=eq.active")
-    render = await first("render_queue", "status=eq.completed&order=completed_at.desc")
-    event = (await http.get("/rest/v1/events?type=eq.AttemptSucceeded&order=at.desc&limit=1")).json[0]
+        async def rows() -> list[dict[str, Any]]:
+            return (await http.get(f"/rest/v1/{relation}?{query}&limit=1")).json
+
+        return (await eventually(rows, FOUND_WITHIN_S, every_s=0.5))[0]
+
+    phone = (await first("job_assignments", "status=eq.running"))["device_id"]
+    waiting = (await first("jobs", "status=eq.created&order=created_at.desc"))["id"]
+    render = (await first("render_queue", "status=eq.completed&order=completed_at.desc"))["id"]
+    event = await first("events", "type=eq.AttemptSucceeded&order=at.desc")
     then = (datetime.now(UTC) - timedelta(minutes=4)).strftime("%Y-%m-%dT%H:%M:%SZ")
     by_name = {name: Shot(name, path, TEXTS[name]) for name, path in SCREENS.items()}
     return [
         Shot("sign-in", "/sign-in", "Sign in.", is_signed_in=False),
         replace(by_name["overview"], prepare=lambda page: page.wait_for_timeout(GATHERED_MS)),
-        by_name["fleet"],
+        replace(by_name["fleet"], prepare=_many_at_work),
         Shot("phone", f"/fleet?device={phone}", "A phone: what it does, why, its day and every attempt."),
         by_name["queue"],
         Shot("job", f"/queue?job={waiting}", "A job that waits, and why."),
         Shot("new-job", "/queue?new=true", "A new job."),
+        Shot("new-render", "/renders?new=true", "A new render."),
         by_name["renders"],
         Shot("render", f"/renders?render={render}", "A render: its stages, its attempts and the finished file."),
         Shot("mapping", "/renders?view=mapping&map=chip_count", "Which field of a template gets which value."),
@@ -108,9 +129,11 @@ async def shots(http: Http) -> list[Shot]:
             f"/events?event=fleet%3D{event['seq']}.{event['line']}",
             "One event: what caused it, and what came of it.",
         ),
-        by_name["alerts"],
+        # By now the one from the beginning may be over.
+        replace(by_name["alerts"], prepare=lambda page: raise_alert(http)),
         by_name["system"],
         Shot("time-machine", f"/fleet?as_of={then}", "The time machine: Fleet as it was four minutes ago."),
+        Shot("menu", "/", "Who is signed in, colours and language.", prepare=_open_menu),
         Shot("palette", "/", "Everything by its name.", prepare=lambda page: page.keyboard.press("Control+k")),
         Shot("keyboard", "/", "All keys.", prepare=lambda page: page.keyboard.press("?")),
     ]
@@ -133,7 +156,10 @@ async def take(browser: Browser, url: str, credentials: dict[str, str], look: st
     folder = FOLDER / look
     folder.mkdir(parents=True, exist_ok=True)
     context = await browser.new_context(
-        viewport=SIZE, locale="en-GB", reduced_motion="reduce", timezone_id="Asia/Seoul"
+        **(PHONE if look in HAND else {"viewport": SIZE}),
+        locale="en-GB",
+        reduced_motion="reduce",
+        timezone_id="Asia/Seoul",
     )
     await context.add_init_script(f"Object.assign(localStorage, {json.dumps(LOOKS[look])})")
     page = await context.new_page()
@@ -144,8 +170,7 @@ async def take(browser: Browser, url: str, credentials: dict[str, str], look: st
             await person.sign_in(credentials["admin_email"], credentials["admin_password"])
             signed_in = True
         await person.open(shot.path)
-        # The live stream never ends, so that the network is never idle: what loads says that it does.
-        await page.wait_for_function(IS_THERE, timeout=THERE_WITHIN_MS)
+        await person.is_there()
         await page.wait_for_timeout(SETTLED_MS)
         await shot.prepare(page)
         await page.wait_for_timeout(SETTLED_MS)
@@ -173,18 +198,6 @@ def small(png: bytes) -> bytes:
     indexed.putpalette([value for colour in palette for value in colour])
     indexed.save(out, "PNG", optimize=True)
     return out.getvalue()
-
-
-async def hurry(http: Http) -> None:
-    """One phone asks so often that an alert is raised: in the demo hours can pass without one."""
-    (phone,) = (await http.get("/rest/v1/devices?pc_id=eq.PC-01&order=serial_number.desc&limit=1")).json
-    path = f"/rest/v1/job_assignments?device_id=eq.{phone['id']}&status=eq.pending&limit=1"
-
-    async def raised() -> bool:
-        await asyncio.gather(*(http.get(path, anon=True) for _ in range(POLLS)))
-        return bool((await http.get(f"/rest/v1/alerts?subject=eq.{phone['id']}&resolved_at=is.null&limit=1")).json)
-
-    await eventually(raised, every_s=0.5)
 
 
 async def everything_moves(http: Http) -> None:
@@ -217,8 +230,14 @@ def write_page(all_shots: list[Shot]) -> None:
     lines = ["# The dashboard", "", "With `make demo` running. Taken by `make screenshots`; do not edit by hand.", ""]
     for shot in all_shots:
         title = shot.name.replace("-", " ").capitalize()
-        lines += [f"## {title}", "", shot.says, "", "| light | dark | Korean |", "|---|---|---|"]
-        lines += ["| " + " | ".join(f"![{title}, {look}]({look}/{shot.name}.png)" for look in LOOKS) + " |", ""]
+        lines += [f"## {title}", "", shot.says, ""]
+        for looks in (DESK, HAND):
+            lines += [
+                "| " + " | ".join(CAPTIONS[look] for look in looks) + " |",
+                "|" + "---|" * len(looks),
+                "| " + " | ".join(f"![{title}, {CAPTIONS[look]}]({look}/{shot.name}.png)" for look in looks) + " |",
+                "",
+            ]
     (FOLDER / "README.md").write_text("\n".join(lines))
 
 
@@ -235,7 +254,7 @@ async def main() -> None:
         async with calling(keys["url"], keys["anon_key"], keys["service_key"]) as http:
             await everything_moves(http)
             for look in options.look or LOOKS:
-                await hurry(http)
+                await raise_alert(http)
                 all_shots = await shots(http)
                 wanted = [shot for shot in all_shots if options.only is None or shot.name in options.only]
                 await take(browser, url, keys, look, wanted)
