@@ -12,7 +12,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from drover.domain.contexts import REGISTRY
+from drover.domain.contexts import context_named
 from drover.postgres.pool import Connection, connect
 from drover.projection.difference import Difference, TableReport
 from drover.service.tasks import end
@@ -73,7 +73,7 @@ class RebuildBook:
 
     def _told(self, difference: Difference) -> Difference:
         """Whoever may look at the dashboard sees this. Which columns differ, always; not what is for few in them."""
-        known = REGISTRY[self._projection]
+        known = context_named(self._projection)
         private, untold = known.is_private, _UNTOLD | known.hidden_fields
         columns = {
             name: (HIDDEN, HIDDEN) if private or name in untold else values

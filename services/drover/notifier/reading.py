@@ -9,7 +9,7 @@ import structlog
 from msgspec.structs import replace
 
 from drover.domain.alerts import AlertRaised, AlertResolved
-from drover.domain.contexts import REGISTRY
+from drover.domain.contexts import context_named
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec, UnreadableCommit, lines
 from drover.eventlog.log import StoredCommit
@@ -57,7 +57,7 @@ def _notice(context: str, event: AlertRaised | AlertResolved) -> Notice:
 
 def _tellable(context: str, details: dict[str, Any]) -> dict[str, Any]:
     """Of private contexts ids only; of others nothing that users wrote or that is sealed."""
-    known = REGISTRY[context]
+    known = context_named(context)
     if known.is_private:
         return {name: value for name, value in details.items() if name.endswith("_id")}
     return {name: value for name, value in details.items() if name not in known.hidden_fields}

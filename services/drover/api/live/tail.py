@@ -10,7 +10,7 @@ from typing import Final
 from drover.api.live.place import START, Place
 from drover.api.live.record import RecordedCommit, recorded
 from drover.api.live.window import Window
-from drover.domain.contexts import REGISTRY
+from drover.domain.contexts import context_named
 from drover.eventlog.follow import Follower
 from drover.eventlog.log import EventLog, StoredCommit
 
@@ -49,7 +49,7 @@ class Tail:
 
     def recorded(self, commit: StoredCommit) -> RecordedCommit:
         """A commit of this context as streams may tell it."""
-        known = REGISTRY[self.context]
+        known = context_named(self.context)
         return recorded(commit, private=known.is_private, untold=known.hidden_fields)
 
     @asynccontextmanager
