@@ -1,1 +1,1 @@
-"""Commands and telemetry between services. What answers commands lives in `drover.writer`."""
+"""Commands and telemetry between services. `drover.writer` answers the commands."""

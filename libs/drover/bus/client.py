@@ -1,4 +1,4 @@
-"""Sending commands to whoever leads a partition: gathered, retried with the same id until a deadline."""
+"""The client for commands: batches them per partition and retries with the same id until a deadline."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from drover.domain.errors import Code
 from drover.service import tracing
 
 DEADLINE_S: Final = 20.0
-"""Outlives an election among three NATS servers (4 to 9 s) and a lease that lapses (10 s)."""
+"""Longer than an election among three NATS servers (4 to 9 s) and than a lapsing lease (10 s)."""
 REPLY: Final = Backoff(first_s=1.0, max_s=4.0)
-"""A reply is waited for this long at first, then longer: a leader that died is soon replaced, one whose disk is slow
-must not be asked the same again and again."""
+"""The time-out of each try. It starts short, because a dead leader is soon replaced, and grows, so that a leader with a
+slow disk does not get the same commands again and again."""
 REPLY_MIN_S: Final = 0.05
-"""Also of the last try before the deadline."""
+"""The least time-out, also for the last try before the deadline."""
 RETRY: Final = Backoff(first_s=0.1, max_s=1.0, jitter=0.5)
 MESSAGE_COMMANDS_MAX: Final = 128
-"""Small messages are answered one by one: while some callers wait for the disk, others already send again."""
+"""Replies come per message. With small messages some callers can send again while others wait for the disk."""
 MESSAGE_EVERY_S: Final = 0.003
-"""While answers are outstanding. A lone command never waits."""
+"""The least pause between messages while replies are outstanding. A lone command never waits."""
 PATIENCE_S: Final = 0.02
-"""Likewise, for commands that can wait: by then something else has usually left, and taken them along."""
+"""The pause for commands that can wait. By then another command has usually triggered a message that takes them
+along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -53,7 +54,7 @@ _TOO_LARGE: Final = Rejected(Code.TOO_LARGE, f"The command is larger than {COMMA
 
 
 class _Waiting(msgspec.Struct):
-    """One command on its way. A Struct, as it is the cheapest object to make."""
+    """One command that waits for its outcome. A Struct, because that is the cheapest object to create."""
 
     encoded: bytes
     future: asyncio.Future[Outcome]
@@ -62,7 +63,7 @@ class _Waiting(msgspec.Struct):
 
 
 class _Line:
-    """The commands on their way to one partition."""
+    """The queue and the messages in flight to one partition."""
 
     def __init__(self, client: Client, context: str, partition: str) -> None:
         self._client = client
@@ -80,9 +81,8 @@ class _Line:
     def add(self, waiting: _Waiting, *, can_wait: bool) -> None:
         self.count += 1
         self._queue.append(waiting)
-        # Everything that callers add in this round of the event loop goes into the same message. Where others wait for
-        # their answers anyway, a message every few milliseconds is enough: each one costs as much as deciding a dozen
-        # commands.
+        # All commands added in this iteration of the event loop share one message. While other commands are in flight,
+        # one message every few milliseconds is enough: a message costs as much as deciding a dozen commands.
         now = asyncio.get_running_loop().time()
         if len(self._queue) >= MESSAGE_COMMANDS_MAX or self.count == len(self._queue) == 1:
             self._flush_at(now)
@@ -90,7 +90,7 @@ class _Line:
             self._flush_at(now + PATIENCE_S if can_wait else self._sent_at + MESSAGE_EVERY_S)
 
     def _flush_at(self, when: float) -> None:
-        """No later than then."""
+        """Send the queue at this time or earlier."""
         if self._scheduled is not None:
             if self._due <= when:
                 return
@@ -124,14 +124,15 @@ class _Line:
         loop = asyncio.get_running_loop()
         tries = 0
         in_doubt = False
-        """Some try went unanswered: it may have taken effect, or still do, so that "no room" is no answer any more."""
+        """An earlier try went unanswered and may still take effect, so OVERLOADED no longer means that nothing
+        happened."""
         while batch:
             tries += 1
             left = max(waiting.deadline for waiting in batch) - loop.time()
             try:
                 outcomes = await self._exchange(batch, max(min(REPLY.pause_s(tries), left), REPLY_MIN_S))
             except NoRespondersError:
-                outcomes = None  # an election, or a writer that is just starting: common, and soon over
+                outcomes = None  # an election or a starting writer: common, and soon over
             except (NatsError, OSError, msgspec.DecodeError) as error:
                 log.info("command_unanswered", subject=self._subject, commands=len(batch), error=repr(error))
                 outcomes = None
@@ -143,9 +144,9 @@ class _Line:
             self._give_up([waiting for waiting in batch if waiting.deadline <= now])
             batch = [waiting for waiting in batch if not waiting.future.done()]
             if batch:
-                # The same ids again: a writer that has already decided them says what it said before. Answers that had
-                # no room in a reply find some now, without those that had. Never in smaller messages, or sooner, than
-                # before: many more of them would keep an overloaded writer overloaded.
+                # Send the same ids again: a writer that has already decided them repeats its answer, and outcomes that
+                # did not fit into the last reply fit now. Never send smaller or more frequent messages than before:
+                # they would keep an overloaded writer overloaded.
                 self._retries.inc()
                 await asyncio.sleep(RETRY.pause_s(tries, random.random()))  # noqa: S311 - jitter
 
@@ -160,7 +161,7 @@ class _Line:
         return reply.outcomes
 
     def _settle(self, batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
-        """Give each caller its outcome; what must be asked again stays."""
+        """Give each caller its outcome; return the commands that must be sent again."""
         again = (Code.NOT_LEADER, Code.OVERLOADED) if in_doubt else (Code.NOT_LEADER,)
         left = []
         now, took = asyncio.get_running_loop().time(), self._took.observe
@@ -180,7 +181,7 @@ class _Line:
 
 
 class CommandBus:
-    """One a process. Commands to one partition that wait at the same moment share a message."""
+    """One for each process. Commands for one partition that wait at the same time share a message."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -197,7 +198,7 @@ class CommandBus:
         partition: str = "main",
         timeout_s: float = DEADLINE_S,
     ) -> asyncio.Future[Outcome]:
-        """Await the outcome: it outlives a change of leader, and is UNAVAILABLE when the deadline passes first."""
+        """Await the outcome. The command survives a change of leader; after the deadline the outcome is UNAVAILABLE."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         if trace is not None and tracing.recorder is not None:

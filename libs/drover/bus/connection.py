@@ -1,4 +1,4 @@
-"""One way to connect to NATS, with the settings that bite set right."""
+"""Connecting to NATS with the options that Drover needs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CONNECT_TRIES_MAX: Final = 15
 RECONNECT_PAUSE_S: Final = 0.25
 PING_INTERVAL_S: Final = 2
 PINGS_OUTSTANDING_MAX: Final = 2
-"""A server that hangs with its sockets open is left after 4 to 6 s: others of the cluster may answer, and a lease that
-is not renewed lapses after 10 s."""
+"""Drop a server that hangs with its sockets open after 4 to 6 s. Another server of the cluster may answer, and a lease
+lapses after 10 s without renewal."""
 CLOSED_LOOK_EVERY_S: Final = 1.0
 INBOX: Final = "_INBOX"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -31,10 +31,10 @@ log = structlog.get_logger("drover.bus")
 
 
 class NatsUnreachable(DroverError):
-    """No NATS server took the connection."""
+    """No NATS server accepted the connection."""
 
     def __init__(self, address: str, reason: str, setting: str) -> None:
-        if "authorization" in reason.lower():  # nats-py has no class for it: the server's own words tell
+        if "authorization" in reason.lower():  # nats-py has no class for this error
             said = f"NATS at {address} refused the user ({reason}). Check user and password in {setting}."
         else:
             said = f"NATS does not answer at {address} ({reason}). "
@@ -54,9 +54,9 @@ class NatsClosed(DroverError):
 
 @asynccontextmanager
 async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") -> AsyncIterator[Client]:
-    """A connection that mends itself for ever, and that never sends later what could not be sent now.
+    """A connection that reconnects for ever. A publish while disconnected fails; it is never sent later.
 
-    `setting`: where people write this address.
+    `setting`: the name of the setting that holds this address, for error messages.
     """
     trouble: Exception | None = None
 
@@ -66,7 +66,7 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
         log.warning("nats_error", error=reason_of(error))
 
     async def on_disconnect() -> None:
-        if not client.is_closed:  # closing on purpose is no news
+        if not client.is_closed:  # do not log a close on purpose
             log.warning("nats_disconnected")
 
     async def on_reconnect() -> None:
@@ -83,19 +83,19 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
             name=name,
             inbox_prefix=inbox_of(user),
             connect_timeout=CONNECT_TIMEOUT_S,
-            # During the first connection a bounded number of tries; afterwards without end (below).
+            # A bounded number of tries for the first connection; unlimited afterwards (below).
             max_reconnect_attempts=CONNECT_TRIES_MAX,
             reconnect_time_wait=RECONNECT_PAUSE_S,  # type: ignore[arg-type]  # fractions work
             ping_interval=PING_INTERVAL_S,
             max_outstanding_pings=PINGS_OUTSTANDING_MAX,
-            # Publishes made while disconnected fail at once instead of being replayed when nobody expects them.
+            # Publishes fail at once while disconnected, instead of being replayed at an unexpected time.
             pending_size=-1,
             error_cb=on_error,
             disconnected_cb=on_disconnect,
             reconnected_cb=on_reconnect,
         )
     except (NatsError, OSError, TimeoutError) as error:
-        # nats-py ends with "no servers available"; why each of them was not is what it told before.
+        # nats-py ends with "no servers available"; the useful reason is in the error that it reported before.
         raise NatsUnreachable(_without_password(url), reason_of(trouble or error), setting) from error
     client.options["max_reconnect_attempts"] = -1
     try:
@@ -106,16 +106,17 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
 
 
 async def wait_closed(client: Client) -> None:
-    """Raise once the client has closed for good: it does so on some errors of the server, and does not come back."""
+    """Raise once the client has closed for good: nats-py does that on some server errors and does not reconnect."""
     while not client.is_closed:  # noqa: ASYNC110 - nats-py has one callback, and it is not ours alone
         await asyncio.sleep(CLOSED_LOOK_EVERY_S)
     raise NatsClosed(reason_of(client.last_error) if client.last_error else "no reason was given")
 
 
 def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
-    """The user of all these servers. Said apart from the addresses, it also holds for those that a cluster names.
+    """User and password of these servers. Passed apart from the addresses, they also apply to servers that the cluster
+    announces.
 
-    Signs that mean something in an address are written as %40 and the like; nats-py would send them as they stand.
+    We decode percent-escapes such as %40 here, because nats-py would send them as they are.
     """
     users = {(parts.username, parts.password) for parts in map(urlsplit, servers) if parts.username is not None}
     if len(users) != 1:
@@ -125,7 +126,8 @@ def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
 
 
 def inbox_of(user: str | None) -> str:
-    """Where answers to this user go: to a place of its own, so that permissions can keep all others from reading it."""
+    """The inbox prefix of this user. With a prefix of its own, permissions can keep other users from reading its
+    replies."""
     return f"{INBOX}.{user}" if user and _TOKEN.fullmatch(user) else INBOX
 
 

@@ -1,4 +1,4 @@
-"""Announcements of how far the read models have come: `live.<context>`, for whoever waits for a position."""
+"""Announcements on `live.<context>` of how far the read models are, for requests that wait for a position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Progress(msgspec.Struct):
 
 
 async def announce(client: Client, context: str, partition: str, seq: int) -> None:
-    """Best effort: who misses it asks the checkpoint."""
+    """Best effort: a service that misses it reads the checkpoint."""
     with suppress(NatsError, OSError):
         await client.publish(f"live.{context}", msgspec.json.encode(Progress(partition, seq)))
 

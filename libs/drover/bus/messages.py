@@ -1,4 +1,4 @@
-"""What travels between services: commands with their envelope one way, outcomes the other."""
+"""The messages between services: commands with their envelope, and outcomes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ C = TypeVar("C")
 
 
 class Submission(msgspec.Struct, Generic[C]):
-    """A command and who wants it."""
+    """A command and who sent it."""
 
     id: str
-    """Identity of the command: a repeat with the same id has no further effect. `<key>~<digest of the body>` where the
-    client chose the key, so that the same key with another body can be told (and rebuilt from the log)."""
+    """Identifies the command: a repeat with the same id has no further effect. Where the client chose the key, the id
+    is `<key>~<digest of the body>`, so that the same key with another body is detected, also after a rebuild from the
+    log."""
     by: str
     command: C
     trace: str | UnsetType = UNSET
 
 
 class Accepted(msgspec.Struct, tag=True, tag_field="outcome"):
-    """Done and on disk (or, with position 0, answered from live state without any event)."""
+    """The command took effect and is on disk. With position 0: answered from live state, without any event."""
 
     position: int
-    """Sequence of the commit in the context's stream: what `Drover-Position` says."""
+    """Sequence of the commit in the context's stream, as in the header `Drover-Position`."""
     result: Any = None
 
 
@@ -39,14 +40,14 @@ class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
     message: str
     details: dict[str, Any] | None = None
     position: int = 0
-    """Set when the refusal itself was recorded."""
+    """Set when the refusal itself was recorded as an event."""
 
 
 Outcome = Accepted | Rejected
 
 
 class Bus(Protocol):
-    """What senders of commands need of `drover.bus.client.CommandBus`."""
+    """The part of `drover.bus.client.CommandBus` that senders of commands need."""
 
     def send(
         self,
@@ -65,7 +66,7 @@ NOT_LEADER: Final = Rejected(Code.NOT_LEADER, "This writer's term is over; ask a
 
 
 class Reply(msgspec.Struct):
-    """One outcome for each submission of the message, in its order."""
+    """One outcome for each submission of the message, in the same order."""
 
     epoch: int
     outcomes: list[Outcome]

@@ -1,4 +1,4 @@
-"""The leader's door: messages of commands in, one message of outcomes out. What decides them is handed in."""
+"""The leader's subscription for commands: decodes a message of commands and replies with their outcomes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _encode = msgspec.json.Encoder().encode
 
 Done = Callable[[list[Outcome]], None]
 Handle = Callable[[list[Submission[Any] | Rejected], Done], None]
-"""Takes the submissions of a message (what could not be read comes as its rejection already) and calls `Done` once."""
+"""Handles the submissions of a message and calls `Done` once. An unreadable command is passed on as its rejection."""
 
 
 @asynccontextmanager
 async def answering(client: Client, subject: str, commands: Any, epoch: int, handle: Handle) -> AsyncIterator[None]:
-    """Answer commands on `subject` for the length of a term. No queue group: there is one leader."""
+    """Answer commands on `subject` during a term. No queue group is needed: there is one leader."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(list[Submission[commands]])
     sending: set[asyncio.Task[None]] = set()
 
@@ -44,7 +44,7 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
             submissions = _one_by_one(message.data, commands)
 
         def done(outcomes: list[Outcome]) -> None:
-            # Called from the writer's loop: the reply is sent by a task, so that one slow socket holds up nobody.
+            # Called from the writer's loop. A task sends the reply, so that a slow socket does not block the writer.
             task = asyncio.get_running_loop().create_task(_reply(message, epoch, outcomes))
             sending.add(task)
             task.add_done_callback(sending.discard)
@@ -52,12 +52,12 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
         if submissions:
             handle(submissions, done)
 
-    # The intake is the bound that counts; what nats-py buffers before it is bounded by its own limits.
+    # The intake is the effective bound; nats-py bounds its own buffer before it.
     subscription = await client.subscribe(subject, cb=on_message)
     try:
         yield
     finally:
-        # What has arrived is still told that this term is over: its callers then ask the next leader at once.
+        # Answer what has arrived with NOT_LEADER, so that its callers turn to the next leader at once.
         with suppress(NatsError, OSError, TimeoutError):
             await asyncio.wait_for(subscription.drain(), DRAIN_S)  # type: ignore[no-untyped-call]
         if sending:
@@ -71,12 +71,12 @@ async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
     try:
         await message.respond(body)
     except (NatsError, OSError) as error:
-        # The caller asks again with the same id.
+        # The caller sends the command again with the same id.
         log.info("reply_lost", error=repr(error))
 
 
 def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
-    """As many as one reply holds. The others are asked for again, fewer at a time; one too large alone is refused."""
+    """Fit the outcomes into one reply. Callers ask again for those left out; one that is too large alone is refused."""
     fitting: list[Outcome] = []
     room = REPLY_BYTES_MAX
     for outcome in outcomes:
@@ -93,7 +93,7 @@ def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def _one_by_one(body: bytes, commands: Any) -> list[Submission[Any] | Rejected]:
-    """A message with something unreadable in it: refuse that, and let the rest through."""
+    """Decode each command of a message apart: reject the unreadable ones, pass on the others."""
     try:
         items = msgspec.json.decode(body, type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""The span of a command on the bus, from its sending to its outcome. Only while somebody records spans."""
+"""The span of a command on the bus, from sending to outcome. Only made while spans are recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.service.tracing import record, sampled_place
 
 
 def traced(header: str, command: Command, context: str, outcome: asyncio.Future[Outcome]) -> str:
-    """The traceparent that travels with the command instead: what the writer does is below this span."""
+    """Start the span, and return the traceparent to send with the command, so that the writer's spans are below it."""
     above = sampled_place(header)
     if above is None:
         return header

@@ -1,4 +1,5 @@
-"""Signs of life and fine progress: coalesced by device, sent in batches over plain NATS, never stored in the log."""
+"""Signs of life and fine-grained progress: one entry per device, sent in batches over plain NATS, never stored in the
+log."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from drover.service.tasks import end
 
 FLUSH_EVERY_S: Final = 0.1
 IDLE_BATCH_EVERY_S: Final = 1.0
-"""An empty batch is sent this often, so that a silent farm can be told from a silent gateway."""
+"""An empty batch is sent this often, to distinguish a silent farm from a silent gateway."""
 BATCH_BEATS_MAX: Final = 2_000
 
 log = structlog.get_logger("drover.bus")
@@ -27,7 +28,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Work(msgspec.Struct, array_like=True):
-    """How far one attempt is, as its agent says."""
+    """The progress of one attempt, as its agent reports it."""
 
     assignment_id: str
     run: int
@@ -36,7 +37,7 @@ class Work(msgspec.Struct, array_like=True):
     popup_closed: bool = False
 
     def after(self, earlier: Work) -> Work:
-        """Both of one batch: the later one holds, but a pop-up that was closed stays closed."""
+        """Merge two reports of one batch: the later one wins, but a pop-up that was closed stays closed."""
         same_attempt = (earlier.assignment_id, earlier.run) == (self.assignment_id, self.run)
         if earlier.popup_closed and same_attempt and not self.popup_closed:
             return msgspec.structs.replace(self, popup_closed=True)
@@ -44,21 +45,21 @@ class Work(msgspec.Struct, array_like=True):
 
 
 class Beat(msgspec.Struct, array_like=True):
-    """The latest sign of life of one device, and what came with it."""
+    """The latest sign of life of one device (a heartbeat, poll or report), and what it reported."""
 
     device_id: str
     seen_at: datetime
     reported: dict[str, Any] | None = None
-    """What the agent claims of itself: kept for people. It decides nothing, save that a condition is over."""
+    """What the agent reports about itself, for people. It decides nothing, except that a condition is over."""
     work: Work | None = None
 
     def after(self, earlier: Beat) -> Beat:
-        """Both of one batch: what the later one does not speak of, the earlier one still says."""
+        """Merge two signs of life of one batch: fields that the later one lacks come from the earlier one."""
         reported, work = self.reported, self.work
         if reported is None:
             reported = earlier.reported
         elif earlier.reported is not None:
-            reported = earlier.reported | reported  # a new one: callers give the same claims to several devices
+            reported = earlier.reported | reported  # a copy, because callers pass the same dict for several devices
         if work is None:
             work = earlier.work
         elif earlier.work is not None:
@@ -68,9 +69,9 @@ class Beat(msgspec.Struct, array_like=True):
 
 class TelemetryBatch(msgspec.Struct):
     source: str
-    """The gateway's instance."""
+    """The instance of the gateway."""
     number: int
-    """Counts the batches of a source: a jump means that some were lost."""
+    """Counts the batches of a source: a jump means lost batches."""
     beats: list[Beat]
 
 
@@ -78,7 +79,7 @@ _decode_batch = msgspec.json.Decoder(TelemetryBatch).decode
 
 
 class TelemetryOut:
-    """What a gateway has heard since the last batch; a device that beats twice counts once."""
+    """Collects the signs of life since the last batch; a device counts once."""
 
     def __init__(self, client: Client, context: str, source: str) -> None:
         self._client = client
@@ -92,7 +93,7 @@ class TelemetryOut:
         self._note(Beat(device_id, seen_at, reported))
 
     def progress(self, device_id: str, seen_at: datetime, work: Work) -> None:
-        """A report of running work: a sign of life too."""
+        """A progress report is a sign of life, too."""
         self._note(Beat(device_id, seen_at, None, work))
 
     def _note(self, beat: Beat) -> None:
@@ -126,7 +127,7 @@ class TelemetryOut:
                 await self._client.publish(self._subject, _encoder.encode(batch))
                 self._passed_on.inc(len(batch.beats))
             except (NatsError, OSError) as error:
-                # Lost on purpose: the next heartbeat says the same, and the number tells the receiver of the gap.
+                # Dropped on purpose: the next heartbeat repeats it, and the batch number shows the receiver the gap.
                 log.info("telemetry_lost", beats=len(batch.beats), error=repr(error))
 
 

@@ -1,4 +1,4 @@
-"""A word to whoever listens on a subject: nobody answers, and who was away has missed it."""
+"""A broadcast on a subject: no reply, and subscribers that are away miss it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FLUSH_S: Final = 2
 
 
 async def say(client: Client, subject: str) -> bool:
-    """Whether it has reached the server."""
+    """Return whether the message reached the server."""
     try:
         await client.publish(subject)
         await client.flush(timeout=FLUSH_S)
