@@ -1,1 +1,1 @@
-"""The log: append with an expected sequence, read back, snapshots, the wire form. Deciding is not done here."""
+"""The log: append with an expected sequence, read, snapshots, the wire form. Nothing is decided here."""

@@ -1,4 +1,5 @@
-"""Buckets of NATS beside the log: how they must be. What is kept in one is its owner's."""
+"""The options of the NATS key-value buckets that Drover keeps beside the log. Their content is their owners'
+business."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from nats.aio.client import Client
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
 MARKER_TTL_S: Final = 60.0
-"""How long it is remembered that a key lapsed or was deleted, for those who watch."""
+"""How long the bucket keeps the marker of a lapsed or deleted key, for watchers."""
 WRONG_LAST_SEQUENCE: Final = 10071
 NO_MESSAGE_FOUND: Final = 10037
 

@@ -1,4 +1,4 @@
-"""The wire form of a commit: newline-delimited JSON, one event a line. Old shapes come in through upcasters."""
+"""The wire form of a commit: newline-delimited JSON, one event a line. Upcasters convert retired shapes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Turns the fields of a retired event type into those of its successor; sets `type` to the successor's name."""
 
 UPCASTS_MAX = 32
-"""An upcaster that leads to itself is a mistake, not a long history."""
+"""A longer chain of upcasters must be a loop."""
 
 
 class UnreadableCommit(DroverError):
-    """A commit holds something that this program cannot read. Readers stop here; nothing is ever skipped."""
+    """A commit holds something that this program cannot read. Readers stop here; they never skip a commit."""
 
     def __init__(self, line: int, reason: str) -> None:
         self.line = line
@@ -60,7 +60,7 @@ class Codec:
             return [self._decode_line(number, line) for number, line in enumerate(lines(payload))]
 
     def _decode_line(self, number: int, line: bytes) -> Any:
-        """The slow way, for payloads with a retired event type in them, or a fault to put a name to."""
+        """The slow path, for payloads with a retired event type, or to find the line that cannot be decoded."""
         try:
             fields = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

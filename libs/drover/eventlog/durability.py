@@ -1,4 +1,4 @@
-"""Refusing servers that acknowledge before they sync: an acknowledged command must survive a power failure."""
+"""Refuses NATS servers that acknowledge before they sync: an acknowledged command must survive a power failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.eventlog import metrics
 from drover.service.reasons import reason_of
 
 ANSWERS_S: Final = 1.0
-"""How long to gather answers: every server of a cluster answers for itself."""
+"""How long to collect replies: every server of a cluster replies for itself."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -35,7 +35,7 @@ class UnsyncedServer(DroverError):
 
 
 class DurabilityUnknown(DroverError):
-    """Nobody could be asked whether the servers sync."""
+    """We could not find out whether the servers sync."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -45,10 +45,10 @@ class DurabilityUnknown(DroverError):
 
 
 async def refuse_unsynced(system: Client) -> list[str]:
-    """Ask every server, through a user of the system account. Returns their names if all of them sync each write."""
+    """Ask every server, as a user of the system account. Return their names if all of them sync each write."""
     found = await _ask_every_server(system)
     if not found:
-        raise DurabilityUnknown("No JetStream server told its settings")
+        raise DurabilityUnknown("No JetStream server reported its settings")
     unsynced = [name for name, synced in found.items() if not synced]
     if unsynced:
         raise UnsyncedServer(unsynced)

@@ -1,4 +1,4 @@
-"""How large the log is, and whether all copies of it keep up: asked of NATS now and then."""
+"""Metrics of the log's size and of stale replicas, polled from NATS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 class LogFigures(Figures):
     def __init__(self, client: Client | None, contexts: Sequence[str], **options: Any) -> None:
-        """Without a client it says which metrics there are, and nothing of them."""
+        """Without a client it only lists its metrics, without values."""
         super().__init__(**options)
         self._client = client
         self._contexts = contexts
@@ -28,7 +28,9 @@ class LogFigures(Figures):
             GaugeMetricFamily("drover_log_commits", "Commits in the log, by context", labels=["context"]),
             GaugeMetricFamily("drover_log_bytes", "Size of the log on disk, by context", labels=["context"]),
             GaugeMetricFamily(
-                "drover_log_stale_replicas", "Copies of the log that are away or not up to date", labels=["context"]
+                "drover_log_stale_replicas",
+                "Replicas of the log that are offline or not up to date",
+                labels=["context"],
             ),
         ]
 
@@ -46,7 +48,7 @@ class LogFigures(Figures):
         return families
 
     async def _ask(self, subject: str) -> dict[str, Any]:
-        """Empty where nobody answers: that NATS is away is told elsewhere."""
+        """Empty without a reply: other metrics report that NATS is away."""
         assert self._client is not None
         try:
             return _decode((await self._client.request(subject, b"", timeout=ANSWER_S)).data)

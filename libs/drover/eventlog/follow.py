@@ -1,4 +1,4 @@
-"""Following a log for as long as a process lives: one loop, one rule for being ready, one way to start and stop."""
+"""Following a log in the background: one loop, one definition of ready, one way to start and stop."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import end
 
 SLICE_S: Final = 0.005
-"""A follower holds the event loop for at most this long. The loop is shared with requests that must be answered."""
+"""A follower holds the event loop for at most this long, because requests share the loop."""
 RETRY_PAUSE_S: Final = 0.5
 
 Take = Callable[[StoredCommit], Awaitable[None] | None]
-"""Handles one commit. It may return something to wait for: that is how a slow reader holds its follower back."""
+"""Handles one commit. It may return an awaitable; the follower waits for it, which is the back-pressure."""
 Begin = Callable[[StoredCommit | None], Awaitable[int]]
-"""Says after which sequence to begin, given the last commit of the log."""
+"""Returns the sequence to begin after, given the last commit of the log."""
 
 
 async def follow(log: EventLog, after: int, take: Take, *, until: int | None = None) -> None:
@@ -39,7 +39,7 @@ async def follow(log: EventLog, after: int, take: Take, *, until: int | None = N
 
 
 async def from_the_end(last: StoredCommit | None) -> int:
-    """Begin with the first commit that is yet to come."""
+    """Begin with the next commit; skip all existing ones."""
     return 0 if last is None else last.seq
 
 
@@ -47,11 +47,11 @@ class Follower:
     """Follows one log in a background task. It is ready once it has read what was there when it started."""
 
     def __init__(self, log: EventLog, take: Take, *, name: str, begin: Begin = from_the_end) -> None:
-        """`name` is for the task and for the sentence that says how far it is."""
+        """`name` appears in the task's name and in the readiness message."""
         self.seq = 0
-        """The last commit that was taken."""
+        """The last commit that was handled."""
         self.begun = asyncio.Event()
-        """Set once it is known where to begin."""
+        """Set once the start position is known."""
         self.target: int | None = None
         """The end of the log at the start. None: the log has not answered yet."""
         self._log = log
@@ -69,7 +69,7 @@ class Follower:
             await end(self._task)
 
     async def wait_failed(self) -> None:
-        """Return only by raising, when the follower has ended by a fault."""
+        """Return only by raising, when the follower has failed."""
         assert self._task is not None
         await asyncio.shield(self._task)
 

@@ -1,6 +1,6 @@
-"""Contexts whose reactors stay off: after an import nothing is sent or rendered until a person says so.
+"""The switch that turns a context's reactors off: after an import nothing is sent or rendered until a person agrees.
 
-The stream itself carries the mark. Services look when they start; whoever may make streams may change it.
+The switch is in the stream's metadata. Services read it when they start; users that may create streams may change it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HELD: Final = "off"
 
 
 async def held_contexts(client: Client, contexts: Iterable[str]) -> frozenset[str]:
-    """Those that are held; one without a stream is not."""
+    """The contexts whose reactors are off. A context without a stream has them on."""
     found = set()
     for context in contexts:
         try:
@@ -29,7 +29,7 @@ async def held_contexts(client: Client, contexts: Iterable[str]) -> frozenset[st
 
 
 async def set_held(client: Client, context: str, *, held: bool) -> None:
-    """Raises NotFoundError where there is no stream."""
+    """Raises NotFoundError if there is no stream."""
     jetstream = client.jetstream()
     config = (await jetstream.stream_info(context.upper())).config
     metadata = dict(config.metadata or {})

@@ -1,4 +1,4 @@
-"""The log on NATS JetStream: appending with a fence, and settling appends whose answer was lost."""
+"""The log on NATS JetStream: appends with a fence, and settles appends whose acknowledgement was lost."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
 from drover.service.reasons import reason_of
 
 APPEND_TRY_S: Final = 3.0
-"""How long one try waits for its acknowledgement before the log is asked what became of it."""
+"""How long one try waits for its acknowledgement before we look into the log."""
 APPEND_SETTLE_S: Final = 30.0
-"""An append that is still unsettled by then ends the process: longer than any election."""
+"""An append that is still unsettled by then ends the process. This is longer than any election."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
-"""While a stream has no leader nobody answers a read. The next try, not the read, then finds the new one."""
+"""Short, because nobody answers a read while a stream has no leader: the next try finds the new leader."""
 
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 
@@ -73,7 +73,7 @@ _decode_get = msgspec.json.Decoder(_GetAnswer).decode
 
 
 class JetStreamLog:
-    """One partition of a stream. Connect with `pending_size=-1`, or a lost publish may be replayed much later."""
+    """One partition of a stream. Connect with `pending_size=-1`, or nats-py may replay a lost publish much later."""
 
     def __init__(self, client: Client, partition: Partition, *, append_try_s: float = APPEND_TRY_S) -> None:
         self.partition = partition
@@ -96,9 +96,9 @@ class JetStreamLog:
         }
         started = asyncio.get_running_loop().time()
         tries = 0
-        # Neither a time-out, nor "no responders", nor any error code says that the message is not in the log or will
-        # not be: it has been seen to land later on three replicas. Only an acknowledgement ends an append, or the
-        # message that stands next on the subject. Until then the identical bytes are sent again.
+        # A time-out, "no responders" or an error code does not prove that the message is absent: with three replicas we
+        # have seen it land later. Only an acknowledgement settles an append, or the next message on the subject. Until
+        # then we send the identical bytes again.
         while True:
             tries += 1
             answer = await self._publish(commit, headers)
@@ -120,7 +120,8 @@ class JetStreamLog:
             await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
-        """The sequence if this try was acknowledged. Anything else says nothing about the log, and is for people."""
+        """The sequence if this try was acknowledged. A text otherwise: it is for people, and says nothing about the
+        log."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers
@@ -149,7 +150,7 @@ class JetStreamLog:
         return await self._ask({"seq": seq})
 
     async def _ask(self, question: dict[str, Any], within_s: float = READ_TIMEOUT_S) -> StoredCommit | None:
-        """Read one message from the stream's leader. Direct Get is never used: it may answer from a stale replica."""
+        """Read one message from the stream's leader. Never use Direct Get: it may answer from a stale replica."""
         subject = f"$JS.API.STREAM.MSG.GET.{self.partition.stream}"
         try:
             reply = await self._client.request(subject, msgspec.json.encode(question), timeout=within_s)

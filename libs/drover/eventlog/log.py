@@ -1,4 +1,4 @@
-"""The port: what a log can do, whatever keeps it. Adapters: `jetstream` (real) and `memory` (tests, simulation)."""
+"""The port of the log. Adapters: `jetstream` (production) and `memory` (tests, simulation)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from drover.domain.errors import DroverError
 
 COMMIT_BYTES_MAX: Final = 256 * 1024
 ALL: Final = "*"
-"""In place of a partition's name: all of a context, in the order of its stream. For readers only."""
+"""In place of a partition's name: all partitions of a context, in stream order. For readers only."""
 
 
 class Partition(msgspec.Struct, frozen=True):
-    """One ordered piece of a context's log."""
+    """One ordered part of a context's log."""
 
     context: str
     name: str = "main"
@@ -34,7 +34,7 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """The events of one or more commands, encoded, on their way to the log."""
+    """The encoded events of one or more commands, to be appended."""
 
     id: str
     epoch: int
@@ -42,7 +42,7 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class StoredCommit(msgspec.Struct, frozen=True):
-    """A commit as the log keeps it. Without an id and without events: a position that no writer wrote."""
+    """A commit as the log stores it. A foreign message in the stream becomes one without id and events."""
 
     seq: int
     id: str
@@ -52,11 +52,11 @@ class StoredCommit(msgspec.Struct, frozen=True):
 
 
 class AppendConflict(DroverError):
-    """Somebody else wrote to this partition after the sequence that this writer knows: its term is over."""
+    """Another writer wrote to this partition after the sequence that this writer knows: its term is over."""
 
 
 class AppendUnsettled(DroverError):
-    """An append could be neither confirmed nor refuted in time. Only a restart, which reads the log, can tell."""
+    """An append could not be confirmed or refuted in time. Only a restart, which reads the log, can tell."""
 
 
 class LogUnreachable(DroverError):
@@ -68,38 +68,38 @@ class LogUnreachable(DroverError):
 
 
 class Unsettled(msgspec.Struct):
-    """An append that has not ended yet."""
+    """An append that is not settled yet."""
 
     since_s: float
-    """By the monotonic clock."""
+    """On the monotonic clock."""
     said: str = "no answer yet"
-    """What the last try was told."""
+    """The result of the last try."""
 
 
 class Reader(Protocol):
-    """Follows a partition, in order and without gaps, holding a bounded number of commits."""
+    """Follows a partition in order and without gaps, and buffers a bounded number of commits."""
 
     async def next(self) -> list[StoredCommit]:
-        """At least one commit, as soon as there is one. Safe to cancel: nothing is lost."""
+        """Wait for at least one commit and return what is buffered. Safe to cancel: nothing is lost."""
 
     @property
     def behind(self) -> int:
-        """How many commits the log had beyond the last one that was handed out, when that one was sent."""
+        """The lag: how many commits followed the last one returned, at the time when it was sent."""
 
 
 class EventLog(Protocol):
-    """One partition. All reads here come from the stream's leader."""
+    """One partition. All reads go to the stream's leader."""
 
     partition: Partition
 
     @property
     def unsettled(self) -> Unsettled | None:
-        """The append under way; None: there is none."""
+        """The append in progress, or None."""
 
     async def append(self, commit: Commit, expected: int) -> int:
-        """Add after sequence `expected` (0: nothing yet) and return the new sequence, on disk.
+        """Append after sequence `expected` (0: the log is empty) and return the new sequence, once it is on disk.
 
-        Raises AppendConflict or AppendUnsettled; there is no third way to fail.
+        Raises AppendConflict or AppendUnsettled, nothing else.
         """
 
     async def last(self) -> StoredCommit | None: ...
@@ -109,4 +109,4 @@ class EventLog(Protocol):
     def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
 
     async def context_end(self) -> int:
-        """Sequence of the context's last commit, of whichever partition; 0: there is none."""
+        """Sequence of the context's last commit in any partition; 0: there is none."""

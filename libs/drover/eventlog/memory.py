@@ -1,4 +1,4 @@
-"""A log in memory, for tests and simulation. It keeps every promise of the port but durability."""
+"""A log in memory, for tests and simulation. It keeps every promise of the port except durability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of the log's servers: whether they sync, and how full they are. How long the log is: `figures`."""
+"""Metrics of the NATS servers that store the log: do they sync, how full are they. The log's length is in `figures`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from prometheus_client import Counter, Gauge
 
 SYNCED: Final = Gauge(
     "drover_log_synced",
-    "1 while every NATS server was seen to sync each write; 0 where one does not, or it is allowed not to be known",
+    "1 if every NATS server syncs each write; 0 if one does not, or if that is unknown and allowed",
 )
 STORE_USED: Final = Gauge(
-    "drover_log_store_used_bytes", "What a NATS server keeps on disk for JetStream, as it said last", ["server"]
+    "drover_log_store_used_bytes", "Disk space that JetStream uses on a NATS server, as last reported", ["server"]
 )
-STORE_LIMIT: Final = Gauge("drover_log_store_limit_bytes", "What it may keep there; beyond that it refuses", ["server"])
+STORE_LIMIT: Final = Gauge(
+    "drover_log_store_limit_bytes",
+    "Disk space that JetStream may use on a NATS server; beyond it writes are refused",
+    ["server"],
+)
 FOREIGN: Final = Counter(
     "drover_log_foreign_messages_total",
-    "Messages read from a stream that no writer put there. They are passed over; whoever can write there should not",
+    "Foreign messages found in a stream and skipped. Whoever sent them should not have write access",
     ["stream"],
 )

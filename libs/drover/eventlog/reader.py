@@ -1,4 +1,4 @@
-"""Following a partition: a pull consumer that holds a bounded number of commits and heals itself."""
+"""Reads a partition with a pull consumer that buffers a bounded number of commits and restarts itself after faults."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from drover.eventlog.stored import stored_commit
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
 PULLS_HELD_MAX: Final = 2
-"""The buffer never holds more than this many pulls: that is the back-pressure."""
+"""The buffer holds at most this many pulls: that is the back-pressure."""
 PULL_EXPIRES_S: Final = 30.0
 HEARTBEAT_S: Final = 1.0
 SILENCE_S: Final = 2.5
-"""Without a message or a heartbeat for this long the consumer is taken for lost and made anew."""
+"""After this long without a message or a heartbeat the consumer counts as lost and is created again."""
 CONSUMER_IDLE_S: Final = 60.0
 MAKE_CONSUMER_S: Final = 3.0
-"""Without an answer by then it is asked for again, and perhaps of another node: the one that it fell to may be dead."""
+"""After this time-out the request is repeated: the node that should create the consumer may be dead, another one
+not."""
 RESTART: Final = Backoff(first_s=0.2, max_s=2.0)
 
 _NANO: Final = 1_000_000_000
@@ -38,7 +39,7 @@ log = structlog.get_logger("drover.eventlog")
 
 
 class JetStreamReader:
-    """In order, without gaps, from `after` on, whatever happens to the connection or the server."""
+    """Commits from `after` on, in order and without gaps, across lost connections and servers."""
 
     def __init__(self, client: Client, partition: Partition, after: int) -> None:
         self._client = client
@@ -70,7 +71,7 @@ class JetStreamReader:
             await self._pull_if_low()
             await self._wait_for_a_message()
         await self._pull_if_low()
-        # From here on nothing awaits: a cancelled caller loses nothing.
+        # No await from here on, so that a cancelled caller loses nothing.
         self._behind = self._buffer[-1][1]
         batch = [commit for commit, _ in self._buffer]
         self._buffer.clear()
@@ -85,12 +86,12 @@ class JetStreamReader:
             if loop.time() - self._heard_at >= SILENCE_S:
                 self._trouble = "silence"
         if self._client.stats["reconnects"] != self._reconnects:
-            # A commit that was on the line when it broke counts as delivered, and the old pull goes on to send
-            # heartbeats as if nothing were missing: only a new consumer tells it again.
+            # The server counts a commit as delivered that was lost with the connection, and the old pull keeps sending
+            # heartbeats. Only a new consumer delivers it again.
             self._trouble = "reconnected"
 
     async def close(self) -> None:
-        # Taken before anything awaits: a caller cancelled in here leaves nothing half named behind.
+        # Take both before the first await, so that a cancelled call leaves no half-closed consumer behind.
         subscription, self._subscription = self._subscription, None
         consumer, self._consumer = self._consumer, ""
         try:
@@ -100,7 +101,7 @@ class JetStreamReader:
                 deleting = self._client.jsm().delete_consumer(self._partition.stream, consumer)
                 await asyncio.wait_for(deleting, timeout=HEARTBEAT_S)
         except (NatsError, OSError, TimeoutError):
-            pass  # the server forgets an idle consumer by itself
+            pass  # the server removes an idle consumer itself
 
     async def _restart(self) -> None:
         if self._trouble != "not started":
@@ -163,7 +164,7 @@ class JetStreamReader:
         if status == "100":
             return  # heartbeat
         if status in ("404", "408", "409"):
-            # This pull has ended: by time, by bytes, or because the consumer is gone (then the next one says so).
+            # This pull has ended: by time, by bytes, or because the consumer is gone (the next pull reports that).
             self._outstanding = max(0, self._outstanding - int(headers.get("Nats-Pending-Messages", PULL_COMMITS)))
             description = str(headers.get("Description", "")).lower()
             if "deleted" in description or "leadership" in description or "shutdown" in description:
@@ -173,10 +174,10 @@ class JetStreamReader:
 
     def _on_commit(self, message: Msg) -> None:
         if self._trouble is not None:
-            return  # a gap came first: what follows it is read again
+            return  # after a gap: this commit is read again later
         meta = message.metadata
         if meta.consumer != self._consumer:
-            return  # a late message of a consumer that was given up
+            return  # a late message for an abandoned consumer
         if meta.sequence.consumer != self._delivered + 1:
             self._trouble = f"gap after {self._buffered_to}"
             return

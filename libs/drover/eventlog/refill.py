@@ -1,7 +1,7 @@
-"""Putting commits that were back into a stream that is empty, each at the position and with the time that it had.
+"""Puts archived commits back into an empty stream, each at its old position and with its old time.
 
-For restoring alone: a writer appends with `jetstream`. One at a time: a server that syncs every write is not quicker
-with many under way, and behind one that is refused, because somebody else has written, others could still land.
+For restoring only; writers append with `jetstream`. It puts one commit at a time: a server that syncs every write is no
+faster with several in flight, and if one is refused because of a foreign write, those behind it could still land.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from drover.service.reasons import reason_of
 
 ANSWER_S: Final = 3.0
 POSITION_HEADER: Final = "Nats-Expected-Last-Sequence"
-"""Of the stream, not of the subject: a commit gets the position that it had, or none."""
+"""Applies to the stream, not to the subject: a commit gets its old position or is refused."""
 
 
 class NotTaken(DroverError):
-    """The server did not take a commit, or did not say so. Only reading tells what is there."""
+    """The server refused a commit, or did not acknowledge it. Only reading shows what is there."""
 
 
 class _Ack(msgspec.Struct):
@@ -38,7 +38,7 @@ _decode: Final = msgspec.json.Decoder(_Ack).decode
 
 
 class Refill:
-    """One context's stream, which has been made."""
+    """The stream of one context. It must exist."""
 
     def __init__(self, client: Client, context: str) -> None:
         self.context = context
@@ -50,11 +50,11 @@ class Refill:
         return await self._whole.last()
 
     def read(self) -> AbstractAsyncContextManager[Reader]:
-        """All of it, from the first commit on."""
+        """The whole stream, from the first commit on."""
         return self._whole.read(0)
 
     async def put(self, partition: str, commit: StoredCommit) -> None:
-        """Returns when it is on disk. Raises NotTaken, which leaves open whether it is or will be."""
+        """Return when the commit is on disk. After NotTaken it may be there, or arrive later."""
         headers = {
             COMMIT_HEADER: commit.id,
             EPOCH_HEADER: str(commit.epoch),
@@ -69,4 +69,4 @@ class Refill:
             raise NotTaken(f"commit {commit.seq}: {reason_of(error)}") from error
         if ack.error is not None or ack.seq != commit.seq:
             refused = ack.error and ack.error.get("description", "the server refused it")
-            raise NotTaken(f"commit {commit.seq}: {refused or f'it was given position {ack.seq}'}")
+            raise NotTaken(f"commit {commit.seq}: {refused or f'it landed at position {ack.seq}'}")

@@ -1,4 +1,4 @@
-"""Where snapshots are kept: chunks and a manifest in a stream of their own. A snapshot is a cache, never the truth."""
+"""The snapshot store: chunks and a manifest in a stream of their own. A snapshot is only a cache."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ REQUEST_S: Final = 10.0
 TRY_S: Final = 2.0
 RETRY_PAUSE_S: Final = 0.2
 READ_S: Final = 15.0
-"""A stream without a leader answers nobody for some seconds. Waiting for it is shorter than folding the whole log."""
+"""A stream without a leader does not answer for some seconds. Waiting is faster than folding the whole log."""
 
 log = structlog.get_logger("drover.eventlog")
 
 
 class SnapshotDamaged(DroverError):
-    """A snapshot is not what its manifest says. It is ignored, and the log is read from the start instead."""
+    """A snapshot does not match its manifest. It is ignored, and the log is read from the start."""
 
 
 class SnapshotStore(Protocol):
     async def save(self, partition: Partition, version: str, data: AsyncIterable[bytes]) -> int:
-        """Keep `data` as the latest snapshot of this version; returns its size.
+        """Store `data` as the latest snapshot of this version; return its size.
 
-        Whole or not at all: where `data` raises before its end, the snapshot before it stays the latest.
+        All or nothing: if `data` raises before its end, the earlier snapshot stays the latest.
         """
 
     async def load(self, partition: Partition, version: str) -> bytes | None:
-        """The latest whole snapshot of exactly this version, or None."""
+        """The latest complete snapshot of exactly this version, or None."""
 
 
 class _Manifest(msgspec.Struct):
@@ -110,7 +110,7 @@ class JetStreamSnapshots:
             return None
 
     async def forget(self, context: str) -> None:
-        """All of a context's: its log has become another one."""
+        """Remove all snapshots of a context, because its log was replaced."""
         with suppress(NotFoundError):
             await self._client.jetstream(timeout=REQUEST_S).purge_stream(STREAM, subject=f"snap.{context}.>")
 

@@ -1,4 +1,4 @@
-"""When a commit was stored: as the server says, or, of one that was restored, as it was the first time."""
+"""When a commit was stored: the server's time, or, for a restored commit, its original time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A message of the stream as a commit. What no writer put there is none: it keeps its position, and says nothing.
+"""Turns a message of the stream into a commit. Foreign messages become empty commits.
 
-NATS lets whoever may ask something name any subject for the answer, so an answer can land in a log. It has no id of a
-commit. Nobody may stop at it: the log cannot be mended, and would be at its end.
+A NATS client may name any subject as the reply subject of a request, so a reply can land in the log. It has no commit
+id. Readers must skip it: nobody can remove it, so stopping would end the log there for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The streams as they must be: made when missing, refused when somebody made them otherwise."""
+"""The streams and their required configuration: creates missing ones, refuses misconfigured ones."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
 
 PARTITIONS_KEY: Final = "drover_partitions"
-"""Under which a stream says in how many partitions its context is divided. Without it there is one."""
+"""The stream's metadata key with the number of partitions of its context. Without it there is one."""
 
 
 class StreamMisconfigured(DroverError):
-    """A stream exists, but not as Drover needs it: it could lose or drop events."""
+    """A stream exists, but with a configuration that could lose or drop events."""
 
     def __init__(self, stream: str, wrong: dict[str, tuple[Any, Any]]) -> None:
         self.stream = stream
@@ -31,7 +31,7 @@ class StreamMisconfigured(DroverError):
 
 
 class StreamRefused(DroverError):
-    """The server cannot keep as many copies of a stream as were asked for."""
+    """The server cannot keep the requested number of replicas."""
 
     def __init__(self, replicas: int) -> None:
         self.replicas = replicas
@@ -42,7 +42,7 @@ class StreamRefused(DroverError):
 
 
 def _plain(value: Any) -> str:
-    """As it stands in the server's configuration."""
+    """The value as the server's configuration writes it."""
     return str(value.value if isinstance(value, Enum) else value)
 
 
@@ -64,9 +64,9 @@ def _required(context: str) -> dict[str, Any]:
 async def ensure_stream(
     client: Client, context: str, *, replicas: int = 1, partitions: int = 1
 ) -> tuple[Partition, ...]:
-    """Make the context's stream if it is missing; raise StreamMisconfigured if it is not what the log needs.
+    """Create the context's stream if it is missing; raise StreamMisconfigured if it could lose events.
 
-    Returns its partitions: as many as it was made with, whatever is asked for now.
+    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
     """
     jetstream = client.jetstream()
     required = _required(context)
@@ -85,12 +85,12 @@ async def ensure_stream(
 
 
 async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
-    """How the context is divided. Raises NotFoundError where it has no stream yet."""
+    """The context's partitions. Raises NotFoundError if it has no stream yet."""
     return _partitions(context, await client.jetstream().stream_info(context.upper()))
 
 
 async def has_commits(client: Client, context: str) -> bool:
-    """Whether anybody has ever written to it: a writer's term begins with a commit. Raises NotFoundError likewise."""
+    """Whether a writer has ever led a partition: every term begins with a commit. Raises NotFoundError likewise."""
     return bool((await client.jetstream().stream_info(context.upper())).state.last_seq)
 
 
