@@ -1,7 +1,7 @@
-"""Whether a partition would accept a command now. This is what health means, wherever it is shown.
+"""Would a partition accept a command now? This is the definition of healthy everywhere.
 
-The leader answers, from the loop that decides commands: nothing is appended for it. The lease says who should have
-answered where nobody did.
+The leader answers from the loop that decides commands, without appending anything. If nobody answers, the lease names
+who should have.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from drover.writer.refusals import Refusal
 from drover.writer.writer import PROBE_S, Writer
 
 ANSWER_S: Final = PROBE_S + 0.3
-"""The leader says within PROBE_S what holds it up. One that says nothing hangs altogether."""
+"""A working leader answers within PROBE_S. One that does not answer hangs altogether."""
 REMOVED_WITHIN_S: Final = 5.0
 """A server that can write removes a lapsed key sooner than this."""
 ASKED_MAX: Final = 1_000
-"""Callers that wait for the same answer."""
+"""How many callers may wait for the same answer."""
 
 
 class Acceptance(msgspec.Struct, frozen=True):
     partition: Partition
     leader: str | None
-    """Instance that holds the lease; None while nobody does."""
+    """The instance that holds the lease; None while nobody does."""
     leads_since: datetime | None
     refusal: Refusal | None
-    """Why a command would not be accepted now; None: it would."""
+    """Why a command would be refused now. None: it would be accepted."""
 
 
 class _Answer(msgspec.Struct):
@@ -56,7 +56,7 @@ def subject_of(partition: Partition) -> str:
 
 
 async def ask(client: Client, partition: Partition) -> Acceptance:
-    """Raises NatsError or OSError where NATS itself does not answer."""
+    """Raises NatsError or OSError if NATS itself does not answer."""
     lease, answer = await asyncio.gather(read_lease(client, partition), _probe(client, partition))
     refusal = answer.refusal if isinstance(answer, _Answer) else _why_silent(partition, lease, answer)
     holder = lease.holder if lease is not None and lease.is_current else None
@@ -64,13 +64,14 @@ async def ask(client: Client, partition: Partition) -> Acceptance:
 
 
 async def ask_context(client: Client, context: str) -> list[Acceptance]:
-    """All of its partitions. Raises NotFoundError where it has no log yet."""
+    """Ask all partitions of the context. Raises NotFoundError if it has no log yet."""
     partitions = await partitions_of(client, context)
     return await asyncio.gather(*(ask(client, partition) for partition in partitions))
 
 
 async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
-    """All partitions of those contexts that a writer has ever led: services that were never started are left out."""
+    """Ask all partitions of the contexts that a writer has ever led. Contexts of services that were never started are
+    left out."""
 
     async def of(context: str) -> list[Acceptance]:
         try:
@@ -103,7 +104,7 @@ def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception
 
 @asynccontextmanager
 async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
-    """For the length of a term. Those who ask at the same time share one look."""
+    """Answer probes during a term. Concurrent probes share one answer."""
     asked: list[Msg] = []
     looking: asyncio.Task[None] | None = None
 

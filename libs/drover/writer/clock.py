@@ -1,4 +1,4 @@
-"""Time, as an input. Tests and simulation hand in a clock that they move themselves."""
+"""The clock as a parameter. Tests and simulation pass one that they move themselves."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """Wall time, UTC: what events are stamped with."""
+        """Wall time in UTC, for the timestamps of events."""
 
     def elapsed_s(self) -> float:
-        """Seconds that pass even while the machine sleeps, and that nobody can set: what leases are measured with."""
+        """Seconds on a clock that nobody can set and that runs while the machine sleeps, for measuring leases."""
 
 
 class SystemClock:
@@ -20,5 +20,5 @@ class SystemClock:
         return datetime.now(UTC)
 
     def elapsed_s(self) -> float:
-        # The monotonic clock stands still while Linux is suspended; a lease does not.
+        # The monotonic clock of Linux stops during suspend; the lease does not.
         return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

@@ -1,4 +1,4 @@
-"""When the next `Tick` is due, and what to do about a deadline that will not go away."""
+"""When the next `Tick` is due, and how to handle a deadline on which `Tick` makes no progress."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final
 import structlog
 
 PARKED_FOR: Final = timedelta(seconds=60)
-"""A deadline on which `Tick` makes no headway is left alone for this long, then tried again, with an alert each."""
+"""How long such a deadline is parked before the next try. Each time raises an alert."""
 STUCK_TICKS_MAX: Final = 5_000
-"""So many ticks in a row at one moment that never reach the next deadline are taken for a loop."""
+"""This many ticks in a row at one deadline count as an endless loop."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class Deadlines:
-    """Decides whether to tick now. It never lets the writer spin: after a tick time must move, or it waits."""
+    """Decides whether to tick now. It keeps the writer from spinning: if a tick makes no progress, it waits."""
 
     def __init__(self, context: str) -> None:
         self._context = context
         self._parked: tuple[datetime, datetime] | None = None
-        """The deadline that makes no headway, and when it is tried again. Others are not held up by it."""
+        """The deadline without progress, and when to try it again. Other deadlines are not delayed."""
         self._ticks_at: tuple[datetime, int] | None = None
         self.parked_total = 0
 
@@ -35,14 +35,14 @@ class Deadlines:
         return due is not None and due <= now
 
     def after_tick(self, deadline: datetime | None, now: datetime, *, made_headway: bool) -> None:
-        """Call when a tick has been decided; `deadline` is what the state says now."""
+        """Call after a tick was decided, with the deadline of the new state."""
         if deadline is None or deadline > now:
             self._parked = self._ticks_at = None
             return
         at, count = self._ticks_at or (deadline, 0)
         self._ticks_at = (deadline, count + 1 if at == deadline else 1)
         if made_headway and self._ticks_at[1] < STUCK_TICKS_MAX:
-            return  # more is due than fits one decision: the next tick goes on at once
+            return  # more is due than fits into one decision: tick again at once
         self._parked = (deadline, now + PARKED_FOR)
         self._ticks_at = None
         self.parked_total += 1

@@ -1,4 +1,4 @@
-"""Connects the bus to a writer's intake for the length of a term: commands, and whether they would be accepted."""
+"""Connects a writer's intake to the bus during a term: commands, and probes of whether it would accept them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.writer.writer import Serve, Writer
 
 
 def commands_over(client: Client) -> Serve:
-    """Serve `cmd.<context>.<partition>`, and probes beside it, while the writer leads."""
+    """Serve `cmd.<context>.<partition>` and the probes while the writer leads."""
 
     @asynccontextmanager
     async def serve(writer: Writer[Any], epoch: int) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""A partition as its log tells it: the decider's state, the position it stands at, and what must be remembered."""
+"""The fold of a partition's log: the decider's state, its position, and the remembered command ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembere
 S = TypeVar("S")
 
 FOLD_VERSION: Final = 1
-"""Rises when this module gives another fold for the same log."""
+"""Increase it when this module folds the same log differently."""
 
 
 class LogBroken(DroverError):
@@ -29,7 +29,7 @@ class LogBroken(DroverError):
 
 
 class Fold(Generic[S]):
-    """Mutable. A standby grows it from the log; a leader grows it from its own decisions."""
+    """Mutable. A standby updates it from the log, a leader from its own decisions."""
 
     def __init__(self, decider: Decider[S]) -> None:
         self.state: S = decider.initial()
@@ -43,7 +43,7 @@ class Fold(Generic[S]):
         self._codec = Codec.of(decider)
 
     def apply(self, commit: StoredCommit) -> None:
-        """Take in the next commit of the log."""
+        """Apply the next commit of the log."""
         mark = CommitMark(commit.seq)
         cause = ""
         ids: dict[str, Memory] = {}
@@ -64,7 +64,7 @@ class Fold(Generic[S]):
 
 
 class FoldImage(msgspec.Struct):
-    """A fold as a snapshot holds it; the state stays raw until it is known to be wanted."""
+    """A fold as a snapshot stores it. The state stays encoded until somebody needs it."""
 
     seq: int
     n: int

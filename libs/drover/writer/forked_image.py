@@ -1,4 +1,5 @@
-"""A fold encoded by a forked child and streamed through a pipe: the loop goes on, no file is written."""
+"""Encodes a fold in a forked child and streams it through a pipe, so that the event loop goes on and no file is
+written."""
 
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from drover.eventlog.snapshots import CHUNK_BYTES
 from drover.writer.fold import Fold, encode_image
 
 SILENT_S: Final = 120.0
-"""How long a child may take until its first bytes, or until the next ones. Then it is killed."""
+"""A child that sends nothing for this long is killed."""
 
 
 class SnapshotChildFailed(DroverError):
-    """The forked child that encodes the state did not end well; the log is still complete."""
+    """The forked child that encodes the state failed; the log is still complete."""
 
 
 class ForkedImage:
-    """Forks when it is made: the child has the fold as it is at that moment. Close it, whatever became of it.
+    """Forks on creation: the child has the fold of that moment. Always close it.
 
-    The pipe is the bound: the child waits while nobody reads, so that this process holds a chunk or two at a time.
+    The pipe limits memory: the child blocks until somebody reads, so this process holds one or two chunks at a time.
     """
 
     def __init__(self, fold: Fold[Any]) -> None:
@@ -35,12 +36,12 @@ class ForkedImage:
             os.close(self._pipe)
             raise
         finally:
-            os.close(into)  # the child has its own: when that is closed the image is at its end
+            os.close(into)  # only the child writes; when it closes its end, the image is complete
         self._transport: asyncio.ReadTransport | None = None
         self._reaping: asyncio.Future[tuple[int, int]] | None = None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The encoded fold, once. Raises SnapshotChildFailed at the end of what a child left that did not end well."""
+        """The encoded fold, once. Raises SnapshotChildFailed after the last bytes if the child failed."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES)
         self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._pipe, "rb", buffering=0)
@@ -51,7 +52,7 @@ class ForkedImage:
             raise SnapshotChildFailed(status)
 
     async def aclose(self) -> None:
-        """A child that is still at it is killed."""
+        """Kill the child if it is still running."""
         if self._transport is None:
             os.close(self._pipe)
         else:
@@ -70,7 +71,7 @@ class ForkedImage:
 
 def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
     """Fork; the child writes the fold to the pipe and ends. Returns the child's pid."""
-    # A signal that reached the child would wake the parent's loop too, as if it had come twice.
+    # Block signals: one that reaches the child would also wake the parent's loop, as a second signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         pid = os.fork()
@@ -83,7 +84,7 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
     # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the pipe.
     code = 1
     try:
-        os.close(out_of)  # or a child whose parent has died would wait for ever for itself to read
+        os.close(out_of)  # or a child whose parent has died would wait for ever, as its own reader
         with os.fdopen(into, "wb") as pipe:
             pipe.write(encode_image(fold))
         code = 0
@@ -92,7 +93,7 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
 
 
 async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
-    """As large as chunks are, save the last one; empty at the end."""
+    """A full chunk; the last one may be shorter; empty at the end."""
     try:
         return await reader.readexactly(CHUNK_BYTES)
     except asyncio.IncompleteReadError as end:

@@ -1,4 +1,4 @@
-"""Which commands have taken effect lately. Rebuilt from the log, so that it survives any change of writer."""
+"""The command ids that took effect lately. They are rebuilt from the log, so a new writer has them, too."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import msgspec
 REMEMBERED_FOR: Final = timedelta(minutes=10)
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
-"""Twice as long as a bus client repeats a command. Younger ids stay, however many they are."""
+"""Twice as long as a bus client retries a command. Younger ids are never dropped, however many there are."""
 FULL_AT: Final = 2_000_000
-"""So many ids within that time are more than a partition can do; the writer then says OVERLOADED."""
+"""More ids within that time than a partition can process; above it the writer replies OVERLOADED."""
 
 
 class CommitMark(msgspec.Struct):
-    """Where commands were committed: shared by all of a turn, and 0 while that commit is on its way."""
+    """Where commands were committed: shared by all commands of a turn; 0 while the commit is in flight."""
 
     seq: int = 0
 
 
 class KeyedMark(msgspec.Struct, frozen=True):
-    """The same for a command whose key its client chose: with the digest of what was asked under it."""
+    """The same for a command with an Idempotency-Key of its client, with the digest of the request."""
 
     turn: CommitMark
     digest: str
@@ -36,7 +36,7 @@ class KeyedMark(msgspec.Struct, frozen=True):
 
 
 class MemoryEntry(msgspec.Struct, array_like=True):
-    """A memory as a snapshot keeps it."""
+    """An entry as a snapshot stores it."""
 
     key: str
     digest: str
@@ -48,7 +48,7 @@ Memory = CommitMark | KeyedMark
 
 
 def split_id(command_id: str) -> tuple[str, str]:
-    """The key that makes two commands the same, and the digest of what was asked under it (may be empty)."""
+    """The key that identifies the command, and the digest of its request (may be empty)."""
     key, _, digest = command_id.partition("~")
     return key, digest
 
@@ -62,9 +62,10 @@ def memory_of(mark: CommitMark, digest: str) -> Memory:
 
 
 class Remembered:
-    """Bounded by event time and by number; the oldest turn is forgotten first.
+    """Bounded by event time and by number; drops the oldest turn first.
 
-    A turn gathers its own ids in a small dictionary and hands them over as a whole: this one is large and cold.
+    A turn collects its ids in a small dictionary of its own and adds them all at once, because this one is large and
+    cold.
     """
 
     def __init__(self) -> None:
@@ -75,7 +76,7 @@ class Remembered:
         return len(self.by_key)
 
     def absorb(self, at: datetime, ids: Mapping[str, Memory]) -> None:
-        """These commands took effect at this moment. Forgets what is too old or too much."""
+        """Add the commands that took effect at this time; drop those that are too old or too many."""
         by_key, turns = self.by_key, self._turns
         by_key.update(ids)
         turns.append((at, tuple(ids)))

@@ -1,4 +1,4 @@
-"""Commands that wait for their turn: a bounded queue, and where their outcomes go."""
+"""The bounded queue of commands that wait to be decided, and where their outcomes go."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
 from drover.writer.refusals import Refusal
 
 INTAKE_MAX: Final = 20_000
-"""Commands that may wait. A stalled disk fills this, and then callers are told to come back later."""
+"""A stalled disk fills the queue; further callers then get OVERLOADED."""
 
 Probe = asyncio.Future[Refusal | None]
-"""Asks whether a command would be accepted now, without being one: None says yes."""
+"""Asks whether a command would be accepted now, without sending one. None: it would."""
 
 
 class Pending(Protocol):
@@ -28,18 +28,18 @@ class Pending(Protocol):
 
 
 class LocalPending(msgspec.Struct):
-    """For a caller in this process. A Struct, as it is the cheapest object to make."""
+    """For a caller in this process. A Struct, because that is the cheapest object to create."""
 
     submission: Submission[Any]
     future: asyncio.Future[Outcome]
 
     def settle(self, outcome: Outcome) -> None:
-        if not self.future.done():  # the caller may have gone
+        if not self.future.done():  # the caller may have given up
             self.future.set_result(outcome)
 
 
 class BatchPending(msgspec.Struct):
-    """One command of a message of several."""
+    """One command of a message with several."""
 
     submission: Submission[Any]
     batch: BatchSink
@@ -50,7 +50,7 @@ class BatchPending(msgspec.Struct):
 
 
 class BatchSink:
-    """The outcomes of a message: calls back once, when the last one is settled."""
+    """Collects the outcomes of a message and calls back once, after the last one."""
 
     __slots__ = ("_done", "_left", "_outcomes")
 
@@ -67,15 +67,15 @@ class BatchSink:
 
 
 class Intake:
-    """Closed until a term opens it, and again after."""
+    """Open during a term only."""
 
     def __init__(self, limit: int = INTAKE_MAX) -> None:
         self.waiting: deque[Pending] = deque()
         self.arrived = asyncio.Event()
         self.overflowed: Callable[[], object] = lambda: None
-        """Called for each command that finds no room."""
+        """Called for each command that does not fit."""
         self.probes: list[Probe] = []
-        """Waiting for the loop that decides commands. Each waits for a bounded time, and asks only once."""
+        """Probes for the loop that decides commands. Each waits for a bounded time."""
         self._limit = limit
         self._open = False
 
@@ -83,7 +83,7 @@ class Intake:
         self._open = True
 
     def close(self) -> None:
-        """Take nothing more. What waits can still be served."""
+        """Take no more commands. Those in the queue can still be served."""
         self._open = False
 
     @property
@@ -100,7 +100,7 @@ class Intake:
 
     def answer_probes(self, refusal: Refusal | None) -> None:
         for probe in self.probes:
-            if not probe.done():  # who asked may have gone
+            if not probe.done():  # the caller may have given up
                 probe.set_result(refusal)
         self.probes.clear()
 
@@ -117,7 +117,7 @@ class Intake:
                 self.arrived.set()
 
     def put_all(self, pending: Sequence[Pending]) -> None:
-        """The same for many at once."""
+        """The same for several commands."""
         if self._open and len(self.waiting) + len(pending) <= self._limit:
             self.waiting.extend(pending)
             self.arrived.set()
@@ -126,6 +126,6 @@ class Intake:
                 self.put(one)
 
     def turn_away(self) -> None:
-        """Answer everything that waits: the term is over, and none of it has had any effect."""
+        """Reply NOT_LEADER to everything in the queue: the term is over, and none of it took effect."""
         while self.waiting:
             self.waiting.popleft().settle(NOT_LEADER)

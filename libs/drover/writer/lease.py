@@ -1,4 +1,4 @@
-"""The port of a lease: who may try to write a partition. It decides who *tries*; the log itself fences zombies."""
+"""The port of a lease: who may try to write to a partition. The log itself fences writers that lost theirs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Protocol
 class Lease(Protocol):
     @property
     def trouble(self) -> str | None:
-        """Why the last try to take or renew it failed; None: it did not."""
+        """Why the last try to take or renew it failed; None: it succeeded."""
 
     def is_valid(self) -> bool:
-        """Nobody else can hold the lease now, whatever the network does."""
+        """True only if nobody else can hold the lease now, even if the network is down."""
 
     async def acquire(self) -> None:
         """Wait until it is ours."""
 
     def renewing(self) -> AbstractAsyncContextManager[asyncio.Event]:
-        """Renew in the background. The event that this gives is set when the lease is lost."""
+        """Renew in the background. The event is set when the lease is lost."""
 
     async def release(self) -> None:
-        """Hand over at once. Harmless if it is not ours any more."""
+        """Give the lease up, so that another process can take it at once. Harmless if we no longer hold it."""

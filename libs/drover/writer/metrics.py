@@ -1,4 +1,4 @@
-"""What a writer measures. Labels are bounded: contexts are few, outcomes are the few ways to settle a command."""
+"""Metrics of a writer. Labels are bounded: few contexts, few outcomes."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ _LATENCY_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0
 COMMANDS = Counter("drover_writer_commands_total", "Commands settled, by outcome", ["context", "outcome"])
 EVENTS = Counter("drover_writer_events_total", "Events committed", ["context"])
 COMMIT_SECONDS = Histogram(
-    "drover_writer_commit_seconds", "From sending a commit to its acknowledgement", ["context"], buckets=_LATENCY_S
+    "drover_writer_commit_seconds", "Time from sending a commit to its acknowledgement", ["context"], buckets=_LATENCY_S
 )
 WAITING = Gauge(
     "drover_writer_waiting_commands", "Commands in the intake at the start of a turn", ["context", "partition"]
 )
 REFUSALS = Counter(
     "drover_writer_refusals_total",
-    "Commands refused without a record, by code; OVERLOADED: no room",
+    "Commands refused without an event, by code; OVERLOADED: the queue is full",
     ["context", "code"],
 )
 TERMS = Counter(
     "drover_writer_terms_total",
-    "Terms of this process that ended, by why: stopped, lease_lost, fenced (another one wrote), clock, fault",
+    "Terms of this process that ended, by reason: stopped, lease_lost, fenced (another writer wrote), clock, fault",
     ["context", "ended"],
 )
 LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
 EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
-POSITION = Gauge("drover_writer_position", "Stream sequence that the state stands at", ["context", "partition"])
-REMEMBERED = Gauge("drover_writer_remembered_commands", "Command ids held against repeats", ["context", "partition"])
-PARKED = Counter(
-    "drover_writer_parked_deadlines_total", "Deadlines set aside because Tick made no headway", ["context"]
+POSITION = Gauge("drover_writer_position", "Stream sequence of the last commit in the state", ["context", "partition"])
+REMEMBERED = Gauge(
+    "drover_writer_remembered_commands", "Command ids remembered to detect repeats", ["context", "partition"]
 )
+PARKED = Counter("drover_writer_parked_deadlines_total", "Deadlines parked because Tick made no progress", ["context"])
 QUARANTINED = Counter(
-    "drover_writer_quarantined_commands_total", "Commands whose events could not be folded", ["context"]
+    "drover_writer_quarantined_commands_total", "Commands refused because their events could not be folded", ["context"]
 )
 SNAPSHOT_BYTES = Gauge("drover_writer_snapshot_bytes", "Size of the latest snapshot", ["context", "partition"])
-SNAPSHOTS = Counter("drover_writer_snapshots_total", "Snapshots tried, by result", ["context", "result"])
+SNAPSHOTS = Counter("drover_writer_snapshots_total", "Snapshots attempted, by result", ["context", "result"])
 
 
 def begin_at_nought(context: str) -> None:
-    """What is seldom counted begins at 0, so that the first time is a step that rules can see."""
+    """Initialise rare counters to 0, so that alert rules see their first increment."""
     for ended in ("lease_lost", "fenced", "clock", "fault"):
         TERMS.labels(context, ended)
     for code in (Code.OVERLOADED, Code.INTERNAL):

@@ -35,14 +35,14 @@ log = structlog.get_logger("drover.writer")
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
-    """How a lease runs. Shorter ones take over sooner and forgive less."""
+    """The times of a lease. Shorter ones fail over sooner and tolerate less delay."""
 
     ttl_s: float = 10.0
     renew_every_s: float = 3.0
     safety_s: float = 2.0
-    """Answers that no commit proves stop this long before the key can lapse."""
+    """This long before the key can lapse, the holder stops sending answers that no commit proves."""
     poll_every_s: float = 2.0
-    """How often a standby looks whether the key has lapsed. A hand-over it sees at once."""
+    """How often a standby checks whether the key has lapsed. It sees a hand-over at once."""
 
 
 class LeaseTrouble(DroverError):
@@ -58,7 +58,7 @@ class ClockSkewed(DroverError):
 
 
 class Holder(msgspec.Struct):
-    """What the key says while somebody holds it."""
+    """The value of the key while somebody holds it."""
 
     instance: str
     token: str
@@ -66,11 +66,11 @@ class Holder(msgspec.Struct):
 
 
 class KnownLease(msgspec.Struct, frozen=True):
-    """What the bucket says of a partition whose key nobody has deleted."""
+    """What the bucket says about a partition whose key was not deleted."""
 
     holder: Holder
     left_s: float
-    """Until it lapses. Below 0: it has lapsed, and the server has not removed it yet."""
+    """Seconds until it lapses. Below 0: it has lapsed, and the server has not removed it yet."""
 
     @property
     def is_current(self) -> bool:
@@ -107,18 +107,19 @@ class NatsLease:
         self.trouble: str | None = None
 
     def is_valid(self) -> bool:
-        """Nobody else can hold the lease now, whatever the network does."""
+        """True only if nobody else can hold the lease now, even if the network is down."""
         return self._clock.elapsed_s() < self._valid_until
 
     async def acquire(self) -> None:
-        """Wait until the key is free and take it. Raises ClockSkewed rather than write with a wrong clock."""
+        """Wait until the key is free and take it. Raises ClockSkewed, so that no events are written with a wrong
+        clock."""
         freed = asyncio.Event()
 
         async def watch(message: Msg) -> None:
             if (message.headers or {}).get("KV-Operation") in ("DEL", "PURGE"):
                 freed.set()
 
-        # A hand-over is seen at once; a key that lapses is seen by polling.
+        # The watch shows a hand-over at once; polling finds a key that lapsed.
         subscription = await self._client.subscribe(self._subject, cb=watch)
         try:
             while (look_again_s := await self._try_to_take()) is not None:
@@ -130,7 +131,7 @@ class NatsLease:
                 await subscription.unsubscribe()
 
     async def _try_to_take(self) -> float | None:
-        """None: it is ours. Otherwise how long to wait before the next look."""
+        """None: we hold it. Otherwise how long to wait before the next try."""
         try:
             entry = await self._read()
             if entry.holder is not None and entry.holder.token != self._holder.token:
@@ -159,7 +160,7 @@ class NatsLease:
     async def _put(self, revision: int) -> bool:
         """Write the key if it still has this revision. False: somebody else was faster."""
         sent_at = self._clock.elapsed_s()
-        # A raw publish: `kv.update` of nats-py drops the TTL, and the lease would then never lapse.
+        # A raw publish, because `kv.update` of nats-py drops the TTL, and the lease would never lapse.
         answer = await self._request(
             self._subject,
             msgspec.json.encode(self._holder),
@@ -182,7 +183,7 @@ class NatsLease:
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[asyncio.Event]:
-        """Renew in the background. The event that this gives is set when the lease is lost."""
+        """Renew in the background. The event is set when the lease is lost."""
         lost = asyncio.Event()
         task = asyncio.create_task(self._renew(lost))
         try:
@@ -211,18 +212,19 @@ class NatsLease:
             lost.set()
 
     async def _renewal_landed_unseen(self) -> bool:
-        """An earlier renewal whose acknowledgement was lost also moves the revision: that is still our key."""
+        """Whether an earlier renewal, whose acknowledgement was lost, moved the revision: then the key is still
+        ours."""
         entry = await self._read()
         if entry.holder is None or entry.holder.token != self._holder.token:
             return False
         return await self._put(entry.revision)
 
     async def release(self) -> None:
-        """Hand over: the next one takes the key at once, not after the TTL. Harmless if it is not ours any more."""
+        """Delete the key, so that the next holder need not wait for the TTL. Harmless if we no longer hold it."""
         self._valid_until = float("-inf")
         try:
             if not await self._delete(self._revision):
-                # A renewal that was under way has moved the revision, or the key is somebody else's.
+                # A renewal in flight has moved the revision, or the key belongs to another process.
                 entry = await self._read()
                 if entry.holder is not None and entry.holder.token == self._holder.token:
                     await self._delete(entry.revision)
@@ -241,15 +243,15 @@ async def read_holder(client: Client, partition: Partition) -> Holder | None:
 
 
 async def read_lease(client: Client, partition: Partition) -> KnownLease | None:
-    """What the bucket has of a partition; None: nobody holds it.
+    """The lease of a partition; None: nobody holds it.
 
-    A server that cannot write does not remove a key that has lapsed, so its age counts, by the server's own clock.
+    A server that cannot write does not remove a lapsed key, so we compute its age, on the server's clock.
     """
     try:
         entry, info = await asyncio.gather(
             _read_entry(client, _subject_of(partition)), _request(client, f"$JS.API.STREAM.INFO.{_STREAM}", b"")
         )
-    except LeaseTrouble:  # there is no such bucket yet
+    except LeaseTrouble:  # there is no bucket yet
         return None
     if entry.holder is None or entry.stored_at is None or "ts" not in info:
         return None

@@ -1,4 +1,4 @@
-"""A writer as production runs it: log, lease, snapshots and commands all on one NATS connection."""
+"""Builds a writer for production: log, lease, snapshots and commands on one NATS connection."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ from drover.writer.writer import Writer
 S = TypeVar("S")
 
 PREPARE_S: Final = 30.0
-"""Servers of a cluster that are just starting need some seconds until they agree on who leads, and on how many they
-are."""
+"""The servers of a starting cluster need some seconds to elect a leader and to know their number."""
 RETRY_PAUSE_S: Final = 0.5
 NOT_CLUSTERED: Final = 10074
-"""Several copies were asked for, of one server."""
+"""The error for several replicas on a single server."""
 
 _UNDIVIDED: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -45,9 +44,9 @@ log = structlog.get_logger("drover.writer")
 async def prepare(
     client: Client, contexts: tuple[str, ...], *, replicas: int = 1, partitions: Mapping[str, int] = _UNDIVIDED
 ) -> dict[str, tuple[Partition, ...]]:
-    """Make the streams and the bucket that writers need, or refuse those that are not as they must be.
+    """Create the streams and the bucket that writers need; refuse those with a wrong configuration.
 
-    `partitions`: in how many a context is divided whose stream is made now. Returns how they are divided.
+    `partitions`: how many partitions a newly created stream gets. Returns the partitions of every context.
     """
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PREPARE_S
@@ -58,7 +57,7 @@ async def prepare(
             if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
                 raise StreamRefused(replicas) from error
             if loop.time() > give_up_at:
-                raise LogUnreachable(f"the servers would not say, or make, the streams: {error}") from error
+                raise LogUnreachable(f"the servers would not list or create the streams: {error}") from error
             log.info("streams_not_ready", why=repr(error))
         await asyncio.sleep(RETRY_PAUSE_S)
 
@@ -85,9 +84,9 @@ def nats_writer(
     lease_token: str | None = None,
     peers: Peers | None = None,
 ) -> Writer[S]:
-    """`lease_token`: for whoever excludes any other holder by other means, as `drover up` does with its lock.
+    """`lease_token`: for a caller that excludes other holders by itself, as `drover up` does with its lock.
 
-    `peers`: those with whom the partitions of this context are shared out.
+    `peers`: the processes that share the partitions of this context.
     """
     where = Partition(decider.context, partition)
     clock = SystemClock()

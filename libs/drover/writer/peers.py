@@ -1,7 +1,8 @@
-"""Who else runs writers of a context: heard on `peers.<context>`, never recorded. Whose a partition should be follows.
+"""The processes that run writers of a context, as announced on `peers.<context>`, and which of them should lead a
+partition.
 
-Processes that hear the same say the same. Where they do not, for a second, the lease still has one holder: this only
-says who should try.
+Processes that heard the same announcements agree. If they disagree for a second, the lease still has one holder: this
+only decides who should try to take it.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from drover.service.tasks import end
 
 TELL_EVERY_S: Final = 1.0
 HEARD_FOR_S: Final = 3.5
-"""Whoever was not heard for so long is taken for gone."""
+"""A process that was not heard for this long counts as gone."""
 PEERS_MAX: Final = 1_000
 
 log = structlog.get_logger("drover.writer")
 
 
 class Peer(msgspec.Struct, frozen=True):
-    """What a process says of itself."""
+    """What a process announces about itself."""
 
     instance: str
     ready: tuple[str, ...]
-    """Partitions that it leads, or could lead at once. None of them: it is leaving."""
+    """Partitions that it leads or could lead at once. Empty: it is leaving."""
 
 
 _decode: Final = msgspec.json.Decoder(Peer).decode
@@ -53,13 +54,13 @@ class Peers:
         self._changed = asyncio.Event()
 
     def enlist(self, partition: str) -> None:
-        """This process could lead it now."""
+        """This process could lead the partition now."""
         if partition not in self._ready:
             self._ready.add(partition)
             self._changed.set()
 
     def owner(self, partition: str) -> str:
-        """Who should lead it: those who could take turns, in the order of their names."""
+        """Who should lead it: partitions are dealt in turn to the ready processes, sorted by name."""
         since = self._clock_s() - HEARD_FOR_S
         able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
         candidates = sorted(able | {self.instance})
@@ -86,7 +87,7 @@ class Peers:
         finally:
             await end(telling)
             self._ready.clear()
-            await self._say(client)  # the others need not wait until they miss this one
+            await self._say(client)  # so that the others need not wait for HEARD_FOR_S
             with suppress(NatsError, OSError):
                 await subscription.unsubscribe()
 

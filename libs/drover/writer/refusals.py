@@ -1,4 +1,4 @@
-"""Why a partition would not accept a command now, each with what to do about it. Who finds out is not here."""
+"""The reasons why a partition would not accept a command now, each with a remedy. Who detects them is not here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DISK: Final = (
 
 
 class RefusalCode(StrEnum):
-    """Screens translate by this code."""
+    """The dashboard translates by this code."""
 
     NO_LEADER = "no_leader"
     LEASE_STALE = "lease_stale"
@@ -43,7 +43,7 @@ class Refusal(msgspec.Struct, frozen=True):
 def no_leader(partition: Partition) -> Refusal:
     return Refusal(
         RefusalCode.NO_LEADER,
-        f"Nobody leads {partition}: no command of it is answered.",
+        f"Nobody leads {partition}: its commands get no answer.",
         "Is its service running? If it is, its log says why it does not lead.",
     )
 
@@ -99,8 +99,8 @@ def append_unsettled(partition: Partition, for_s: float, said: str) -> Refusal:
 def stuck(partition: Partition, within_s: float) -> Refusal:
     return Refusal(
         RefusalCode.STUCK,
-        f"The leader of {partition} did not come to its next command within {within_s:g} s.",
-        "Its log says what holds it up. If it stays so, restart its process.",
+        f"The leader of {partition} did not reach its next command within {within_s:g} s.",
+        "Its log shows what blocks it. If it stays so, restart its process.",
     )
 
 
@@ -108,5 +108,5 @@ def overloaded(partition: Partition) -> Refusal:
     return Refusal(
         RefusalCode.OVERLOADED,
         f"Too many commands wait for {partition}: new ones are refused.",
-        "It works them off by itself. If it stays so, see WriterOverloaded in docs/runbook.md.",
+        "The queue usually drains by itself. If it stays so, see WriterOverloaded in docs/runbook.md.",
     )

@@ -1,4 +1,4 @@
-"""Commands that have already taken effect are told again what they were told: from the log, beside the loop."""
+"""Answers repeated commands with the outcome of the first time, read from the log, outside the writer's loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from drover.writer.turn import internal
 
 COMMITS_KEPT_MAX: Final = 64
 TASKS_MAX: Final = 16
-"""Turns whose repeats are being looked up at once; those of further turns are told to ask again."""
+"""How many turns may look up their repeats at once; callers of further turns must ask again."""
 
 Repeat = tuple[Pending, Memory]
 
 
 class Repeats:
-    """Looks up what commands were told, a few commits at hand. Their answers rest on the log, not on the lease."""
+    """Looks up earlier outcomes and caches a few commits. These answers depend on the log, not on the lease."""
 
     def __init__(self, log: EventLog, codec: Codec, tell: Callable[[Sequence[Event], int], Outcome]) -> None:
         self._log = log
@@ -53,7 +53,7 @@ class Repeats:
                 told += 1
                 pending.settle(outcome)
         except LogUnreachable:
-            pass  # they have taken effect; whoever is asked again can say how
+            pass  # they took effect; the next writer that is asked can answer
         finally:
             _turn_away(repeats[told:])
 

@@ -1,4 +1,5 @@
-"""A lease that gives way: partitions spread over the processes that run their writers, also when one comes or goes."""
+"""A lease that yields to its preferred owner, so that partitions spread over all processes, also when one joins or
+leaves."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ from drover.writer.peers import Peers
 
 LOOK_EVERY_S: Final = 0.5
 STEADY_S: Final = 3.0
-"""Somebody else's for this long before it is given away: a process that restarts does not shuffle everything."""
+"""We hand over when another process has been the preferred owner for this long. A restart does not reshuffle all."""
 GIVE_WAY_S: Final = 5.0
-"""So long the one that should have it has time to take it; then anybody may."""
+"""After handing over, we let the preferred owner try alone for this long; then we compete again."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class SharedLease:
-    """Wraps the lease of one partition. Whoever holds it holds it; the wish of the others only ends that in order."""
+    """Wraps the lease of one partition. A holder keeps it until it hands over in order; peers cannot take it away."""
 
     def __init__(self, lease: Lease, partition: str, peers: Peers) -> None:
         self._lease = lease
@@ -43,7 +44,7 @@ class SharedLease:
         return self._peers.owner(self._partition) == self._peers.instance
 
     async def acquire(self) -> None:
-        self._peers.enlist(self._partition)  # a writer asks for its lease once it has caught up
+        self._peers.enlist(self._partition)  # a writer acquires its lease once it has caught up
         if self._gave_way:
             with suppress(TimeoutError):
                 async with asyncio.timeout(GIVE_WAY_S):

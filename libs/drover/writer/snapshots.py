@@ -1,4 +1,4 @@
-"""When a writer's state is saved, and where it goes. How it is encoded without holding the loop up: `forked_image`."""
+"""When a writer saves a snapshot, and where. `forked_image` encodes it without blocking the loop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ log = structlog.get_logger("drover.writer")
 
 
 def snapshot_version(decider: Decider[Any]) -> str:
-    """Changes with the shape of the state and with the meaning of evolve: other snapshots are then simply not found."""
+    """Changes with the shape of the state and with the meaning of evolve, so that snapshots of other versions are not
+    found."""
     schema = msgspec.json.encode(msgspec.json.schema(decider.state), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]
 
 
 class Snapshotter:
-    """Saves every so many events; one at a time."""
+    """Saves a snapshot every so many events; one at a time."""
 
     def __init__(
         self,
@@ -63,19 +64,19 @@ class Snapshotter:
         return fold.n - self._saved_n >= self._every and (self._task is None or self._task.done())
 
     def take(self, fold: Fold[Any]) -> None:
-        """Fork here and now; the caller sees to it that the fold holds committed events only."""
+        """Fork now. The caller must ensure that the fold holds committed events only."""
         self._saved_n = fold.n
         try:
             image = ForkedImage(fold)
         except OSError:
-            # No memory for a child, no pipe: a snapshot is a cache, and must not cost the writer its term.
+            # No memory for a child, or no pipe. A snapshot is only a cache: its failure must not end the term.
             metrics.SNAPSHOTS.labels(self._decider.context, "failed").inc()
             log.exception("snapshot_failed", context=self._decider.context)
             return
         self._task = asyncio.create_task(self._save(image, fold.seq))
 
     async def settle(self) -> None:
-        """Wait for a snapshot that is under way."""
+        """Wait for the snapshot in progress."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
@@ -85,7 +86,7 @@ class Snapshotter:
             async with aclosing(image):
                 size = await self._store.save(self._partition, self._version, image.chunks())
         except Exception:
-            # A snapshot is a cache. The next one is tried after as many events again.
+            # A snapshot is only a cache. Try the next one after as many events again.
             metrics.SNAPSHOTS.labels(context, "failed").inc()
             log.exception("snapshot_failed", context=context)
         else:

@@ -1,4 +1,4 @@
-"""The spans of a writer: a command's decision, and the commit that recorded it. Only while somebody records spans."""
+"""The spans of a writer: the decision of a command, and its commit. Only made while spans are recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPANS_PER_TURN_MAX: Final = 256
 
 
 def record_decided(taken: Sequence[Pending], context: str, started: float) -> None:
-    """Commands are decided one after the other without a pause: the span is that of all which were decided together."""
+    """Commands are decided in a row without a pause, so all of a turn share the times of one span."""
     for pending, place in _traced(taken):
         command = type(pending.submission.command).__name__
         attributes = {"drover.context": context, "drover.command": command, "drover.turn.commands": len(taken)}

@@ -1,4 +1,4 @@
-"""A term: from the commit that opens it until the lease is lost, the log says otherwise, or the process stops."""
+"""A term: from its opening commit until the lease is lost, the log refuses a commit, or the process stops."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from drover.writer.turn import (
 
 QUARANTINE_MAX: Final = 1_000
 IDLE_MAX_S: Final = 30.0
-"""An idle writer looks at the clock at least this often: timers of the loop stand still while a machine sleeps."""
+"""An idle writer checks the clock at least this often, because timers of the loop stop while a machine sleeps."""
 STEPS_TO_THE_SOCKET: Final = 3
-"""Rounds of the event loop from a new append to its bytes on the wire: the task, the client's publish, its flusher."""
+"""Iterations of the event loop from a new append to its bytes on the wire: the task, the publish, the flusher."""
 CLOCK_STEP_MAX: Final = timedelta(seconds=2)
 
 S = TypeVar("S")
@@ -50,7 +50,8 @@ log = structlog.get_logger("drover.writer")
 
 
 class ClockStepped(DroverError):
-    """The wall clock was set while a term ran. The term ends; the next one compares it with the NATS server's first."""
+    """The wall clock was set during a term. The term ends; the next one first compares it with the NATS server's
+    clock."""
 
     def __init__(self, step_s: float) -> None:
         self.step_s = step_s
@@ -69,11 +70,11 @@ class _TickPending:
 
 
 class Term(Generic[S]):
-    """Runs one decider as the leader of its partition. Made for one epoch, then thrown away.
+    """Runs one decider as the leader of its partition, for one epoch; discarded after it.
 
-    One commit is on its way to disk at any time; what arrives meanwhile is decided on top of it, in order, and becomes
-    the next commit. So the fold can be ahead of the log by what is in flight and by the turn that gathers. When the
-    log refuses a commit, both are void, and so is this object.
+    At most one commit is in flight. Commands that arrive meanwhile are decided on top of it, in order, and form the
+    next commit. So the fold is ahead of the log by the commit in flight and the gathering turn. When the log refuses a
+    commit, both are void, and so is this object.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Term(Generic[S]):
         self._deadlines = Deadlines(decider.context)
         self._codec = Codec.of(decider)
         self._gathering = Turn()
-        """Decided, and waiting for the commit in flight to land before it can be sent itself."""
+        """Decided, and waiting for the commit in flight to land."""
         self._flight: asyncio.Task[int] | None = None
         self._sent: Turn | None = None
         self._barred: OrderedDict[str, None] = OrderedDict()
@@ -113,10 +114,10 @@ class Term(Generic[S]):
         self._draining = False
         self._over = False
         self.ended_clean = False
-        """Set at the end if the fold holds nothing that the log does not: then a standby can go on with it."""
+        """Set at the end if the fold equals the log, so that a standby can continue with it."""
 
     async def open(self, holder: str) -> None:
-        """Commit the start of the term. It fails if anybody else has written: then this term never was."""
+        """Commit the start of the term. Raises if another writer wrote: then this term never existed."""
         now = self._now()
         event = TermStarted(self.epoch, holder, n=self.fold.n + 1, at=now, by=f"writer:{holder}", cause=str(uuid7()))
         payload = self._codec.encode([event])
@@ -126,31 +127,31 @@ class Term(Generic[S]):
         self._intake.open()
 
     def end(self) -> None:
-        """The lease is lost: stop after the commit in flight. What waits is turned away."""
+        """The lease is lost: stop after the commit in flight. Waiting commands get NOT_LEADER."""
         self._over = True
         self._intake.close()
         self._intake.arrived.set()
 
     def drain(self) -> None:
-        """Serve what waits, then stop."""
+        """Serve the waiting commands, then stop."""
         self._draining = True
         self._intake.close()
         self._intake.arrived.set()
 
     async def run(self) -> None:
-        """Until `end` or `drain`; raises AppendConflict when the log has another leader."""
+        """Run until `end` or `drain`. Raises AppendConflict when another leader wrote to the log."""
         try:
             while not self._over:
                 if not self._next_can_go():
                     await self._decide()
                 answerable = self._advance()
                 if self._intake.probes and (answerable is not None or self._flight is None):
-                    # As a command that records nothing: behind the commit that was in flight.
+                    # Answer like a command without events: after the commit that was in flight.
                     self._intake.answer_probes(self._refusal())
                 if answerable is not None:
                     try:
                         await self._let_the_commit_out()
-                    finally:  # cancelled or not: what has landed is told
+                    finally:  # also when cancelled: answer what has landed
                         self._answer(answerable)
                 elif not await self._wait_for_work():
                     return
@@ -158,7 +159,7 @@ class Term(Generic[S]):
             await self._close()
 
     def _refusal(self) -> Refusal | None:
-        """Why a command that came now would be refused."""
+        """Why a command that arrives now would be refused."""
         partition = self._log.partition
         if not self._intake.is_open or not self._lease.is_valid():
             return refusals.term_over(partition)
@@ -169,17 +170,17 @@ class Term(Generic[S]):
         return None
 
     async def _let_the_commit_out(self) -> None:
-        """Give the commit that was just sent its steps to the socket, before hundreds of answered callers queue up."""
+        """Give the new commit its iterations to the socket, before hundreds of answered callers queue up."""
         if self._flight is not None:
             for _ in range(STEPS_TO_THE_SOCKET):
                 await asyncio.sleep(0)
 
     def _next_can_go(self) -> bool:
-        """The way is free and a turn is ready: the disk must not wait for more to be decided."""
+        """The last commit has landed and a turn is ready: send it now, so that the disk does not wait for decisions."""
         return bool(self._gathering.payload) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
-        """Move waiting commands into the turn, as many as it takes."""
+        """Move waiting commands into the turn until it is full."""
         now = self._now()
         ticking = not self._draining and self._deadlines.is_due(self._next_deadline(), now)
         waiting = self._intake.waiting
@@ -192,13 +193,13 @@ class Term(Generic[S]):
         try:
             commands_max = TURN_COMMANDS_MAX
             if self._flight is None:
-                # At least one, so that a tick always finds its place.
+                # At least one, so that a tick always fits.
                 commands_max = max(FIRST_COMMANDS_MAX, len(self._gathering.taken) + 1)
             decide_into(self._gathering, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
         except EvolveFault as fault:
             await self._recover(fault.pending)
             if ticking and fault.pending is tick:
-                self._note_tick(tick, now)  # set aside for a while: it would fault again at once
+                self._note_tick(tick, now)  # park it: it would fail again at once
             return
         if ticking:
             assert tick in self._gathering.taken
@@ -207,7 +208,7 @@ class Term(Generic[S]):
             record_decided(turn.taken[first:], self.decider.context, started)
 
     def _advance(self) -> Turn | None:
-        """Send the turn once nothing else is in flight. Gives back a turn that can be answered now, if there is one."""
+        """Send the turn if nothing else is in flight. Returns a turn that can be answered now, or None."""
         answerable = None
         if self._flight is not None:
             if not self._flight.done():
@@ -215,7 +216,7 @@ class Term(Generic[S]):
             answerable = self._land()
         turn = self._gathering
         if not turn.payload and self._snapshotter.is_due(self.fold):
-            self._snapshotter.take(self.fold)  # nothing is in flight or decided: the fold is what the log says
+            self._snapshotter.take(self.fold)  # nothing is in flight or decided, so the fold equals the log
         if turn.payload:
             self._gathering = Turn()
             self._sent = turn
@@ -230,7 +231,7 @@ class Term(Generic[S]):
         return answerable
 
     def _land(self) -> Turn:
-        """The flight is over: raise what ended it, or note where it landed."""
+        """The commit in flight has ended: raise its error, or note its position."""
         assert self._flight is not None
         assert self._sent is not None
         turn, flight = self._sent, self._flight
@@ -246,7 +247,7 @@ class Term(Generic[S]):
         return turn
 
     async def _wait_for_work(self) -> bool:
-        """Wait for a command, a landing or a deadline. False: drained, nothing is left to do."""
+        """Wait for a command, a landed commit or a deadline. False: drained, nothing is left to do."""
         arrived = self._intake.arrived
         idle = self._flight is None and not self._gathering.taken and not self._intake.waiting
         if self._draining and idle:
@@ -259,7 +260,7 @@ class Term(Generic[S]):
         wake_at = self._deadlines.wake_at(self._next_deadline())
         delay = IDLE_MAX_S
         if wake_at is not None and not self._draining:
-            # What is overdue while a commit is in flight could not be decided yet: the landing wakes us.
+            # Overdue ticks cannot be decided while a commit is in flight: its landing wakes us.
             overdue = wake_at <= (now := self._now())
             if overdue and self._flight is None:
                 return True
@@ -276,7 +277,7 @@ class Term(Generic[S]):
         try:
             return self.decider.next_deadline(self.fold.state)
         except Exception:
-            # Without it no timer of this context fires, but commands go on and the writer does not crash-loop.
+            # Without a deadline no timer of this context fires, but commands go on and the writer does not crash-loop.
             if self._clock.elapsed_s() >= self._quiet_until_s:
                 self._quiet_until_s = self._clock.elapsed_s() + PARKED_FOR.total_seconds()
                 log.exception("next_deadline_raised", context=self.decider.context, alert=True)
@@ -295,7 +296,7 @@ class Term(Generic[S]):
                 record_committed(turn, self._log.partition)
         if not (turn.answered or turn.repeated):
             return
-        # Refusals and reads rest on no commit of ours, only on the lease; repeats rest on the log.
+        # Refusals and reads depend on no commit of ours, only on the lease; repeats depend on the log.
         valid = self._lease.is_valid()
         for pending, outcome in turn.answered:
             pending.settle(outcome if valid else NOT_LEADER)
@@ -307,7 +308,7 @@ class Term(Generic[S]):
             metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
 
     async def _close(self) -> None:
-        """Let the commit in flight settle. What was not committed is told NOT_LEADER, which is never final."""
+        """Let the commit in flight settle. Uncommitted commands get NOT_LEADER, which callers always retry."""
         self._over = True
         self._intake.close()
         if self._flight is not None and not self._flight.done():
@@ -330,19 +331,19 @@ class Term(Generic[S]):
             metrics.PARKED.labels(self.decider.context).inc()
 
     def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:
-        """What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+        """The outcome of a recorded command, built from its events alone, so that a repeat gets the same outcome."""
         try:
             result = self._tell(events)
             if type(result) is Rejection:
                 return Rejected(result.code, result.message, result.details, seq)
             return Accepted(seq, result)
         except Exception:
-            # The command has taken effect; only its representation is missing.
+            # The command took effect; only its result could not be built.
             log.exception("answer_raised", context=self.decider.context)
-            return Rejected(Code.INTERNAL, "The command was recorded, but its result could not be told", None, seq)
+            return Rejected(Code.INTERNAL, "The command took effect, but its result could not be built", None, seq)
 
     async def _recover(self, culprit: Pending) -> None:
-        """An event could not be folded: load the state as the log has it, and decide the gathering turn again."""
+        """An event could not be folded: load the state from the log again, and decide the gathering turn again."""
         self._barred[split_id(culprit.submission.id)[0]] = None
         while len(self._barred) > QUARANTINE_MAX:
             self._barred.popitem(last=False)
@@ -367,7 +368,8 @@ class Term(Generic[S]):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        """Never before the last event. Raises rather than stamp events with a clock that somebody has just set."""
+        """Never before the last event. Raises if somebody has just set the clock, instead of stamping events with
+        it."""
         now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         then, elapsed_then_s = self._seen_time
         self._seen_time = (now, elapsed_s)

@@ -1,4 +1,4 @@
-"""One turn: decide every waiting command in order, and gather their events for one commit."""
+"""One turn: decides the waiting commands in order and collects their events for one commit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from drover.writer.idempotency import CommitMark, Memory, memory_of
 from drover.writer.intake import Pending
 
 TURN_COMMANDS_MAX: Final = 4_000
-"""Bounds the memory of a turn, and the time for which deciding it holds the event loop."""
+"""Bounds the memory of a turn, and how long deciding it holds the event loop."""
 FIRST_COMMANDS_MAX: Final = 128
-"""With nothing on its way to disk, a turn of this many is sent at once and the rest is decided meanwhile."""
+"""With no commit in flight, a turn of this many is sent at once, and the rest is decided meanwhile."""
 TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
-"""A turn that has this much takes no further command: whatever the next one decides would still have to fit."""
+"""A turn of this size takes no further command, because the next decision might not fit any more."""
 
 log = structlog.get_logger("drover.writer")
 _encode_into = msgspec.json.Encoder().encode_into
@@ -39,7 +39,7 @@ NEWLINE: Final = 10
 
 
 class EvolveFault(DroverError):
-    """Folding a decided event raised: the state may be half changed and has to be loaded anew."""
+    """Folding a decided event raised: the state may be half changed and must be loaded again."""
 
     def __init__(self, pending: Pending) -> None:
         self.pending = pending
@@ -47,7 +47,7 @@ class EvolveFault(DroverError):
 
 
 class DecisionTooLong(DroverError):
-    """A command went on for longer than its bound. The state has followed it, so it has to be loaded anew."""
+    """A command with follow-ups exceeded its bound. The state has already changed, so it must be loaded again."""
 
     def __init__(self, events: int, size: int) -> None:
         super().__init__(f"{events} events, {size} bytes")
@@ -55,18 +55,18 @@ class DecisionTooLong(DroverError):
 
 
 class Turn:
-    """What became of the commands of one turn, before it is known whether the commit lands."""
+    """The results of one turn's commands, before the commit has landed."""
 
     def __init__(self) -> None:
         self.mark = CommitMark()
         self.ids: dict[str, Memory] = {}
-        """Commands recorded in this turn; remembered with the others once it is sent."""
+        """Commands recorded in this turn. They join the remembered ids when the turn is sent."""
         self.taken: list[Pending] = []
         self.recorded: list[tuple[Pending, Sequence[Event]]] = []
         self.answered: list[tuple[Pending, Outcome]] = []
         self.repeated: list[tuple[Pending, Memory]] = []
         self.payload = bytearray()
-        """The commit in its wire form, a line for each event, as it grows."""
+        """The growing commit in its wire form, one line for each event."""
         self.events = 0
         self.sent_at = 0.0
         self.landed_at = 0.0
@@ -93,9 +93,9 @@ def decide_into(
     barred: frozenset[str],
     commands_max: int = TURN_COMMANDS_MAX,
 ) -> None:
-    """Take commands from the front of `waiting` into `turn`. Raises EvolveFault, with the fold then unusable.
+    """Take commands from the front of `waiting` into `turn`. After EvolveFault the fold is unusable.
 
-    This is the loop that bounds a partition's throughput, hence the local names and the one long body.
+    This loop bounds a partition's throughput, hence the local names and the one long body.
     """
     decide, evolve = decider.decide, decider.evolve
     known, ids = fold.remembered.by_key, turn.ids
@@ -181,7 +181,8 @@ def _carry_on(
     payload: bytearray,
     start: int,
 ) -> Sequence[Event]:
-    """All events of a command that goes on from what it led to. They belong together: one that fails voids them all."""
+    """Decide the follow-ups of a command and return all its events. They are all or nothing: one failure voids them
+    all."""
     submission = pending.submission
     n, by, trace, cause = fold.n, submission.by, submission.trace, submission.id
     state, evolve = fold.state, decider.evolve

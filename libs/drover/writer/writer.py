@@ -1,4 +1,4 @@
-"""The whole life of a writer: load, follow as a standby, compete, lead a term, hand over. Then again."""
+"""The life of a writer: load, follow as a standby, acquire the lease, lead a term, hand over, repeat."""
 
 from __future__ import annotations
 
@@ -33,27 +33,28 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""A zombie can slip commits in while a term opens; each costs it its own term, so this never comes close."""
+"""A fenced leader can slip commits in while a term opens. Each one ends its own term, so we never come close to
+this."""
 PROBE_S: Final = 1.5
-"""A writer that does not come to its next command within this time, or an append that takes longer, is trouble."""
+"""It is a fault if the writer does not reach its next command, or settle an append, within this time."""
 DRAIN_S: Final = 8.0
-"""Within the grace that a process gives each of its parts."""
+"""Shorter than the grace period of a process for each of its components."""
 
 _ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
-"""How a term ended, for its metric."""
+"""Why a term ended, for the metric."""
 
 log = structlog.get_logger("drover.writer")
 
 Serve = Callable[["Writer[Any]", int], AbstractAsyncContextManager[None]]
-"""Opens the writer's door to other processes for the length of a term of this epoch."""
+"""Accepts commands of other processes during a term of this epoch."""
 
 
 class WriterFailed(DroverError):
-    """A writer ended by a fault that it cannot mend by itself."""
+    """A writer failed and cannot recover by itself."""
 
 
 class Writer(Generic[S]):
-    """One partition's writer in this process: the leader, or warm to become it."""
+    """The writer of one partition in this process: the leader or a warm standby."""
 
     def __init__(
         self,
@@ -96,7 +97,8 @@ class Writer(Generic[S]):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Writer[S]]:
-        """Run in the background. Leaving drains: what was accepted is committed and answered, the lease handed over."""
+        """Run in the background. Leaving drains: accepted commands are committed and answered, then the lease is handed
+        over."""
         metrics.begin_at_nought(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
@@ -120,21 +122,21 @@ class Writer(Generic[S]):
         await end(self._task)
 
     async def wait_failed(self) -> None:
-        """Return only by raising, when the writer has ended by a fault."""
+        """Return only by raising, when the writer has failed."""
         assert self._task is not None
         await asyncio.shield(self._task)
 
     def submit(
         self, command: Command, *, by: str, id: str | None = None, trace: str | None = None
     ) -> asyncio.Future[Outcome]:
-        """Decide a command from within this process; await what it gives."""
+        """Send a command from within this process; await its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
         self.intake.put(LocalPending(submission, future))
         return future
 
     def refusal(self) -> Refusal | None:
-        """What keeps this process from accepting commands; None: nothing, or another process leads."""
+        """Why this process does not accept commands; None: it does, or another process leads."""
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
             return refusals.append_unsettled(self.partition, for_s, unsettled.said)
@@ -167,7 +169,7 @@ class Writer(Generic[S]):
         if self._fold is None:
             self._fold = await self._load()
         if not await self._win_while_following(self._fold):
-            await self._lease.release()  # it may have become ours in the very moment of the stop
+            await self._lease.release()  # we may have acquired it at the moment of the stop
             return
         try:
             await self._lead(self._fold)
@@ -181,7 +183,7 @@ class Writer(Generic[S]):
             await self._snapshotter.settle()
 
     async def _load(self, until: int | None = None) -> Fold[S]:
-        """The state up to `until`, or to the end of the log: the latest snapshot and what came after it."""
+        """The state up to `until` or to the end of the log, from the latest snapshot and the commits after it."""
         if until is None:
             last = await self._log.last()
             until = last.seq if last else 0
@@ -193,7 +195,7 @@ class Writer(Generic[S]):
         return fold
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
-        """Keep up with the log until the lease is ours. False: asked to stop."""
+        """Follow the log until we hold the lease. False: asked to stop."""
         winning = asyncio.create_task(self._lease.acquire())
         following = asyncio.create_task(self._follow(fold))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -201,7 +203,7 @@ class Writer(Generic[S]):
             await asyncio.wait((winning, following, stopping), return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 if winning.done() and not winning.exception():
-                    await self._lease.release()  # a reader that cannot read must not lead either
+                    await self._lease.release()  # a writer that cannot read must not lead
                 await following
             if winning.done():
                 await winning
@@ -226,7 +228,7 @@ class Writer(Generic[S]):
         metrics.EPOCH.labels(context, name).set(term.epoch)
         metrics.POSITION.labels(context, name).set(term.fold.seq)
         self._term = term
-        self._fold = None  # from here on it runs ahead of the log
+        self._fold = None  # from here on it is ahead of the log
         if self._stopping.is_set():
             term.drain()
         ended = "stopped"
@@ -266,7 +268,7 @@ class Writer(Generic[S]):
             with suppress(AppendConflict):
                 await term.open(self.instance)
                 return term
-        raise WriterFailed(f"{self.partition.subject}: somebody else keeps writing to this partition")
+        raise WriterFailed(f"{self.partition.subject}: another writer keeps writing to this partition")
 
 
 async def _end_when(lost: asyncio.Event, term: Term[Any]) -> None:
