@@ -1,1 +1,1 @@
-"""Commits outside the log: as text, in compressed segments with checksums and an index, and back into an empty log."""
+"""Archives of the log: commits as text, in compressed segments with checksums and an index, and their restore."""

@@ -1,4 +1,4 @@
-"""An archive: a folder for each context, with segments and their index. Reading it, and looking whether it is whole."""
+"""An archive: a folder for each context, with segments and an index. Reading, verifying and locking it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from drover.archive.segment import TEMPORARY, read_segment
 from drover.archive.text import Placed
 
 Progress = Callable[[int, int], None]
-"""(events done, events in all)."""
+"""Called with (events done, events in total)."""
 
 
 def quietly(done: int, of: int) -> None:
-    """For those whom nobody watches."""
+    """The default: report no progress."""
 
 
 def archived_contexts(directory: Path) -> list[str]:
-    """Raises ArchiveMissing where there is none at all."""
+    """Raises ArchiveMissing if there is none."""
     try:
         found = sorted(folder.name for folder in directory.iterdir() if (folder / INDEX_NAME).exists())
     except OSError as error:
@@ -34,17 +34,17 @@ def archived_contexts(directory: Path) -> list[str]:
 
 
 class Archive:
-    """Of one context. What `index` says is there is all that there is: other files are left-overs."""
+    """The archive of one context. Only the files in `index` count; others are left-overs."""
 
     def __init__(self, directory: Path, context: str) -> None:
         self.folder: Final = directory / context
         self.context: Final = context
         self.index = load_index(self.folder)
         if self.index.context != context:
-            raise FileDamaged(self.folder / INDEX_NAME, f"it is of {self.index.context}", "Check --archive.")
+            raise FileDamaged(self.folder / INDEX_NAME, f"it belongs to {self.index.context}", "Check --archive.")
 
     def commits(self, after: int = 0) -> Iterator[Placed]:
-        """In order, those after a position, each checked. Raises FileDamaged."""
+        """The commits after a position, in order and verified. Raises FileDamaged."""
         known: dict[str, int] = {}
         for segment in self.index.segments:
             if segment.last > after:
@@ -57,7 +57,7 @@ class Archive:
         return read_segment(self.folder, self.index, segment, known)
 
     def verify(self, progress: Progress = quietly) -> list[FileDamaged]:
-        """Every byte of every segment against index and checksums; what is wrong, segment by segment."""
+        """Check every byte of every segment against index and checksums; return the damage of each segment."""
         found: list[FileDamaged] = []
         done = 0
         known: dict[str, int] = {}
@@ -75,7 +75,7 @@ class Archive:
 
 @contextmanager
 def written_by_us(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
-    """The folder and its index, held against other writers. What a crash left behind is for `sweep`."""
+    """The folder and its index, locked against other writers. `sweep` removes what a crash left behind."""
     folder = directory / context
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,14 +95,14 @@ def written_by_us(directory: Path, context: str, partitions: list[str]) -> Itera
         except ArchiveMissing:
             _refuse_a_lost_index(folder)
             index = Index(context, partitions)
-            save_index(folder, index)  # before the first segment: so whoever finds one without an index knows
+            save_index(folder, index)  # before the first segment: segments without an index then mean a lost index
         yield folder, index
     finally:
         os.close(lock)
 
 
 def replace_segments(folder: Path, index: Index, kept: int, made: Segment) -> None:
-    """Put a new segment behind the first `kept` ones, in one step. Those that it replaces are removed afterwards."""
+    """Replace all segments after the first `kept` ones by a new one, in one step, then delete the replaced files."""
     replaced = index.segments[kept:]
     index.segments = [*index.segments[:kept], made]
     save_index(folder, index)
@@ -111,23 +111,23 @@ def replace_segments(folder: Path, index: Index, kept: int, made: Segment) -> No
 
 
 def _refuse_a_lost_index(folder: Path) -> None:
-    """An index that is gone is somebody's mistake, and what it knew of is not ours to throw away."""
+    """Refuse instead of starting a new index: the segments of the lost one may be the only copy."""
     if any(is_segment_name(file.name) for file in folder.iterdir()):
         advice = "Restore it from a copy of the archive, or archive into another directory."
-        raise FileDamaged(folder / INDEX_NAME, "it is missing, and there are segments", advice)
+        raise FileDamaged(folder / INDEX_NAME, "it is missing, but there are segments", advice)
 
 
 def sweep(folder: Path, index: Index, end: int) -> None:
-    """Files of a writer that was killed: unfinished ones, and finished ones that the index never came to know.
+    """Delete the files of a writer that was killed: unfinished ones, and finished ones that never reached the index.
 
-    `end`: of the log, which has all that is in them. One that goes on beyond it is no left-over, but may be all that
-    there is of its commits: somebody has put an older index in its place. Raises ForeignArchive.
+    `end` is the last commit of the log. A file with commits beyond it is no left-over: it may be their only copy, and
+    somebody has restored an older index. Then this raises ForeignArchive.
     """
     listed = {segment.file for segment in index.segments}
     unlisted = [file for file in folder.iterdir() if is_segment_name(file.name) and file.name not in listed]
     for file in unlisted:
         if (last := last_of_name(file.name)) > end:
-            reason = f"the log ends at {end}, and {file.name}, of which the index knows nothing, goes on"
+            reason = f"the log ends at {end}, but {file.name}, which is not in the index, goes on"
             raise ForeignArchive(index.context, last, reason)
     for file in [*unlisted, *(one for one in folder.iterdir() if one.name.startswith((TEMPORARY, f".{INDEX_NAME}.")))]:
         file.unlink(missing_ok=True)

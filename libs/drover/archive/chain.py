@@ -1,4 +1,4 @@
-"""What must hold from one commit to the next: no gap, no overlap, no step back in time. Whoever copies a log checks."""
+"""Checks from one commit to the next, for every copy of a log: no gap, no overlap, no step back in time."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _decode: Final = msgspec.json.Decoder(_Stamp).decode
 
 
 class Chain:
-    """Grows by one commit at a time, from any position on."""
+    """Checks one commit after another, starting at any position."""
 
     def __init__(self, after: int = 0, known: Mapping[str, int] | None = None) -> None:
-        """`known`: the last ordinal of each partition up to there. None, where it is not known: then any may follow."""
+        """`known`: the last ordinal of each partition before the start. None: unknown, so any ordinal may follow."""
         self.seq = after
         self.events = 0
         self.commits = 0
         self.first_at: datetime = UNSTAMPED
         self.last_at: datetime = UNSTAMPED
         self.ordinals: dict[str, tuple[int, int]] = {}
-        """By partition, the first and the last ordinal that came by."""
+        """By partition, the first and the last ordinal seen."""
         self._known = {} if after == 0 else known
         self._at: dict[str, datetime] = {}
 
     def take(self, partition: str, commit: StoredCommit) -> int:
-        """Note the next commit; how many events it has. Raises ChainBroken, and then has taken nothing."""
+        """Check the next commit; return its number of events. After ChainBroken nothing has changed."""
         if commit.seq != self.seq + 1:
             raise ChainBroken(commit.seq, f"it comes right after commit {self.seq}")
         stamps = self._stamps(commit)
@@ -70,7 +70,7 @@ class Chain:
         try:
             stamps = [_decode(raw) for raw in lines(commit.payload)]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ChainBroken(commit.seq, f"a line of it is not an event ({error})") from None
+            raise ChainBroken(commit.seq, f"one of its lines is not an event ({error})") from None
         if not stamps and commit.id:
             raise ChainBroken(commit.seq, "it is empty")
         return stamps

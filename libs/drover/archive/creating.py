@@ -1,4 +1,4 @@
-"""From the log into an archive: goes on where the last one ended, segment by segment. The log itself stays as it is."""
+"""Copies the log into an archive, segment by segment, from where the last run ended. The log is not changed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ COMMITS_PER_TURN: Final = 50
 
 
 class Archived(msgspec.Struct):
-    """What became of it."""
+    """The result of a run."""
 
     context: str
     last: int
-    """The archive now ends with this commit."""
+    """The last commit in the archive."""
     commits: int
     events: int
-    """New in it."""
+    """Events added by this run."""
     segments: int
-    """In all."""
+    """Segments in total."""
     log_last: int
-    """Where the log ended when this began."""
+    """The end of the log when the run began."""
 
 
 class _Stamp(msgspec.Struct):
@@ -48,7 +48,7 @@ class _Stop(msgspec.Struct, frozen=True):
     before: datetime | None
 
     def reached(self, placed: Placed) -> bool:
-        """Whether this commit is the first that is not wanted."""
+        """Whether this is the first commit that is not wanted."""
         if self.seq is not None and placed.commit.seq > self.seq:
             return True
         payload = placed.commit.payload
@@ -56,7 +56,7 @@ class _Stop(msgspec.Struct, frozen=True):
 
 
 def stamp_of(payload: bytes) -> _Stamp:
-    """Of the last event of a commit."""
+    """The stamp of a commit's last event."""
     return msgspec.json.decode(lines(payload)[-1], type=_Stamp)
 
 
@@ -68,9 +68,9 @@ async def create(
     before: datetime | None = None,
     progress: Progress = quietly,
 ) -> Archived:
-    """`logs`: one for each partition of the context. All commits, or those up to a position or older than a moment.
+    """`logs`: one for each partition of the context. Archives all commits, or those up to a position or before a time.
 
-    Interrupted in whatever way, the archive is whole up to the last segment that was finished.
+    If it is interrupted, the archive is complete up to the last finished segment.
     """
     context = logs[0].partition.context
     with written_by_us(directory, context, [log.partition.name for log in logs]) as (folder, index):
@@ -97,7 +97,7 @@ class _Work:
         self._done = 0
         self._writer: SegmentWriter | None = None
         self._kept = len(index.segments)
-        """Segments that stay as they are; what is being written goes behind them."""
+        """How many segments stay; the one being written goes after them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
         try:
@@ -124,7 +124,8 @@ class _Work:
             self._finish()
 
     def _begin(self) -> SegmentWriter:
-        """The last segment, if it has room, is written anew with what has come since: few files, whatever the pace."""
+        """Rewrite the last segment with the new commits if it has room, so that frequent runs do not make many
+        files."""
         index = self._index
         again: Segment | None = None
         if index.segments and not index.segments[-1].is_full:
@@ -148,12 +149,13 @@ class _Work:
 
 
 async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> None:
-    """The log must have the archive's last commit where the archive has it."""
+    """The log must have the archive's last commit at the same position."""
     if not index.segments:
         return
     names = [log.partition.name for log in logs]
     if index.partitions != names:
-        raise ForeignArchive(index.context, index.last, f"it has the partitions {index.partitions}, the log {names}")
+        reason = f"the archive has the partitions {index.partitions}, the log has {names}"
+        raise ForeignArchive(index.context, index.last, reason)
     last = index.segments[-1]
     if end < last.last:
         raise ForeignArchive(index.context, last.last, f"the log ends before that, at {end}")
@@ -163,7 +165,7 @@ async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> Non
 
 
 async def _events_to_come(logs: Sequence[EventLog], index: Index) -> int:
-    """For the bar: ordinals say how many events there are."""
+    """The number of events for the progress bar, from the ordinals."""
     known = index.ordinals()
     count = 0
     for log in logs:

@@ -1,4 +1,4 @@
-"""What can go wrong with files that hold a part of the log, and with putting them back."""
+"""Errors of archives, of exported files and of restoring them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from drover.domain.errors import DroverError
 
 
 class TextDamaged(DroverError):
-    """A file of events is not what was written: a line is missing, changed, or out of place."""
+    """A file of events was changed: a line is missing, different, or out of place."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"Line {line}: {reason}")
@@ -17,7 +17,7 @@ class TextDamaged(DroverError):
 
 
 class ChainBroken(DroverError):
-    """A commit does not follow from the one before it."""
+    """A commit does not follow the one before it."""
 
     def __init__(self, seq: int, reason: str) -> None:
         super().__init__(f"Commit {seq}: {reason}")
@@ -43,28 +43,28 @@ class ArchiveMissing(DroverError):
 
 
 class ArchiveUnwritable(DroverError):
-    """The archive cannot be written; what it held before, it still holds."""
+    """The archive cannot be written; its earlier content is intact."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be written: {reason}. What the archive held before is whole. Make room or choose another "
-            "place, then run the same command again: it goes on where it was."
+            f"{path} cannot be written: {reason}. What the archive held before is intact. Free some space or "
+            "choose another directory, then run the same command again: it resumes where it stopped."
         )
         self.path = path
         self.reason = reason
 
 
 class FileUnwritable(DroverError):
-    """A file could not be written. Nothing of it is there."""
+    """A file could not be written. No part of it exists."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} cannot be written: {reason}. Nothing of it is there, and what was before still is.")
+        super().__init__(f"{path} cannot be written: {reason}. No part of it was written; an earlier file is intact.")
         self.path = path
         self.reason = reason
 
 
 class ArchiveBusy(DroverError):
-    """Somebody else writes to this archive."""
+    """Another process writes to this archive."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is being written by another process. Wait for it, or stop it.")
@@ -72,11 +72,11 @@ class ArchiveBusy(DroverError):
 
 
 class ForeignArchive(DroverError):
-    """The archive and the log are not of one and the same history."""
+    """The archive and the log have different histories."""
 
     def __init__(self, context: str, seq: int, reason: str) -> None:
         super().__init__(
-            f"The archive of {context} and this log are not the same history: {reason}, at commit {seq}. "
+            f"The archive of {context} and this log have different histories: {reason}, at commit {seq}. "
             "Give this log a directory of its own."
         )
         self.context = context
@@ -84,58 +84,58 @@ class ForeignArchive(DroverError):
 
 
 class LogNotEmpty(DroverError):
-    """The log has commits that are not those to be restored."""
+    """The log has other commits than those to be restored."""
 
     def __init__(self, context: str, last: int, reason: str) -> None:
         super().__init__(
-            f"The log of {context} is not empty: it has {last} commits, and {reason}. Commits are put back into an "
-            "empty log only. Stop all services, and use a NATS server (or a data directory) without this stream."
+            f"The log of {context} is not empty: it has {last} commits, and {reason}. Only an empty log can be "
+            "restored into. Stop all services, and use a NATS server (or a data directory) without this stream."
         )
         self.context = context
         self.last = last
 
 
 class NotWhole(DroverError):
-    """The file is a part of a log, and only a whole one can be put back."""
+    """The file holds a part of a log; only a complete one can be imported."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be imported: {reason}. Only what `drover events export` wrote without filters can be, "
-            "from the first commit on."
+            f"{path} cannot be imported: {reason}. Only a file that `drover events export` wrote without filters, "
+            "from the first commit on, can be."
         )
         self.path = path
 
 
 class RestoreStopped(DroverError):
-    """The server did not take the commits. Those that it took are there."""
+    """The server refused commits. The ones before are in the log."""
 
     def __init__(self, context: str, seq: int, reason: str) -> None:
         super().__init__(
             f"Commits of {context} up to {seq} are in the log, then it stopped: {reason}. "
-            "Run the same command again: it goes on where it was."
+            "Run the same command again: it resumes where it stopped."
         )
         self.context = context
         self.seq = seq
 
 
 class OtherPartitions(DroverError):
-    """The stream was made with another number of partitions than the log that is to be put into it."""
+    """The stream has another number of partitions than the log to be restored."""
 
     def __init__(self, context: str, there: list[str], ours: list[str]) -> None:
         super().__init__(
-            f"The empty log of {context} is divided into {', '.join(there)}, what is to be restored into "
+            f"The empty log of {context} has the partitions {', '.join(there)}, but the log to be restored has "
             f"{', '.join(ours)}. Delete the empty stream, and run this again before any service starts."
         )
         self.context = context
 
 
 class ReadModelAhead(DroverError):
-    """Postgres has rows of commits that the restored log will not have."""
+    """Postgres has rows from commits that the restored log will not have."""
 
     def __init__(self, context: str, stands: int, last: int) -> None:
         super().__init__(
-            f"The read model of {context} stands at commit {stands}, and what is to be restored ends with {last}: its "
-            "rows tell of commits that are lost. --forget-read-models drops the tables, which are then folded anew."
+            f"The read model of {context} is at commit {stands}, but the log to be restored ends at {last}: its rows "
+            "show commits that are lost. --forget-read-models drops the tables; the projector rebuilds them."
         )
         self.context = context
         self.stands = stands

@@ -1,4 +1,4 @@
-"""What an archive holds of one context: its segments in order, each with its place and its checksum. A JSON file."""
+"""The index of a context's archive: a JSON file with its segments in order, each with its range and checksum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.embedded.private_file import write_private
 FORM: Final = 1
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
-"""A segment that has so much text is full, and is never written again."""
+"""A segment with this much text is full and never rewritten."""
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
 _NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-\d{12,19}\.jsonl\.zst")
 
@@ -33,9 +33,9 @@ class Segment(msgspec.Struct, frozen=True):
     commits: int
     events: int
     ordinals: dict[str, tuple[int, int]]
-    """By partition, the first and the last ordinal in it."""
+    """By partition, its first and last ordinal."""
     last_commit: str
-    """Id of the last commit: whoever goes on finds out whether the log is still the same."""
+    """Id of the last commit, to check whether the log is still the same before the next run."""
     text_bytes: int
     bytes: int
     sha256: str
@@ -54,7 +54,7 @@ class Index(msgspec.Struct):
 
     @property
     def last(self) -> int:
-        """The last commit that is archived; 0: none is."""
+        """The last archived commit; 0: none."""
         return self.segments[-1].last if self.segments else 0
 
     @property
@@ -66,7 +66,7 @@ class Index(msgspec.Struct):
         return sum(segment.events for segment in self.segments)
 
     def ordinals(self) -> dict[str, int]:
-        """By partition, the last ordinal that is archived."""
+        """By partition, the last archived ordinal."""
         return {name: last for segment in self.segments for name, (_, last) in segment.ordinals.items()}
 
 
@@ -79,12 +79,12 @@ def is_segment_name(name: str) -> bool:
 
 
 def last_of_name(name: str) -> int:
-    """The last commit of a segment, by its name."""
+    """The last commit of a segment, from its file name."""
     return int(name.removesuffix(".jsonl.zst").rpartition("-")[2])
 
 
 def load_index(folder: Path) -> Index:
-    """Raises ArchiveMissing where there is none, FileDamaged where there is something else."""
+    """Raises ArchiveMissing if there is none, FileDamaged if it cannot be used."""
     path = folder / INDEX_NAME
     try:
         if path.stat().st_size > INDEX_BYTES_MAX:
@@ -101,16 +101,17 @@ def load_index(folder: Path) -> Index:
 
 
 def _check(path: Path, index: Index) -> None:
-    """An index that leaves something out, or leads out of its folder, is not believed."""
+    """Refuse an index with gaps, or with file names that lead out of its folder."""
     advice = "Restore it from a copy of the archive."
     if index.form != FORM:
-        raise FileDamaged(path, f"it has form {index.form}", f"This program reads form {FORM}: use a newer one.")
+        raise FileDamaged(path, f"it has format {index.form}", f"This program reads format {FORM}: use a newer one.")
     if not is_a_log(index.context, index.partitions):
-        raise FileDamaged(path, f"{index.context!r}, divided into {index.partitions}, is no log of ours", advice)
+        reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
+        raise FileDamaged(path, reason, advice)
     after, ordinals = 0, dict.fromkeys(index.partitions, 0)
     for segment in index.segments:
         if not is_segment_name(segment.file):
-            raise FileDamaged(path, f"{segment.file!r} is no name of a segment", advice)
+            raise FileDamaged(path, f"{segment.file!r} is not the name of a segment", advice)
         if segment.first != after + 1 or segment.commits != segment.last - after:
             raise FileDamaged(path, f"{segment.file} does not follow commit {after}", advice)
         for name, (first, last) in segment.ordinals.items():
@@ -121,7 +122,7 @@ def _check(path: Path, index: Index) -> None:
 
 
 def save_index(folder: Path, index: Index) -> None:
-    """Old or new, never half: also after a crash."""
+    """Replace the index atomically, also if the machine crashes."""
     path = folder / INDEX_NAME
     try:
         write_private(path, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")

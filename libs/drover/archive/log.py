@@ -1,4 +1,4 @@
-"""An archive as a log that can be read and not written: so that whatever looks into a log can look into an archive."""
+"""An archive as a read-only log, so that whatever reads a log can read an archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ READ_COMMITS_MAX: Final = 256
 
 
 class ArchiveLog:
-    """One partition of it, or all (`*`). The segment that was read last is kept: seeking comes back to it."""
+    """One partition of the archive, or all (`*`). It caches the segment that was read last, because seeks return to
+    it."""
 
     def __init__(self, archive: Archive, partition: Partition) -> None:
         names = archive.index.partitions
@@ -29,11 +30,11 @@ class ArchiveLog:
         self._kept: tuple[str, list[Placed]] | None = None
 
     def segment_at(self, seq: int) -> int:
-        """The number of the segment that holds this position or the next one; that of none, beyond the end."""
+        """The number of the segment with this position or the next one; beyond the end, the number of segments."""
         return bisect_left(self._ends, seq)
 
     def commits_of(self, number: int) -> list[Placed]:
-        """Those of the partition. Raises FileDamaged."""
+        """The segment's commits of this partition. Raises FileDamaged."""
         segment = self._archive.index.segments[number]
         if self._kept is None or self._kept[0] != segment.file:
             self._kept = (segment.file, list(self._archive.commits_of(segment)))
@@ -50,7 +51,7 @@ class ArchiveLog:
         return None
 
     async def append(self, commit: Commit, expected: int) -> NoReturn:
-        raise LogUnreachable("An archive is not written this way")
+        raise LogUnreachable("an archive is read-only")
 
     async def last(self) -> StoredCommit | None:
         for number in range(len(self._ends) - 1, -1, -1):
@@ -73,7 +74,7 @@ class ArchiveLog:
 
 
 class ArchiveReader:
-    """Segment by segment. At the end nothing more comes, so waiting for it is refused."""
+    """Reads segment by segment. Raises at the end instead of waiting, because nothing more will come."""
 
     def __init__(self, log: ArchiveLog, after: int, segments: int) -> None:
         self._log = log
@@ -85,7 +86,7 @@ class ArchiveReader:
     async def next(self) -> list[StoredCommit]:
         while not self._read:
             if self._number == self._segments:
-                raise LogUnreachable("The archive ends here")
+                raise LogUnreachable("the archive ends here")
             commits = self._log.commits_of(self._number)
             self._read = [placed for placed in commits if placed.commit.seq > self._after]
             self._number += 1

@@ -1,4 +1,4 @@
-"""What Postgres knows of a context whose log is restored. All of it is derived; some of it may be ahead of the log."""
+"""The read models of a context whose log is restored. They are derived data, and may be ahead of the restored log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 
 async def read_model_stands(connection: Connection, context: str) -> int:
-    """The last commit whose rows are there; 0: none, or no tables yet."""
+    """The last commit in the read model; 0: none, or no tables yet."""
     try:
         stands: int = await connection.fetchval(_STANDS, context)
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
@@ -28,7 +28,7 @@ async def read_model_stands(connection: Connection, context: str) -> int:
 
 
 async def forget_read_models(connection: Connection, context: str) -> None:
-    """A projector makes them anew from the first commit on."""
+    """Drop the read models; the projector rebuilds them from the first commit on."""
     async with connection.transaction():
         for row in await connection.fetch(_SCHEMAS, context):
             await connection.execute(f"DROP SCHEMA IF EXISTS {quoted(row['schema'])} CASCADE")

@@ -1,4 +1,5 @@
-"""A context's log from one position to another, with the partition of each commit. Ends; does not follow."""
+"""Reads a context's log from one position to another, with the partition of each commit. It ends; it does not
+follow."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.projection.stretch import stretch
 
 READ_S: Final = 30.0
-"""Of a commit that is known to be there."""
+"""Time-out for reading a commit that is known to exist."""
 
 
 async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
-    """By partition. The context's end is asked for first: what comes while partitions are asked stays out, of all."""
+    """The end of each partition. We read the context's end first and cap all others by it, so that commits which arrive
+    meanwhile are left out of all partitions."""
     end = await logs[0].context_end()
     ends: dict[str, int] = {}
     for log in logs:
@@ -28,9 +30,9 @@ async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
 async def placed_commits(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: int = 0
 ) -> AsyncGenerator[Placed, None]:
-    """`logs`: one for each partition; `ends`: what `ends_of` said. In the order of the stream.
+    """The commits in stream order. `logs`: one for each partition; `ends`: the result of `ends_of`.
 
-    Close it (`aclosing`) where it may not be read to its end: there are readers behind it.
+    Use `aclosing` if you may not read it to the end: it holds open readers.
     """
     commits = stretch(logs, ends, dict.fromkeys(ends, after))
     async with aclosing(cast(AsyncGenerator[tuple[str, StoredCommit], None], commits)) as found:

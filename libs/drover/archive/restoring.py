@@ -1,4 +1,4 @@
-"""Commits back into an empty log, each at its position. Interrupted, it goes on where it was."""
+"""Restores commits into an empty log, each at its old position. After an interruption it resumes."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from drover.eventlog.log import LogUnreachable, StoredCommit
 from drover.eventlog.refill import NotTaken, Refill
 
 TRIES_MAX: Final = 5
-"""In a row that bring nothing forward."""
+"""Tries in a row without progress."""
 RETRY_PAUSE_S: Final = 0.5
 READ_S: Final = 30.0
-"""Of a commit that is known to be there."""
+"""Time-out for reading a commit that is known to exist."""
 
 Source = Callable[[int], Iterator[Placed]]
 """The commits after a position, in order. Called again after a fault."""
 
 
 class Restored(msgspec.Struct):
-    """What became of it."""
+    """The result of a restore."""
 
     context: str
     last: int
     events: int
     found: int
-    """Commits that were there already, from an earlier try."""
+    """Commits that an earlier run had restored."""
 
 
 async def restore(refill: Refill, source: Source, *, last: int, events: int, progress: Progress = quietly) -> Restored:
-    """`last` and `events`: what `source` holds in all. The log is empty, or holds the beginning of the very same."""
+    """`last` and `events`: what `source` holds in total. The log must be empty, or hold the beginning of the same
+    commits."""
     context = refill.context
     stands = await already_there(refill, source, last)
     began = stands
@@ -63,7 +64,7 @@ async def restore(refill: Refill, source: Source, *, last: int, events: int, pro
 
 
 async def _confirm(refill: Refill, source: Source, last: int) -> None:
-    """Read back what is there: it must be what was to be put, from the first commit to the last."""
+    """Read the log back and compare it with the source, from the first commit to the last."""
     if last == 0:
         return
     ours = source(0)
@@ -78,11 +79,11 @@ async def _confirm(refill: Refill, source: Source, last: int) -> None:
             for there in found[: last - seq]:
                 seq += 1
                 if not _same(next(ours).commit, there):
-                    raise LogNotEmpty(refill.context, last, f"somebody else has written commit {seq} of them")
+                    raise LogNotEmpty(refill.context, last, f"another writer wrote commit {seq}")
 
 
 def _up_to(source: Source, seq: int) -> Chain:
-    """The chain as it is at a position that was reached."""
+    """The chain at a position that was reached."""
     chain = Chain()
     if seq:
         for placed in source(0):
@@ -100,15 +101,15 @@ async def _settled(refill: Refill, source: Source, last: int, context: str, befo
 
 
 async def already_there(refill: Refill, source: Source, last: int) -> int:
-    """Where the log stands, which must be where our own commits have brought it. Raises LogNotEmpty."""
+    """The position of the log. All its commits must be ours; raises LogNotEmpty otherwise."""
     there = await refill.last()
     if there is None:
         return 0
     if there.seq > last:
-        raise LogNotEmpty(refill.context, there.seq, f"there are only {last} to be restored")
+        raise LogNotEmpty(refill.context, there.seq, f"there are only {last} commits to restore")
     ours = next(source(there.seq - 1)).commit
     if not _same(ours, there):
-        raise LogNotEmpty(refill.context, there.seq, "the last of them is not the one to be restored there")
+        raise LogNotEmpty(refill.context, there.seq, "its last commit differs from the one to restore there")
     return there.seq
 
 

@@ -1,4 +1,4 @@
-"""A segment: a stretch of a context's commits as compressed text. Its own name only when all of it is on disk."""
+"""A segment: consecutive commits of a context as compressed text. It gets its final name once all of it is on disk."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from drover.archive.text import LINE_BYTES_MAX, End, Head, Placed, Text, encode_
 from drover.embedded.private_file import sync_directory
 
 SEGMENT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""It is held in memory while it is read: a larger one is not ours."""
+"""The whole file is read into memory; a larger one was not written by Drover."""
 LEVEL: Final = 6
 TEMPORARY: Final = ".segment."
 COPY_ADVICE: Final = "Restore it from a copy of the archive."
 
 
 class SegmentWriter:
-    """Takes commits one after the other; `finish` gives the file its name. Without that, nothing was there."""
+    """Takes one commit after another; `finish` gives the file its final name. Before that the segment does not
+    exist."""
 
     def __init__(self, folder: Path, index: Index, after: int, known: dict[str, int]) -> None:
         self.chain: Final = Chain(after, known)
@@ -43,7 +44,7 @@ class SegmentWriter:
             raise ArchiveUnwritable(folder, error.strerror or str(error)) from error
         self._path = Path(name)
         self._file = os.fdopen(descriptor, "wb")
-        # With a checksum of its own, so that `zstd -t` sees damage without the index.
+        # With a checksum in the frame, so that `zstd -t` detects damage without the index.
         self._compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
         self._write(encode_head(Head(index.context, index.partitions, after)))
 
@@ -52,7 +53,7 @@ class SegmentWriter:
         return self._text_bytes >= SEGMENT_TEXT_BYTES
 
     def take(self, placed: Placed) -> int:
-        """How many events it has. Raises ChainBroken or ArchiveUnwritable."""
+        """Add a commit; return its number of events. Raises ChainBroken or ArchiveUnwritable."""
         events = self.chain.take(placed.partition, placed.commit)
         self._last_commit = placed.commit.id
         self._write(encode_commit(self._index.context, placed))
@@ -90,7 +91,7 @@ class SegmentWriter:
 
     def discard(self) -> None:
         """Harmless after `finish`."""
-        with suppress(OSError):  # it may not be able to write the rest, which is not wanted
+        with suppress(OSError):  # flushing the rest may fail; we do not need it
             self._file.close()
         self._path.unlink(missing_ok=True)
 
@@ -110,9 +111,9 @@ class SegmentWriter:
 
 
 def read_segment(folder: Path, index: Index, segment: Segment, known: dict[str, int] | None = None) -> Iterator[Placed]:
-    """Its commits, each checked. Raises FileDamaged at the first thing that is not as it was written.
+    """The segment's commits, verified. Raises FileDamaged at the first difference.
 
-    `known`: by partition, the last ordinal before it.
+    `known`: by partition, the last ordinal before the segment.
     """
     path = folder / segment.file
     data = _load(path, segment)
@@ -120,14 +121,14 @@ def read_segment(folder: Path, index: Index, segment: Segment, known: dict[str, 
     try:
         text = Text(text_lines(io.BytesIO(data)))
         if (text.head.context, text.head.after) != (index.context, segment.first - 1):
-            raise TextDamaged(1, f"it is of {text.head.context}, after commit {text.head.after}")
+            raise TextDamaged(1, f"it belongs to {text.head.context}, after commit {text.head.after}")
         for placed in text.commits():
             chain.take(placed.partition, placed.commit)
             yield placed
     except (TextDamaged, ChainBroken, zstandard.ZstdError) as error:
         raise FileDamaged(path, str(error), COPY_ADVICE) from error
     if (chain.seq, chain.events, dict(chain.ordinals)) != (segment.last, segment.events, segment.ordinals):
-        raise FileDamaged(path, "it does not hold what the index says", COPY_ADVICE)
+        raise FileDamaged(path, "its content does not match the index", COPY_ADVICE)
 
 
 def _load(path: Path, segment: Segment) -> bytes:
@@ -141,12 +142,12 @@ def _load(path: Path, segment: Segment) -> bytes:
     except OSError as error:
         raise FileDamaged(path, error.strerror or str(error), COPY_ADVICE) from error
     if sha256(data).hexdigest() != segment.sha256:
-        raise FileDamaged(path, "its checksum is not that of the index: bytes of it were changed", COPY_ADVICE)
+        raise FileDamaged(path, "its checksum does not match the index: its bytes were changed", COPY_ADVICE)
     return data
 
 
 def text_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file that is text or compressed text."""
+    """The lines of a plain or compressed text file."""
     start = file.read(len(zstandard.FRAME_HEADER))
     file.seek(0)
     source: Any = file

@@ -1,7 +1,7 @@
-"""Commits as lines of JSON: one event a line, untouched, with its place beside it. Files of them are elsewhere.
+"""Commits as lines of JSON: one unchanged event a line, with its position. Files of such lines are elsewhere.
 
-A whole text begins with `{"log": …}` and ends with `{"end": …}`: whoever reads it knows that nothing was cut off.
-Between them stand lines with `event`, its `seq` and `line`, and of how many lines (`of`) its commit is.
+A complete text begins with `{"log": …}` and ends with `{"end": …}`, so that a reader notices when something was cut
+off. Each line between them has an `event`, its `seq`, its `line`, and the number of lines of its commit (`of`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class Head(msgspec.Struct, frozen=True):
-    """Of which log, and after which commit it begins."""
+    """Which log this is, and the commit that it starts after."""
 
     context: str
     partitions: list[str]
@@ -35,7 +35,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class End(msgspec.Struct, frozen=True):
-    """What there must have been before it."""
+    """The totals that must have come before it."""
 
     commits: int
     events: int
@@ -52,12 +52,12 @@ class EventLine(msgspec.Struct, frozen=True):
     epoch: int
     stored_at: datetime
     check: str
-    """Of the whole commit."""
+    """Checksum of the whole commit."""
     event: msgspec.Raw
 
 
 class _Line(msgspec.Struct):
-    """Any of the three."""
+    """Any of the three kinds of line."""
 
     log: Head | None = None
     end: End | None = None
@@ -74,7 +74,7 @@ class _Line(msgspec.Struct):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """A commit, and the partition that it is of."""
+    """A commit and its partition."""
 
     partition: str
     commit: StoredCommit
@@ -85,7 +85,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def is_a_log(context: str, partitions: list[str]) -> bool:
-    """Whether these can be names: they become parts of subjects, and a file may say anything."""
+    """Whether these are valid names. They become parts of NATS subjects, and a file may contain anything."""
     count = len(partitions)
     return (
         _NAME.fullmatch(context) is not None
@@ -95,7 +95,7 @@ def is_a_log(context: str, partitions: list[str]) -> bool:
 
 
 def check_of(placed: Placed) -> str:
-    """Of all that is stored of a commit: its bytes, its place, its name and its times."""
+    """A checksum over everything that is stored of a commit: payload, position, id and times."""
     commit = placed.commit
     stored_at = commit.stored_at.astimezone(UTC).isoformat()
     about = f"{placed.partition} {commit.seq} {commit.id} {commit.epoch} {stored_at}\n".encode()
@@ -115,7 +115,7 @@ def event_lines(context: str, placed: Placed) -> list[bytes]:
     commit = placed.commit
     raws = lines(commit.payload)
     check = check_of(placed)
-    if not raws:  # a position that no writer wrote: it has to be told, or those after it would move up
+    if not raws:  # a foreign message: keep its position, or all later commits would move up
         nothing = msgspec.Raw(b"null")
         about = (commit.id, commit.epoch, commit.stored_at, check, nothing)
         return [_encode(EventLine(context, placed.partition, commit.seq, 0, 0, *about))]
@@ -143,7 +143,7 @@ def encode_commit(context: str, placed: Placed) -> bytes:
 
 
 class Text:
-    """A whole text, read once from its first line to its last. Raises TextDamaged at the first thing that is wrong."""
+    """A complete text, read once from start to end. Raises TextDamaged at the first fault."""
 
     def __init__(self, source: Iterable[bytes]) -> None:
         self._source = enumerate(source, 1)
@@ -151,20 +151,21 @@ class Text:
         self._gathered: list[_Line] = []
         self._gathered_bytes = 0
         self.end: End | None = None
-        """Known when all commits were read."""
+        """Set when all commits were read."""
         first = self._next()
         if first is None:
             raise TextDamaged(1, "the file is empty")
         if first.log is None:
-            raise TextDamaged(1, "it does not begin with the line that says of which log it is")
+            raise TextDamaged(1, "it does not begin with the line that names its log")
         if first.log.form != FORM:
-            raise TextDamaged(1, f"it has form {first.log.form}, and this program reads form {FORM}")
+            raise TextDamaged(1, f"it has format {first.log.form}, and this program reads format {FORM}")
         if not is_a_log(first.log.context, first.log.partitions):
-            raise TextDamaged(1, f"{first.log.context!r}, divided into {first.log.partitions}, is no log of ours")
+            reason = f"{first.log.context!r} with the partitions {first.log.partitions} is not a log of Drover"
+            raise TextDamaged(1, reason)
         self.head: Final = first.log
 
     def commits(self) -> Iterator[Placed]:
-        """In the order of the file. Whether they follow from one another is for `Chain` to say."""
+        """In file order. `Chain` checks whether they follow each other."""
         commits = events = 0
         last = self.head.after
         while (line := self._next()) is not None:
@@ -182,9 +183,9 @@ class Text:
         if self._gathered:
             raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
         if end != found:
-            raise self._wrong(f"it should end with {end}, and has {found}")
+            raise self._wrong(f"it should end with {end}, but has {found}")
         if self._next() is not None:
-            raise self._wrong("something stands after the last line")
+            raise self._wrong("there is more text after the last line")
         self.end = end
 
     def _next(self) -> _Line | None:
@@ -201,31 +202,31 @@ class Text:
 
     def _gather(self, line: _Line) -> None:
         if line.log is not None or not bytes(line.event):
-            raise self._wrong("there is no event in it")
+            raise self._wrong("it has no event")
         if line.context != self.head.context or line.partition not in self.head.partitions:
-            raise self._wrong(f"it is of {line.context}/{line.partition}, which is not in this log")
+            raise self._wrong(f"it belongs to {line.context}/{line.partition}, which is not in this log")
         nothing = line.of == 0 and not line.commit
         if line.line != len(self._gathered) or (line.of <= line.line and not nothing):
             raise self._wrong(f"event {line.line} of commit {line.seq} is out of place")
         if self._gathered and (line.seq, line.commit) != (self._gathered[0].seq, self._gathered[0].commit):
             raise self._wrong(f"commit {self._gathered[0].seq} has fewer events than it should")
         self._gathered_bytes += len(bytes(line.event))
-        if self._gathered_bytes > LINE_BYTES_MAX:  # a small file can be a lot of text
-            raise self._wrong(f"commit {line.seq} is longer than a commit can be")
+        if self._gathered_bytes > LINE_BYTES_MAX:  # a small compressed file can hold a lot of text
+            raise self._wrong(f"commit {line.seq} is larger than a commit can be")
         self._gathered.append(line)
 
     def _placed(self) -> Placed:
         first, stored_at = self._gathered[0], self._gathered[0].stored_at
         if stored_at is None or stored_at.tzinfo is None:
-            raise self._wrong("it does not say when it was stored")
+            raise self._wrong("it has no storage time")
         joined = b"\n".join(bytes(line.event) for line in self._gathered) if first.of else b""
         self._gathered, self._gathered_bytes = [], 0
-        for payload in (joined + b"\n", joined):  # writers end the last line, too; nobody has to
+        for payload in (joined + b"\n", joined):  # writers end the last line with a newline, but that is optional
             commit = StoredCommit(first.seq, first.commit, first.epoch, stored_at, payload)
             placed = Placed(first.partition, commit)
             if check_of(placed) == first.check:
                 return placed
-        raise self._wrong(f"the checksum of commit {first.seq} is not {first.check}: something in it was changed")
+        raise self._wrong(f"the checksum of commit {first.seq} is not {first.check}: the commit was changed")
 
     def _wrong(self, reason: str) -> TextDamaged:
         return TextDamaged(self._number, reason)

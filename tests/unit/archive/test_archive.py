@@ -193,7 +193,7 @@ async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is
     fleet = Archive(tmp_path / "one", "fleet")
     (tmp_path / "one/fleet" / segment.file).write_bytes((render.folder / segment.file).read_bytes())
     fleet.index.segments = [segment]
-    with pytest.raises(FileDamaged, match="it is of render"):
+    with pytest.raises(FileDamaged, match="it belongs to render"):
         list(fleet.commits())
 
 
@@ -201,7 +201,7 @@ async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is
     ("change", "says"),
     [
         ({"first": 2}, "does not follow"),
-        ({"file": "../../etc/passwd"}, "no name of a segment"),
+        ({"file": "../../etc/passwd"}, "not the name of a segment"),
         ({"ordinals": {"main": (2, 39)}}, "missing before"),
         ({"ordinals": {"other": (1, 39)}}, "missing before"),
     ],

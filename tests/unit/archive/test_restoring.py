@@ -96,7 +96,7 @@ async def test_a_log_with_commits_of_its_own_is_refused():
         server = Server()
         server.kept = [(placed.partition, placed.commit) for placed in other.placed]
         had = list(server.kept)
-        with pytest.raises(LogNotEmpty, match="empty log only"):
+        with pytest.raises(LogNotEmpty, match="Only an empty log"):
             await put_back(server, stream)
         assert server.kept == had
 
@@ -105,7 +105,7 @@ async def test_what_somebody_else_put_in_between_is_found_when_all_is_read_back(
     stream, server = Stream().grown(10), Server()
     await put_back(server, stream)
     server.kept[4] = ("main", msgspec.structs.replace(server.kept[4][1], id="of a writer"))
-    with pytest.raises(LogNotEmpty, match="written commit 5"):
+    with pytest.raises(LogNotEmpty, match="wrote commit 5"):
         await put_back(server, stream)
 
 

@@ -83,14 +83,14 @@ def test_a_text_that_was_cut_off_anywhere_is_not_taken_for_whole(data):
         (lambda lines: lines[:-1], "cut off"),
         (lambda lines: [*lines[:2], *lines[3:]], "out of place"),
         (lambda lines: [*lines[:2], lines[3], *lines[4:]], "out of place"),
-        (lambda lines: [*lines, lines[-1]], "something stands after"),
+        (lambda lines: [*lines, lines[-1]], "there is more text after"),
         (lambda lines: [*lines[:1], b"\n", *lines[1:]], "cannot be read"),
-        (lambda lines: [lines[0].replace(b'"form":1', b'"form":9'), *lines[1:]], "form 9"),
+        (lambda lines: [lines[0].replace(b'"form":1', b'"form":9'), *lines[1:]], "format 9"),
         (lambda lines: [lines[0].replace(b"fleet", b"fleat"), *lines[1:]], "not in this log"),
-        (lambda lines: [lines[0].replace(b"fleet", b"a.>"), *lines[1:]], "is no log of ours"),
-        (lambda lines: [lines[0].replace(b'["main"]', b'["*"]'), *lines[1:]], "is no log of ours"),
-        (lambda lines: [lines[0].replace(b'["main"]', b"[]"), *lines[1:]], "is no log of ours"),
-        (lambda lines: [lines[0], b'{"context":"fleet"}\n', *lines[1:]], "no event in it"),
+        (lambda lines: [lines[0].replace(b"fleet", b"a.>"), *lines[1:]], "is not a log of Drover"),
+        (lambda lines: [lines[0].replace(b'["main"]', b'["*"]'), *lines[1:]], "is not a log of Drover"),
+        (lambda lines: [lines[0].replace(b'["main"]', b"[]"), *lines[1:]], "is not a log of Drover"),
+        (lambda lines: [lines[0], b'{"context":"fleet"}\n', *lines[1:]], "it has no event"),
         (lambda lines: [lines[0], b"x" * 600_000, *lines[1:]], "longer than"),
     ],
 )
@@ -159,5 +159,5 @@ def test_a_commit_without_end_is_not_gathered():
             fields = msgspec.json.decode(line) | {"line": number, "of": 1_000_000}
             yield msgspec.json.encode(fields)
 
-    with pytest.raises(TextDamaged, match="longer than a commit can be"):
+    with pytest.raises(TextDamaged, match="larger than a commit can be"):
         read(endless())
