@@ -1,1 +1,1 @@
-"""NATS and PostgreSQL as supervised child processes. Empty: the guard imports nothing of ours."""
+"""NATS and PostgreSQL as supervised child processes. Keep this file empty: the guard must import nothing of Drover."""

@@ -1,4 +1,4 @@
-"""Under which user PostgreSQL runs: ours, or, since it refuses root, the owner of its data or `nobody`."""
+"""The user that runs PostgreSQL. It refuses root, so root hands it to the owner of its data or to `nobody`."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ NOBODY: Final = "nobody"
 
 
 class Account(NamedTuple):
-    """The user to become. None (in the functions below) means: stay who we are."""
+    """The user to switch to. None (in the functions below): stay the current user."""
 
     uid: int
     gid: int
 
 
 def account_for(data: Path) -> Account | None:
-    """Whom to run as on this data folder, which may not exist yet."""
+    """The user for this data folder, which may not exist yet."""
     owner = data.stat() if data.exists() else None
     if os.geteuid() != 0:
         if owner is not None and owner.st_uid != os.geteuid():
             raise DataDirectoryUnusable(
                 data,
-                f"it belongs to user {owner.st_uid}, and this is user {os.geteuid()}",
+                f"it belongs to user {owner.st_uid}, but this is user {os.geteuid()}",
                 "It was made by root or by somebody else: run Drover as before, or choose another one with --data-dir.",
             )
         return None
     if owner is not None and owner.st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)  # made by an ordinary user, who wants to go on with it later
+        return Account(owner.st_uid, owner.st_gid)  # an ordinary user made it, and wants to use it again later
     nobody = pwd.getpwnam(NOBODY)
     return Account(nobody.pw_uid, nobody.pw_gid)
 
 
 def give(path: Path, account: Account | None) -> None:
-    """Hand a file, or a folder with all that is in it, to the account."""
+    """Give a file, or a folder with all its content, to the account."""
     if account is None:
         return
     os.chown(path, *account, follow_symlinks=False)
@@ -50,9 +50,9 @@ def give(path: Path, account: Account | None) -> None:
 def as_account(argv: list[str | Path], account: Account | None) -> list[str | Path]:
     """The command line that runs `argv` as the account.
 
-    CAP_DAC_OVERRIDE lets it pass the folders above its data and its programs, which may be root's and closed (mode 700)
-    to all others. access(2), with which PostgreSQL looks for its programs, heeds that capability only with
-    no_setuid_fixup. The exec that follows leaves no other capability, with or without that bit.
+    CAP_DAC_OVERRIDE lets it enter the folders above its data and its programs, which may belong to root with mode 700.
+    PostgreSQL looks for its programs with access(2), which respects that capability only with no_setuid_fixup. The exec
+    that follows drops all other capabilities, with or without that bit.
     """
     if account is None:
         return argv

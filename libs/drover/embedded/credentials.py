@@ -1,4 +1,4 @@
-"""Passwords and keys of an embedded installation: made once, then the same for ever. Edges check them."""
+"""Passwords and keys of an embedded installation: created once, then kept. Edges check them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PASSWORD_BYTES: Final = 18
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What only the platform itself needs. Lives in `secrets.json`; nobody copies from there."""
+    """The secrets that only the platform itself needs, in `secrets.json`. People copy nothing from there."""
 
     jwt_secret: str
     nats_password: str
     nats_system_password: str
     postgres_password: str
     sealing_key: str = ""
-    """`id:base64`, as DROVER_SEALING_KEYS takes it. Directories that are older than it get one."""
+    """`id:base64`, as in DROVER_SEALING_KEYS. Older data directories get one on start."""
     identity_secret: str = ""
-    """What people's tokens are signed with. Likewise."""
+    """Signs the tokens of people. Older data directories get one on start."""
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person copies into an agent, a dashboard or a shell. Lives in `credentials.json`."""
+    """What people copy into an agent, a dashboard or a shell, in `credentials.json`."""
 
     url: str
     anon_key: str
@@ -77,7 +77,7 @@ def _sealing_key() -> str:
 
 
 def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: str) -> Credentials:
-    """The credentials of this data directory, with the addresses of this start."""
+    """The credentials of this data directory, with the current addresses."""
     path = data_dir / "credentials.json"
     known = _load(path, Credentials)
     jwt_secret = load_or_create_secrets(data_dir).jwt_secret
@@ -97,13 +97,13 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
 
 
 def _valid_key(known: str | None, jwt_secret: str, role: Role) -> str:
-    import jwt  # here: it brings cryptography, and most commands only read the files
+    import jwt  # here, because it imports cryptography, and most commands only read the files
 
     if known is not None:
         try:
             jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)
         except jwt.InvalidTokenError:
-            pass  # it ran out, or secrets.json was replaced: a key that opens nothing helps nobody
+            pass  # it expired, or secrets.json was replaced: issue a new key
         else:
             return known
     return issue_api_key(jwt_secret, role, now_s=time.time())

@@ -1,4 +1,4 @@
-"""The data directory and its lock: one process at a time. Its content belongs to the servers and to `credentials`."""
+"""The data directory and its lock: one process at a time. The servers and `credentials` own its content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PID_BYTES_MAX: Final = 32
 
 
 class DataDirectory:
-    """Makes the directory (mode 700) and holds it while the context lasts.
+    """Creates the directory (mode 700) and locks it inside the `with` block.
 
-    The lock is an flock, so that the kernel gives it back however its holder ends; the pid in it is only for people.
+    The lock is an flock, so the kernel releases it however the process ends; the pid in the file is only for people.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -54,14 +54,15 @@ class DataDirectory:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._lock is not None
-        # The file stays: removing it would let two processes hold locks on two files of the same name.
+        # Keep the file: if we removed it, two processes could lock two files of the same name.
         os.ftruncate(self._lock, 0)
         os.close(self._lock)
         self._lock = None
 
 
 def folder_of(data_dir: Path, server: str) -> Path:
-    """The private folder of one server in the data directory. Without symlinks: processes are known by this path."""
+    """The private folder of one server in the data directory. Symlinks are resolved, because we recognise processes by
+    this path."""
     folder = data_dir.resolve() / server
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

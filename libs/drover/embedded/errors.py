@@ -1,4 +1,4 @@
-"""What can go wrong with a data directory or an embedded server, each with a sentence that says what to do."""
+"""Errors of the data directory and the embedded servers, each with advice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ProgramMissing(DroverError):
 
 
 class PortTaken(DroverError):
-    """The port that was asked for belongs to somebody else, or none of those tried was free."""
+    """The requested port is taken, or none of the ports tried was free."""
 
     def __init__(self, port: int, advice: str) -> None:
         super().__init__(f"Port {port} on 127.0.0.1 is taken by another process. {advice}")
@@ -48,7 +48,7 @@ class PortTaken(DroverError):
 
 
 class ServerStartFailed(DroverError):
-    """An embedded server did not come up."""
+    """An embedded server did not start."""
 
     def __init__(self, server: str, reason: str, log_path: Path, log_tail: str, advice: str = "") -> None:
         said = f"It last wrote to {log_path}:\n{log_tail}" if log_tail else f"It wrote nothing to {log_path}."
@@ -60,7 +60,7 @@ class ServerStartFailed(DroverError):
 
 
 class ServerKeepsDying(DroverError):
-    """An embedded server died more often than supervision puts up with: a person has to look."""
+    """An embedded server died too often; supervision gives up, and a person has to look."""
 
     def __init__(self, server: str, deaths: int, window_s: float, log_path: Path, log_tail: str) -> None:
         super().__init__(

@@ -1,10 +1,11 @@
-"""A tiny process between Drover and one server, so that no server outlives Drover. Standard library only, for speed.
+"""A tiny process between Drover and one server, so that no server outlives Drover. It uses the standard library only,
+for speed.
 
     python guard.py INT:10,KILL:5 nats-server -c nats.conf
 
 It starts the server and writes its pid to standard output. When standard input ends (Drover is gone, however it ended)
 or SIGTERM arrives, it sends the signals of its first argument in turn, each with that many seconds to take effect. It
-ends when the server ends, with the server's exit code (128 + n for signal n), so that Drover notices a death.
+exits with the server, with the server's exit code (128 + n for signal n), so that Drover notices.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from types import FrameType
 from typing import Final
 
-PARENT_CHECK_S: Final = 1.0  # a fork of Drover may hold our standard input open: then the change of parent tells
+PARENT_CHECK_S: Final = 1.0  # a fork of Drover may hold our standard input open; then we notice the new parent
 CANNOT_START: Final = 127
 SIGNALLED: Final = 128
 
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"{arguments[1]} cannot be started: {error}\n")
         return CANNOT_START
-    with contextlib.suppress(BrokenPipeError):  # the parent is gone already: its end of standard input tells, below
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone: we notice that below, when standard input ends
         os.write(1, f"{server.pid}\n".encode())
 
     watched = [0, wake]
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> int:
 def _wake_on_signals() -> int:
     """A descriptor that receives the number of every signal.
 
-    A signal that was ignored when we started would be ignored by the server, too; a handled one is not.
+    The server would inherit an ignored signal as ignored; it does not inherit a handler.
     """
     read, write = os.pipe()
     os.set_blocking(read, False)

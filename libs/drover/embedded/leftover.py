@@ -1,4 +1,4 @@
-"""Servers left behind when Drover and their guard were killed at once: found by pid file, stopped before a start."""
+"""Servers left behind when Drover and their guard were both killed: found by pid file, stopped before a start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequence[StopStep]) -> None:
-    """Stop the process named in `pid_file` if it really is `program` with `argument` (our data) on its command line."""
+    """Stop the process named in `pid_file` if it is `program` with `argument` (our data) on its command line."""
     pid = _read_pid(pid_file)
     if pid is None:
         return
@@ -40,11 +40,11 @@ async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequ
                         await asyncio.sleep(POLL_S)
                 log.info("embedded_leftover_stopped", program=program, pid=pid, signal=step.signal.name)
                 return
-    # Not even SIGKILL helped: the start that follows fails, and says what the server itself says.
+    # Not even SIGKILL helped: the start that follows will fail with the server's own message.
 
 
 async def is_running(pid: int, program: str, argument: str) -> bool:
-    """Whether `pid` is this program with this argument. A pid alone proves nothing: numbers are used again."""
+    """Whether `pid` is this program with this argument. A pid alone proves nothing, because pids are reused."""
     if PROC.joinpath("self").exists():
         try:
             words = PROC.joinpath(str(pid), "cmdline").read_bytes().decode(errors="replace").split("\0")
@@ -60,9 +60,10 @@ async def is_running(pid: int, program: str, argument: str) -> bool:
 
 
 async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopStep]) -> None:
-    """Stop processes of a program that work in a directory after their head has died.
+    """Stop a program's processes in a directory after their main process died.
 
-    PostgreSQL's backends end by themselves then, but not while they compute, and no server starts before the last has.
+    PostgreSQL's backends exit by themselves then, but not while they compute, and no server starts before the last one
+    is gone.
     """
     for step in steps:
         for pid in (stragglers := _at_work(program, directory)):
@@ -79,16 +80,16 @@ async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopSte
 
 @contextmanager
 def _end_of(pid: int) -> Iterator[Callable[[], bool]]:
-    """A question: has this process ended, with all its threads, so that its port and its files are free?
+    """Gives a function: has this process ended with all its threads, so that its port and its files are free?
 
     Linux answers through a pidfd. /proc would say yes too early: a process loses its memory before it closes its files.
     """
     try:
         handle = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux, or forbidden, or it has just ended
+    except (AttributeError, OSError):  # not Linux, not allowed, or the process has just ended
         yield lambda: not _exists(pid)
         return
-    poller = select.poll()  # not select(): a busy platform has descriptors above its limit of 1,024
+    poller = select.poll()  # not select(), which fails with descriptors above 1,023
     poller.register(handle, select.POLLIN)
     try:
         yield lambda: bool(poller.poll(0))
@@ -102,13 +103,13 @@ def _exists(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # somebody else's, but there
+        pass  # it exists, but belongs to another user
     return True
 
 
 def _forget_stranger(pid_file: Path, pid: int) -> None:
-    """Remove a pid file whose number now belongs to another program: PostgreSQL would take that one for itself."""
-    if _exists(pid):  # else the server itself knows how to deal with its old file
+    """Remove a pid file whose pid now belongs to another program: PostgreSQL would take that for a running server."""
+    if _exists(pid):  # otherwise the server handles its old pid file itself
         pid_file.unlink(missing_ok=True)
         log.info("embedded_stale_pid_file_removed", path=str(pid_file), pid=pid)
 
@@ -116,7 +117,7 @@ def _forget_stranger(pid_file: Path, pid: int) -> None:
 def _at_work(program: str, directory: Path) -> list[int]:
     found = []
     for process in PROC.glob("[0-9]*"):
-        with suppress(OSError):  # it has just ended, or is not ours to look into
+        with suppress(OSError):  # it has just ended, or we may not inspect it
             if (process / "cwd").readlink() == directory and (process / "exe").readlink().name == program:
                 found.append(int(process.name))
     return found

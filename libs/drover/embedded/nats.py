@@ -1,4 +1,4 @@
-"""The embedded nats-server: one node, every write on disk before it is acknowledged. Streams are eventlog's."""
+"""The embedded nats-server: one node that syncs every write before it acknowledges. `eventlog` owns the streams."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from drover.embedded.process import GuardedProcess, StopStep
 from drover.embedded.supervision import SupervisedServer, wait_until_ready
 
 HOST: Final = "127.0.0.1"
-# Below the range that the system hands out to outgoing connections: while the server restarts, a client that keeps
-# dialling a port of that range can be given the very same port, connect to itself, and keep the server away.
+# Below the range of ports for outgoing connections. While the server restarts, a client that keeps dialling a port of
+# that range could get the same port as its own, connect to itself, and block the server.
 PORTS: Final = range(20_000, 32_000)
 PORT_TRIES: Final = 50
-START_TRIES: Final = 3  # somebody may take a port between our look and the server's bind
+START_TRIES: Final = 3  # another process may take a port between our check and the server's bind
 START_S: Final = 60.0  # reading back a large store takes a while
 PROBE_S: Final = 2.0
 PAYLOAD_BYTES_MAX: Final = 8 * 1024 * 1024  # the server warns above this
@@ -36,12 +36,12 @@ STOP: Final = (StopStep(signal.SIGINT, 15.0), StopStep(signal.SIGKILL, 5.0))
 
 
 class NatsServer(SupervisedServer):
-    """A running nats-server. `url` is for services, `system_url` for questions about the server itself (VARZ)."""
+    """A running nats-server. Services use `url`; `system_url` is for requests about the server itself (VARZ)."""
 
     def __init__(self, directory: Path, known: Secrets, *, port: int | None, sync_always: bool) -> None:
         super().__init__("nats-server", directory / "nats.log")
         self.port = port or 0
-        self._port_is_fixed = port is not None  # asked for, or known to clients since the first start
+        self._port_is_fixed = port is not None  # requested, or known to clients since the first start
         self._directory: Final = directory
         self._secrets: Final = known
         self._sync_always: Final = sync_always
@@ -58,8 +58,8 @@ class NatsServer(SupervisedServer):
         return f"nats://sys:{self._secrets.nats_system_password}@{HOST}:{self.port}"
 
     async def _launch(self) -> GuardedProcess:
-        """Start on the port that is fixed, else on that of the last time, else on any free one."""
-        await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # it may hold that very port
+        """Start on the fixed port, else on the last one, else on any free one."""
+        await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # it may still hold that port
         for _ in range(START_TRIES):
             if not self._port_is_fixed:
                 self.port = self._remembered_port() or _free_port()
@@ -67,7 +67,7 @@ class NatsServer(SupervisedServer):
                 process = await self._launch_on_port()
             except ServerStartFailed:
                 if _is_free(self.port):
-                    raise  # something other than the port
+                    raise  # not a port problem
                 if self._port_is_fixed:
                     raise PortTaken(self.port, "Stop that one, or choose another port.") from None
             else:
@@ -106,7 +106,7 @@ class NatsServer(SupervisedServer):
         return f"drover-{self.port}"
 
     async def _answers(self) -> bool:
-        """Whether the port answers with our name. A NATS server opens it only after its streams are read back."""
+        """Whether our server answers on the port. A NATS server opens it only after it has loaded its streams."""
         try:
             async with asyncio.timeout(PROBE_S):
                 reader, writer = await asyncio.open_connection(HOST, self.port)
@@ -133,9 +133,11 @@ class NatsServer(SupervisedServer):
 async def nats_server(
     data_dir: Path, *, port: int | None = None, sync_always: bool = True
 ) -> AsyncIterator[NatsServer]:
-    """Run a nats-server on `<data_dir>/nats`. The caller holds the DataDirectory: one found running there is stopped.
+    """Run a nats-server on `<data_dir>/nats`. The caller holds the DataDirectory, so a server that runs there is a
+    left-over and is stopped.
 
-    `sync_always=False` acknowledges before the disk has it, as nats-server does by default: for tests of the refusal.
+    `sync_always=False` acknowledges before the disk has the write, as nats-server does by default. It is for testing
+    that we refuse such servers.
     """
     directory = folder_of(data_dir, "nats")
     known = load_or_create_secrets(data_dir)
@@ -153,7 +155,7 @@ def _free_port() -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: old connections do not count
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: ignore TIME_WAIT
         try:
             probe.bind((HOST, port))
             probe.listen(1)

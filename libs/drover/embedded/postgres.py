@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: reached by a unix socket only. Schemas and pools are the business of drover.postgres."""
+"""The embedded PostgreSQL, reached by a unix socket only. `drover.postgres` owns schemas and pools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from drover.embedded.supervision import SupervisedServer, wait_until_ready
 DATABASE: Final = "drover"
 USER: Final = "drover"
 INIT_S: Final = 120.0
-START_S: Final = 120.0  # after a crash it first replays its own log
+START_S: Final = 120.0  # after a crash it first replays its write-ahead log
 CONNECT_S: Final = 10.0
 STOP: Final = (StopStep(signal.SIGINT, 20.0), StopStep(signal.SIGQUIT, 5.0), StopStep(signal.SIGKILL, 5.0))
 STRAGGLERS_STOP: Final = (StopStep(signal.SIGQUIT, 5.0), StopStep(signal.SIGKILL, 5.0))
@@ -39,13 +39,13 @@ SOCKET_NAME: Final = ".s.PGSQL.5432"
 
 SETTINGS: Final = {
     "listen_addresses": "",
-    "port": "5432",  # only a part of the socket's name
+    "port": "5432",  # only a part of the socket's file name
     "shared_buffers": "128MB",
     "max_connections": "100",
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
-    "jit": "off",  # short queries: compiling them costs more than it gives
+    "jit": "off",  # compiling short queries costs more than it saves
     "password_encryption": "scram-sha-256",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -86,7 +86,8 @@ class PostgresServer(SupervisedServer):
                 shutil.rmtree(self._socket_directory, ignore_errors=True)
 
     async def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
-        """`immediate` is a crash: nothing is finished, the next start replays the write-ahead log."""
+        """`immediate` is a crash: PostgreSQL shuts down without cleanup and replays its write-ahead log at the next
+        start."""
         await self._stop(signal.SIGQUIT if mode == "immediate" else None)
         await self.start()
 
@@ -106,12 +107,12 @@ class PostgresServer(SupervisedServer):
         if version != programs.POSTGRES_MAJOR:
             raise DataDirectoryUnusable(
                 self._data,
-                f"it was made by PostgreSQL {version}, and this is {programs.POSTGRES_MAJOR}",
-                f"Its tables are derived from the log: move {self._directory} away, and they are built anew.",
+                f"it was made by PostgreSQL {version}, but this is {programs.POSTGRES_MAJOR}",
+                f"Its tables are derived from the log: move {self._directory} away, and they are rebuilt.",
             )
 
     async def _initialise(self) -> None:
-        """initdb into a folder of another name, which gets its own only when all of it is on disk."""
+        """Run initdb in a temporary folder, which gets its final name once all of it is on disk."""
         unfinished = self._directory / "data.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -126,7 +127,7 @@ class PostgresServer(SupervisedServer):
             f"--pwfile={password_file}",
             "--auth=scram-sha-256",
             "--encoding=UTF8",
-            # The built-in provider sorts the same on every machine, whatever its C library thinks this year.
+            # The built-in provider sorts the same on every machine, whatever its C library.
             "--locale=C",
             "--locale-provider=builtin",
             "--builtin-locale=C.UTF-8",
@@ -174,8 +175,8 @@ class PostgresServer(SupervisedServer):
         except asyncpg.InvalidPasswordError as error:
             raise DataDirectoryUnusable(
                 self._data,
-                "it does not know the password in secrets.json",
-                f"Restore secrets.json from a backup; or move {self._directory} away: its tables are built anew.",
+                "it does not accept the password in secrets.json",
+                f"Restore secrets.json from a backup; or move {self._directory} away: its tables are rebuilt.",
             ) from error
         try:
             if not await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", DATABASE):
@@ -186,16 +187,17 @@ class PostgresServer(SupervisedServer):
 
 @asynccontextmanager
 async def postgres_server(data_dir: Path) -> AsyncIterator[PostgresServer]:
-    """Run PostgreSQL on `<data_dir>/postgres`. The caller holds the DataDirectory: one left running is stopped."""
+    """Run PostgreSQL on `<data_dir>/postgres`. The caller holds the DataDirectory, so a server that runs there is a
+    left-over and is stopped."""
     directory = folder_of(data_dir, "postgres")
     async with PostgresServer(directory, load_or_create_secrets(data_dir).postgres_password).running() as server:
         yield server
 
 
 def socket_directory(directory: Path, account: Account | None) -> Path:
-    """A private folder for the socket: beside the data, or, where that path is too long, in the temporary folder.
+    """A private folder for the socket: beside the data, or in the temporary folder if that path is too long.
 
-    The place in the temporary folder is remembered, so that starts after a crash do not leave one folder each.
+    We remember the temporary folder, so that restarts after a crash do not leave one folder each.
     """
     beside = directory / "run"
     if _fits(beside):
@@ -220,7 +222,7 @@ def _fits(directory: Path) -> bool:
 
 
 def _is_private(path: Path, account: Account | None) -> bool:
-    """Whether this still is our folder, and not one that somebody put in its place."""
+    """Whether this is still our folder, and nobody has replaced it."""
     try:
         status = path.lstat()
     except OSError:
@@ -230,7 +232,7 @@ def _is_private(path: Path, account: Account | None) -> bool:
 
 
 def _says_ready(pid_file: Path, pid: int) -> bool:
-    """Whether postmaster.pid has the pid in its first line and `ready` in its eighth: that is how pg_ctl waits, too."""
+    """Whether postmaster.pid has the pid in line 1 and `ready` in line 8, as pg_ctl checks it."""
     try:
         lines = pid_file.read_text().splitlines()
     except OSError:

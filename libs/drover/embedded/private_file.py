@@ -1,4 +1,4 @@
-"""Files that only their owner may read, replaced whole: old content or new, even after a crash."""
+"""Files that only their owner may read, replaced atomically, even if the machine crashes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write to a temporary file of mode 600 beside `path`, bring it to disk, and move it over `path`."""
+    """Write to a temporary file of mode 600 beside `path`, sync it, and move it over `path`."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp gives mode 600
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -23,7 +23,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring names in a directory to disk: a rename is durable only after this."""
+    """Sync a directory: a rename is durable only after this."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

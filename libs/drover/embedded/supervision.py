@@ -1,4 +1,4 @@
-"""What both embedded servers have in common: start, stop, and being started again after a death, within bounds."""
+"""What both embedded servers share: start, stop, and a bounded number of restarts after a death."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from drover.domain.errors import DroverError
 from drover.embedded.errors import ServerKeepsDying, ServerStartFailed
 from drover.embedded.process import GuardedProcess, Log
 
-DEATHS_MAX: Final = 5  # the next death within the window is the last
+DEATHS_MAX: Final = 5  # one more death within the window, and supervision gives up
 DEATHS_WINDOW_S: Final = 60.0
 RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
-"""By deaths in the window."""
+"""The pause before a restart, by the number of deaths in the window."""
 READY_POLL_S: Final = 0.02
 
 log = structlog.get_logger(__name__)
 
 
 class SupervisedServer(ABC):
-    """One server that is kept running. Lives on the event loop that started it."""
+    """One server that is kept running, on the event loop that started it."""
 
     def __init__(self, name: str, log_path: Path) -> None:
         self.name: Final = name
@@ -45,7 +45,7 @@ class SupervisedServer(ABC):
 
     @abstractmethod
     async def _launch(self) -> GuardedProcess:
-        """Start the server and return when it answers; leave nothing running when that fails."""
+        """Start the server and return when it answers; leave nothing running on failure."""
 
     @property
     def log_path(self) -> Path:
@@ -53,7 +53,7 @@ class SupervisedServer(ABC):
 
     @property
     def pid(self) -> int:
-        """Of the server itself, not of its guard. Another one after each start; 0 while it is down."""
+        """The pid of the server, not of its guard. It changes with each start; 0 while the server is down."""
         return self._process.pid if self._process else 0
 
     @property
@@ -75,7 +75,7 @@ class SupervisedServer(ABC):
                 self._watch = asyncio.create_task(self._supervise(), name=f"supervise {self.name}")
 
     async def stop(self) -> None:
-        """Stop in good order and stay down, until `start`."""
+        """Stop cleanly and stay down until `start`."""
         await self._stop(None)
 
     async def restart(self) -> None:
@@ -83,7 +83,8 @@ class SupervisedServer(ABC):
         await self.start()
 
     async def kill(self) -> None:
-        """SIGKILL, as the kernel does when memory is short. Returns once it is dead; supervision starts it again."""
+        """Send SIGKILL, as the kernel does when memory is short, and wait for the end. Supervision restarts the
+        server."""
         process = self._process
         assert process is not None, f"{self.name} is not running"
         self._up.clear()
@@ -91,7 +92,7 @@ class SupervisedServer(ABC):
         await process.wait()
 
     async def wait_up(self) -> None:
-        """Wait until it answers (again). The bound is supervision's: when that gives up, so does this."""
+        """Wait until the server answers. Raises when supervision gives up, which bounds the wait."""
         up = asyncio.create_task(self._up.wait())
         given_up = asyncio.create_task(self._given_up.wait())
         try:
@@ -103,7 +104,7 @@ class SupervisedServer(ABC):
             raise self._failure
 
     async def wait_failed(self) -> NoReturn:
-        """Wait until supervision gives up, for the platform to end with that error."""
+        """Wait until supervision gives up, then raise its error, so that the platform ends with it."""
         await self._given_up.wait()
         assert self._failure is not None
         raise self._failure
@@ -132,7 +133,7 @@ class SupervisedServer(ABC):
             await self._keep_running()
         except ServerKeepsDying as error:
             failure: DroverError = error
-        except Exception as error:  # supervision itself broke: without this line nobody would ever hear of it
+        except Exception as error:  # supervision itself failed: report it, or nobody would notice
             failure = ServerStartFailed(self.name, repr(error), self.log_path, self._log.tail())
         self._failure = failure
         self._given_up.set()
@@ -159,7 +160,8 @@ class SupervisedServer(ABC):
 async def wait_until_ready(
     process: GuardedProcess, probe: Callable[[], Awaitable[bool]], *, server: str, within_s: float, advice: str = ""
 ) -> None:
-    """Ask `probe` until it says yes. One that dies or stays silent is stopped; its last words go into the error."""
+    """Poll `probe` until it is true. A server that dies or does not answer is stopped; the error has the tail of its
+    log."""
     try:
         async with asyncio.timeout(within_s):
             while process.exit_code is None:
