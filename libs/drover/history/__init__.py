@@ -1,1 +1,1 @@
-"""What it looked like last Tuesday: states of the past, and questions about them. The present is not here."""
+"""Time travel: states of the past, and queries on them. The present is elsewhere."""

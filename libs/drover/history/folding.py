@@ -1,4 +1,4 @@
-"""The fold of a stretch of the past, in a process of its own: it may take a second, and the loop must not."""
+"""Folds a part of the log in a worker process, because it may take a second and would block the event loop."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from drover.writer.fold import decode_image
 PARENT_LOOK_S: Final = 1.0
 
 Question = Callable[[Any, datetime], bytes]
-"""What is asked of a state at a moment; the answer is encoded where it is found. A function of a module: it travels by
-its name."""
+"""A query on the state at a time; it returns the encoded answer. It must be a module-level function, because it is
+pickled by name."""
 
 
 def die_with(parent: int) -> None:
-    """For a worker process: whoever started it may be killed, and must not leave it behind."""
+    """For a worker process: exit when the parent is gone, even if it was killed."""
 
     def look() -> None:
         while os.getppid() == parent:
@@ -39,7 +39,7 @@ def answer(
     question: Callable[..., bytes],
     arguments: tuple[Any, ...],
 ) -> bytes:
-    """Fold what comes after the image, up to that moment and no further, and ask."""
+    """Fold the commits after the image up to `at`, then run the query."""
     decider = decider_of()
     state = decider.initial() if image is None else decode_image(decider, image).state
     codec = Codec.of(decider)

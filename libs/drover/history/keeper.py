@@ -1,4 +1,4 @@
-"""Follows a partition and keeps its fold every so many events, so that no moment is more than that many away."""
+"""Follows a partition and saves its fold every so many events, so that no past time is far from a checkpoint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("drover.history")
 
 
 class Keeper:
-    """One for each partition; several processes may keep the same one, each finds the other's work done."""
+    """One for each partition. Several processes may run the same one: saving a checkpoint twice is harmless."""
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class Keeper:
         await asyncio.shield(self._task)
 
     async def _run(self) -> None:
-        """What is away comes back. History is for looking at: nothing of it may end a process that works."""
+        """Retry while the log or Postgres is away. Other faults stop only this task: history must not end the
+        process."""
         while True:
             try:
                 await self._follow()

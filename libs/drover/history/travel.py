@@ -1,4 +1,4 @@
-"""`?as_of=`: any moment of a context, by a short fold from the last checkpoint before it. Two at once, no more."""
+"""`?as_of=`: the state of a context at any time, by a short fold from the checkpoint before it. Two at once at most."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from drover.writer.snapshots import snapshot_version
 
 AT_ONCE_MAX: Final = 2
 STRETCH_EVENTS_MAX: Final = 150_000
-"""Three times what lies between two checkpoints: keepers may be a little behind."""
+"""Three times the distance of two checkpoints, because keepers may lag."""
 STRETCH_BYTES_MAX: Final = 128 * 1024 * 1024
 CACHED_ANSWERS_MAX: Final = 64
 CACHED_BYTES_MAX: Final = 64 * 1024 * 1024
 SETTLED_AFTER: Final = timedelta(seconds=2)
-"""Only what is older than this is remembered: of the present moment more may be written."""
+"""Only answers about older times are cached: events may still be added to the present."""
 
 
 class TooManyTravellers(DroverError):
-    """Two moments are being looked at already."""
+    """Two time-travel queries are running already."""
 
 
 class MomentTooFar(DroverError):
-    """No checkpoint is near enough yet: they are being made."""
+    """No checkpoint is near enough yet: they are still being made."""
 
     def __init__(self, context: str, at: datetime) -> None:
         self.context = context
@@ -46,11 +46,12 @@ class MomentTooFar(DroverError):
 
 
 class MomentNotYet(DroverError):
-    """The future."""
+    """The requested moment has not happened yet."""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One context that can be looked at. `decider_of` is a function of a module: it travels by its name."""
+    """One context that supports time travel. `decider_of` must be a module-level function, because it is pickled by
+    name."""
 
     decider_of: Callable[[], Decider[Any]]
     log: EventLog
@@ -91,7 +92,7 @@ class TimeTraveller:
                 await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
 
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: Any) -> bytes:
-        """What `question(state, at, *arguments)` says of that moment. Raises the three errors above."""
+        """The result of `question(state, at, *arguments)` at that time. Raises the three errors above."""
         if at > self._now():
             raise MomentNotYet(at.isoformat())
         key = (context, at, question, arguments)
@@ -124,7 +125,7 @@ class TimeTraveller:
         )
 
     async def _stretch(self, log: EventLog, after: int, at: datetime) -> list[bytes]:
-        """Commits up to that moment, and perhaps the first one beyond it."""
+        """The commits up to that time, and perhaps the first one after it."""
         payloads: list[bytes] = []
         events = size = 0
         last = await log.last()

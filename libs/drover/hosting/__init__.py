@@ -1,1 +1,1 @@
-"""What a service is made of, and what services of one process share. Which services there are is not known here."""
+"""What a service consists of, and what the services of one process share. Which services exist is not known here."""

@@ -1,4 +1,4 @@
-"""What the services of one process share: connections, who may come in, how far the read models are."""
+"""What the services of one process share: connections, authentication, the positions of the read models."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ log = structlog.get_logger("drover.serve")
 
 
 class FirstAdmin(NamedTuple):
-    """The first account, which can make all others."""
+    """The first account, which can create all others."""
 
     email: str
     password: str
 
 
 class Host:
-    """One for each process. What is made on demand adds its component and its check once somebody has asked for it."""
+    """One for each process. Lazy attributes add their component and their check on first use."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Host:
         first_admin: FirstAdmin | None = None,
         document: Callable[[], dict[str, Any]] = dict,
     ) -> None:
-        """`services`: the names of all that run in this process. `partitions`: how every context is divided.
-        `reactors_off`: contexts that were restored, where nothing is done outside before a person has looked.
-        `document`: makes the OpenAPI document of all services."""
+        """`services`: the names of all services in this process. `partitions`: the partitions of every context.
+        `reactors_off`: restored contexts, whose side effects stay off until a person has checked them. `document`:
+        builds the OpenAPI document of all services."""
         self.configuration = configuration
         self.settings = configuration[Settings]
         self.client = client
@@ -68,7 +68,7 @@ class Host:
         self.components: list[Component] = []
         self.ready: dict[str, Check] = {}
         self.session_end_listeners: list[Callable[[str], None]] = []
-        """Each is told why a session has ended, of every session that ends from now on."""
+        """Called with the reason of every session that ends from now on."""
         self.reactors_off = reactors_off
 
     def __getitem__(self, section: type[S]) -> S:
@@ -89,7 +89,7 @@ class Host:
 
     @cached_property
     def positions(self) -> Positions:
-        """How far every read model is, for all services of this process that hold reads back."""
+        """How far every read model is. All services of this process that delay reads share it."""
         positions = Positions(chain.from_iterable(self.partitions.values()))
         self.components.append(
             Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
@@ -112,7 +112,7 @@ class Host:
 
     @cached_property
     def auth(self) -> Authenticator:
-        """Keys of programs, and the tokens of people wherever it is known who issues them."""
+        """Verifies the keys of programs, and the tokens of people from the configured issuers."""
         settings = self.settings
         people: list[Verifier] = []
         if settings.identity_secrets:

@@ -1,4 +1,4 @@
-"""A service as a value: what it is called, what it must be told, and what it adds to its process."""
+"""A service as a value: its name, its settings, and what it adds to a process."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ class Assembly:
     components: Sequence[Component] = ()
     """What starts and stops, its metrics included."""
     writers: Sequence[Writer[Any]] = ()
-    """Each says whether it would accept a command now."""
+    """Each reports whether it would accept a command now."""
     ready: Mapping[str, Check] = field(default_factory=dict)
-    """By name: why requests should not be sent to this process yet."""
+    """By name: why this process should not get requests yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
     name: str
-    """As `drover serve` calls it."""
+    """The name for `drover serve`."""
     assemble: Callable[[Host], Assembly]
     settings: tuple[type[Section], ...] = ()
-    """What it must be told beside the general settings."""
+    """Its settings beside the general ones."""
     reads_postgres: bool = False
-    """The others need not even reach it."""
+    """Services without it need not even reach Postgres."""
     takes_requests: bool = False
-    """People and machines send requests to it. A writer that is stuck must not take its routes away with it."""
+    """It has routes for people or machines. A stuck writer must not make the process unready, which would remove its
+    routes."""
     is_part: bool = False
-    """A part of another service, for machines of its own: not in `drover serve all`."""
+    """A part of another service, to run on other machines; not in `drover serve all`."""
