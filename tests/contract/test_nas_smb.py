@@ -142,7 +142,7 @@ async def test_a_server_that_falls_silent_in_mid_copy_is_away_and_the_thread_is_
             line.hold()
 
     line.cut_to_server = fall_silent
-    with pytest.raises(NasAway, match="no sign of life"):
+    with pytest.raises(NasAway, match="no progress"):
         await store.put(source, TEMPORARY, expected=EXPECTED)
     assert names(folder) == [TEMPORARY.name]
     line.cut_to_server = None

@@ -1,4 +1,4 @@
-"""Blocking calls in threads that may hang: bounded, watched, and left behind when they give no sign of life."""
+"""Runs blocking calls in threads that may hang: bounded, watched, and abandoned when they make no progress."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 CALLS_MAX: Final = 8
-"""Calls under way at the same time; further ones wait for their turn."""
+"""Concurrent calls; further ones wait."""
 HANGING_MAX: Final = 8
-"""Threads that hang in the kernel and cannot be ended. With so many, no further call is tried."""
+"""Threads that hang in the kernel and cannot be ended. At this number every further call is refused."""
 STALL_S: Final = 30.0
-"""Without a sign of life for so long, a call counts as hanging."""
+"""A call without a heartbeat for this long counts as hanging."""
 LONGEST_S: Final = 1_800.0
-"""No call takes longer in all, however lively it is. A render has as long for everything."""
+"""The time-out of a whole call, whatever its progress. A whole render has as long."""
 
 
 class Abandoned(Exception):
@@ -26,27 +26,28 @@ class Abandoned(Exception):
 
 
 class Pulse:
-    """What a call in its thread and the one who waits for it know of each other."""
+    """What a call in its thread and its waiting caller know about each other."""
 
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()
         self.lost = False
-        """Given up for hanging. Another call may be at the same names by now: touch none of them."""
+        """The call counts as hanging and was abandoned. Another call may use the same files by now: touch none of
+        them."""
         self._stopping = False
         self._on_lost: Callable[[], None] | None = None
 
     def beat(self) -> None:
-        """A sign of life, from within the call, at least once a chunk. Raises Abandoned when the call should end."""
+        """A heartbeat from within the call, at least once a chunk. Raises Abandoned when the call should end."""
         if self._stopping or self.lost:
             raise Abandoned
         self.last_beat = time.monotonic()
 
     def still_alive(self) -> None:
-        """A sign of life from within cleaning up, which goes on when the call should end."""
+        """A heartbeat from within the clean-up, which goes on although the call should end."""
         self.last_beat = time.monotonic()
 
     def when_lost(self, wake: Callable[[], None] | None) -> None:
-        """What could free the thread from what it hangs in. Called from another thread, and must not block."""
+        """Register what could free a hanging thread. It is called from another thread and must not block."""
         self._on_lost = wake
         if self.lost and wake is not None:
             wake()
@@ -61,7 +62,8 @@ class Pulse:
 
 
 class Blocking:
-    """Runs calls, each in a daemon thread of its own: one that hangs in a dead mount must not keep the process alive.
+    """Runs each call in a daemon thread of its own, so that a call that hangs in a dead mount does not keep the process
+    alive.
 
     For use from one event loop.
     """
@@ -74,7 +76,8 @@ class Blocking:
         self._hanging = 0
 
     async def run(self, call: Callable[[Pulse], T]) -> T:
-        """What the call returns or raises; TimeoutError when it hangs. If cancelled, the call may clean up first."""
+        """The result of the call, or its exception; TimeoutError if it hangs. When cancelled, it first lets the call
+        clean up."""
         async with self._turns:
             if self._hanging >= HANGING_MAX:
                 raise TimeoutError(f"{self._hanging} earlier calls hang")
@@ -96,20 +99,20 @@ class Blocking:
             until = min(pulse.last_beat + self._stall_s, deadline)
             if (left := until - time.monotonic()) <= 0:
                 self._give_up(pulse, outcome)
-                raise TimeoutError("no sign of life" if until < deadline else "it took too long")
+                raise TimeoutError("no progress" if until < deadline else "it took too long")
             await asyncio.wait({outcome}, timeout=left)
 
     async def _wind_up(self, pulse: Pulse, outcome: asyncio.Future[Any]) -> None:
-        """Wait until a call that nobody needs has cleaned up: nothing should change after its caller has ended."""
+        """Wait until a cancelled call has cleaned up, so that nothing changes after its caller has ended."""
         pulse.stop()
         try:
             await self._watch(pulse, outcome, time.monotonic() + self._stall_s)
         except TimeoutError:
-            return  # given up already
+            return  # abandoned already
         except asyncio.CancelledError:
             self._give_up(pulse, outcome)
             raise
-        outcome.exception()  # nobody else will ask for it
+        outcome.exception()  # mark it as retrieved
 
     def _give_up(self, pulse: Pulse, outcome: asyncio.Future[Any]) -> None:
         self._hanging += 1
@@ -118,18 +121,18 @@ class Blocking:
 
     def _came_back(self, outcome: asyncio.Future[Any]) -> None:
         self._hanging -= 1
-        outcome.exception()  # nobody else will ask for it
+        outcome.exception()  # mark it as retrieved
 
 
 def _in_thread(call: Callable[[Pulse], T], pulse: Pulse, outcome: asyncio.Future[T]) -> None:
     try:
         result = call(pulse)
-    except BaseException as error:  # whatever it is, it belongs to the one who waits
+    except BaseException as error:  # pass every exception on to the caller
         _tell(outcome, outcome.set_exception, error)
     else:
         _tell(outcome, outcome.set_result, result)
 
 
 def _tell(outcome: asyncio.Future[T], how: Callable[[Any], None], what: object) -> None:
-    with suppress(RuntimeError):  # the loop has ended: nobody is left to be told
+    with suppress(RuntimeError):  # the loop is closed: nobody waits
         outcome.get_loop().call_soon_threadsafe(how, what)

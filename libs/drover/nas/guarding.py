@@ -1,4 +1,5 @@
-"""Is the NAS really there? A mount that is lost leaves an empty folder, and copies would fill the local disk."""
+"""Guards that check whether the NAS is mounted. A lost mount leaves an empty folder, and copies would fill the local
+disk."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from pathlib import Path
 from typing import Final
 
 MARKER: Final = ".drover-nas"
-"""An empty file that somebody puts into the root, on the NAS, once."""
+"""An empty file that somebody creates once in the root, on the NAS."""
 
 Guard = Callable[[int], None]
-"""Given the root, open as a descriptor: raises OSError unless it is on the NAS. A descriptor stays where it was opened,
-so what was checked is what is written to, even if the mount is lost right after."""
+"""Raises OSError unless the root, an open descriptor, is on the NAS. A descriptor stays where it was opened, so we
+write to what we checked, even if the mount is lost right after."""
 
 
 def mount_point(place: Path) -> Guard:
-    """The place must be a mount point (another device than its parent), and the root must be behind it."""
+    """`place` must be a mount point (another device than its parent), and the root must be behind it."""
 
     def check(root: int) -> None:
         outside = os.stat(place.parent).st_dev
@@ -28,7 +29,7 @@ def mount_point(place: Path) -> Guard:
 
 
 def marker(name: str = MARKER) -> Guard:
-    """A file of that name must stand in the root. Tells the right share from a wrong one, too."""
+    """The root must have a file of this name. This also detects a wrong share."""
 
     def check(root: int) -> None:
         try:
@@ -40,4 +41,4 @@ def marker(name: str = MARKER) -> Guard:
 
 
 def plain_folder(root: int) -> None:
-    """Whatever is there will do: a folder of this machine, for trying things out."""
+    """No check: any folder of this machine will do, for trying things out."""

@@ -1,4 +1,4 @@
-"""What copies to the NAS measure."""
+"""The metrics of copies to the NAS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.
 
 COPY_DURATION: Final = Histogram(
     "nas_copy_duration_seconds",
-    "Time from the begin of a copy to the NAS to its comparison with the source; copies that failed are left out",
+    "Time of a copy to the NAS, including its comparison with the source; failed copies are left out",
     buckets=BUCKETS_S,
 )
 

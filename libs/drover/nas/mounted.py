@@ -33,16 +33,16 @@ from drover.nas.threaded import ThreadedStore
 T = TypeVar("T")
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_NO_FSYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP})  # some network file systems have none for folders
+_NO_FSYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP})  # some network file systems have no fsync for folders
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-_FILE_MODE: Final = 0o666  # less what the process's umask takes away
+_FILE_MODE: Final = 0o666  # minus the umask
 _FOLDER_MODE: Final = 0o777
 
 
 class MountedStore(ThreadedStore):
-    """A `NasStore` below a folder. All names are looked up from the root's descriptor, which the guard has checked."""
+    """A `NasStore` below a folder. All names are resolved from the root's descriptor, which the guard has checked."""
 
     def __init__(self, root: Path, guard: Guard, *, stall_s: float = STALL_S) -> None:
         super().__init__(stall_s=stall_s)
@@ -57,7 +57,7 @@ class MountedStore(ThreadedStore):
         return str(self._root.joinpath(*parts_inside(path)))
 
     def _told(self, error: Exception, operation: str, where: str) -> Exception:
-        if not isinstance(error, OSError):  # a TimeoutError of `Blocking` is one, too
+        if not isinstance(error, OSError):  # also the TimeoutError of `Blocking`
             return error
         if error.errno in _FULL:
             return NasFull(operation, where, error.errno)
@@ -73,7 +73,7 @@ class MountedStore(ThreadedStore):
             try:
                 _write(copy, file, pulse)
                 os.fsync(copy)
-                # Read back what the NAS has, not what this machine remembers of it.
+                # Drop this machine's cache, so that we read back what the NAS has.
                 if hasattr(os, "posix_fadvise"):
                     os.posix_fadvise(copy, 0, 0, os.POSIX_FADV_DONTNEED)
                 found = _read_digest(copy, pulse)
@@ -97,7 +97,7 @@ class MountedStore(ThreadedStore):
                 return False
             except FileNotFoundError:
                 if _exists(final.name, folder):
-                    return False  # an earlier try, whose answer was lost, may have been ours
+                    return False  # an earlier try of ours may have succeeded, with its answer lost
                 raise
             _fsync_folder(folder)
         return True
@@ -125,7 +125,7 @@ class MountedStore(ThreadedStore):
                 finally:
                     os.close(file)
         except FileNotFoundError:
-            with self._root_folder():  # with the root gone, that a file is absent says nothing
+            with self._root_folder():  # if the root is gone, a missing file proves nothing
                 return None
 
     def _remove(self, path: PurePosixPath, pulse: Pulse, fence: Fence) -> None:
@@ -162,7 +162,7 @@ class MountedStore(ThreadedStore):
 
     @contextmanager
     def _folder_of(self, path: PurePosixPath, *, make: bool = False) -> Iterator[int]:
-        """The folder that a file is in. The root itself is never made: without a mount it would be of this machine."""
+        """The folder of a file. It never creates the root: without a mount that would be a local folder."""
         with self._root_folder() as root:
             inner = PurePosixPath(*parts_inside(path)[:-1])
             if make:

@@ -1,4 +1,4 @@
-"""What files are called on the NAS. Pure: whether a name is taken is for the store to say."""
+"""File names on the NAS. Pure: the store checks whether a name is taken."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import PurePosixPath
 from typing import Final
 
 NAME_BYTES_MAX: Final = 200
-"""Of a final name, in UTF-8. File systems take 255; the name of its temporary file is longer by the run."""
+"""Bytes of a final name in UTF-8. File systems take 255, and the temporary name is longer by the run."""
 NAMELESS: Final = "render"
-"""Stands where nothing of a composition's name could be kept."""
+"""The name when no character of the composition's name could be kept."""
 
 _SUFFIX: Final = ".mp4"
 _RESERVED_CHARACTERS: Final = frozenset('<>:"/\\|?*')
 _UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Controls, marks that only change how text is shown (a name could read backwards), halves of characters, line ends."""
+"""Control characters, format characters (they can reverse a name), lone surrogates, line separators."""
 _DEVICES: Final = frozenset(
     {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
     | {f"{port}{n}" for port in ("COM", "LPT") for n in "0123456789¹²³"}
 )
-"""Windows opens the device, whatever follows after a dot: `nul.tar_7.mp4` would be written to nowhere."""
+"""Windows opens the device whatever follows after a dot: the content of `nul.tar_7.mp4` would be lost."""
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER: Final = "(0|[1-9][0-9]{0,18})"
@@ -29,7 +29,8 @@ _TEMPORARY: Final = re.compile(rf"\..*_{_NUMBER}\.mp4\.run{_NUMBER}\.part", re.D
 
 
 def final_name(broadcast_date: date, composition: str, render_id: int) -> PurePosixPath:
-    """`{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut: two renders never share a name."""
+    """`{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut, so that two renders never share a
+    name."""
     assert render_id >= 0, render_id
     ending = f"_{render_id}{_SUFFIX}"
     stem = _cut(_safe(composition), NAME_BYTES_MAX - len(ending))
@@ -38,19 +39,19 @@ def final_name(broadcast_date: date, composition: str, render_id: int) -> PurePo
 
 
 def temporary_name(final: PurePosixPath, run: int) -> PurePosixPath:
-    """Where a run writes before it publishes: in the same folder, since a rename is whole only within a folder."""
+    """Where a run writes before it publishes: in the same folder, because a rename is atomic only within a folder."""
     assert run >= 0, run
     return final.with_name(f".{final.name}.run{run}.part")
 
 
 def parse_temporary(name: str | PurePosixPath) -> tuple[int, int] | None:
-    """Render id and run of a temporary file, by its name alone; None for any other file."""
+    """Render id and run from the name of a temporary file; None for any other file."""
     found = _TEMPORARY.fullmatch(PurePosixPath(name).name)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def parse_location(location: str) -> PurePosixPath | None:
-    """The name of a finished file in what a worker says of where it is, however that worker sees the NAS; else None."""
+    """The path of a finished file in a location that a worker reported, however it reaches the NAS; else None."""
     *_, folder, name = ("", "", *re.split(r"[/\\]", location))
     if not is_date_folder(folder) or name.startswith(".") or not name.endswith(_SUFFIX):
         return None
@@ -61,12 +62,12 @@ def parse_location(location: str) -> PurePosixPath | None:
 
 
 def is_date_folder(name: str) -> bool:
-    """Is it a folder that `final_name` could have made? A sweep looks into no other."""
+    """Whether `final_name` could have made this folder. A sweep enters no other."""
     return _DATE.fullmatch(name) is not None
 
 
 def parts_inside(path: PurePosixPath) -> tuple[str, ...]:
-    """The parts of a path below the store's root. Raises ValueError for one that could lead out of it."""
+    """The parts of a path below the store's root. Raises ValueError for a path that could leave it."""
     for part in path.parts:
         if part in ("/", "//", "..") or "\\" in part or "\0" in part or ":" in part:
             raise ValueError(f"not a path inside the store: {str(path)!r}")
@@ -77,7 +78,7 @@ def parts_inside(path: PurePosixPath) -> tuple[str, ...]:
 
 def _safe(composition: str) -> str:
     name = "".join(map(_safe_character, unicodedata.normalize("NFC", composition)))
-    name = name.strip(" .") or NAMELESS  # a leading dot hides a file, and only temporary ones may hide
+    name = name.strip(" .") or NAMELESS  # a leading dot hides a file; only temporary ones may be hidden
     if name.split(".", 1)[0].rstrip(" ").upper() in _DEVICES:
         return f"_{name}"
     return name

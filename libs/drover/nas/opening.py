@@ -1,4 +1,4 @@
-"""Which NAS it is: an address becomes a store."""
+"""Creates the store for the address of a NAS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
 
 GuardName = Literal["mount", "marker", "folder"]
-"""How a mounted path is known to be the NAS: a mount point, a marker file in it, or not at all (see `guarding`)."""
+"""How we recognise the NAS at a mounted path: by its mount point, by a marker file, or not at all (see `guarding`)."""
 
 _FORMS: Final = "Write a path (/mnt/nas/output) or smb://host[:port]/share/folder."
 
@@ -26,13 +26,13 @@ class NasAddressInvalid(DroverError):
     """The address of the NAS cannot be understood."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"DROVER_RENDER_NAS={address} is no address of a NAS: {reason}. {_FORMS}")
+        super().__init__(f"DROVER_RENDER_NAS={address} is not an address of a NAS: {reason}. {_FORMS}")
         self.address = address
         self.reason = reason
 
 
 def open_nas(settings: NasSettings) -> NasStore:
-    """The store that the settings name. The caller knows that they name one."""
+    """The store in the settings. The caller has checked that they name one."""
     return open_store(
         str(settings.render_nas),
         user=settings.render_nas_user,
@@ -53,10 +53,10 @@ def open_store(
     mounted_at: Path | None = None,
     stall_s: float = STALL_S,
 ) -> NasStore:
-    """The store below an address. Nothing is asked of the NAS yet.
+    """The store below an address. It does not connect to the NAS yet.
 
-    `user`, `password` and `encrypt` are for SMB, the rest but `stall_s` for paths: `mounted_at` is the mount point that
-    the path is behind, by default the path itself. Raises NasAddressInvalid.
+    `user`, `password` and `encrypt` are for SMB, the others except `stall_s` for paths: `mounted_at` is the mount point
+    above the path, by default the path itself. Raises NasAddressInvalid.
     """
     if url.startswith("smb:"):
         return SmbStore(_share_address(url), Account(user, password), encrypt=encrypt, stall_s=stall_s)
@@ -64,7 +64,7 @@ def open_store(
     if not root.is_absolute():
         raise NasAddressInvalid(url, "neither an absolute path nor smb://")
     if mounted_at is not None and not root.is_relative_to(mounted_at):
-        raise NasAddressInvalid(url, f"it does not lie behind the mount point {mounted_at}")
+        raise NasAddressInvalid(url, f"it is not below the mount point {mounted_at}")
     return MountedStore(root, _guard(guard, mounted_at or root), stall_s=stall_s)
 
 
@@ -84,11 +84,11 @@ def _share_address(url: str) -> ShareAddress:
         host, port = address.hostname, address.port or PORT
         share, *folder = [unquote(part) for part in address.path.split("/") if part]
     except ValueError as error:
-        raise NasAddressInvalid(_without_account(url), "no host, port or share to be seen in it") from error
+        raise NasAddressInvalid(_without_account(url), "it has no valid host, port or share") from error
     if "@" in address.netloc:
-        raise NasAddressInvalid(_without_account(url), "an address is logged, so the account is not part of it")
+        raise NasAddressInvalid(_without_account(url), "addresses are logged, so it must not contain the account")
     if not host or address.query or address.fragment:
-        raise NasAddressInvalid(url, "no host in it" if not host else "there is more than a folder in it")
+        raise NasAddressInvalid(url, "it has no host" if not host else "it has more than a folder")
     try:
         parts_inside(PurePosixPath(share, *folder))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Renaming a file of a mounted NAS without ever replacing another: by a call of Linux, or by a link where it fails."""
+"""Renames a file on a mounted NAS without replacing another: by a Linux call, or by a hard link where that fails."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 
 _NOREPLACE: Final = 1  # RENAME_NOREPLACE of <linux/fs.h>
 _UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""How kernels and file systems say that they do not know the call. NFS does, for one; it knows links."""
+"""The errors of kernels and file systems without this call. NFS is one of them; it supports links."""
 
 _renameat2: Final = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
-    """Both are names in a folder that is open as a descriptor. Raises FileExistsError if the target is there."""
+    """Both are names in a folder that is open as a descriptor. Raises FileExistsError if the target exists."""
     try:
         _rename(source, target, folder)
     except OSError as error:
@@ -25,12 +25,13 @@ def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
 
 
 def link_and_unlink(source: str, target: str, *, folder: int) -> None:
-    """The same in two steps. A crash in between leaves two names of one whole file; a sweep takes the first away."""
+    """The same in two steps. A crash in between leaves two names of one complete file; a sweep removes the temporary
+    one."""
     try:
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         if not _same_file(source, target, folder):
-            raise  # else: an answer was lost on the way, NFS asked again, and met its own work
+            raise  # else: NFS repeated the request after a lost reply, and found its own link
     os.unlink(source, dir_fd=folder)
 
 

@@ -1,4 +1,4 @@
-"""The NAS by SMB, without a mount. How requests are made is in `smb_share` and `smb_file`."""
+"""The NAS over SMB, without a mount. `smb_share` and `smb_file` make the requests."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from drover.nas.threaded import ThreadedStore
 T = TypeVar("T")
 
 ANSWER_MARGIN_S: Final = 5.0
-"""A thread that was given up ends by itself so much later, should cutting its connection not have freed it."""
+"""An abandoned thread ends this much later by itself, if cutting its connection did not free it."""
 _FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
 _ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
-"""The last one: it goes when its last handle is closed, and nobody can open it until then."""
+"""The last one: the file disappears when its last handle is closed, and nobody can open it until then."""
 _NO_LINKS: Final = frozenset({0xC0000002, 0xC0000003, 0xC000000D, 0xC0000010, 0xC0000022, 0xC00000BB})
-"""How servers say that they make none: not implemented, invalid (class, parameter, request), denied, not supported."""
+"""The errors of servers without links: not implemented, invalid (class, parameter, request), denied, not supported."""
 
 _READ: Final = FilePipePrinterAccessMask.FILE_READ_DATA | FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
 _WRITE: Final = (
@@ -65,7 +65,7 @@ _ROOT: Final = PurePosixPath()
 
 
 class SmbStore(ThreadedStore):
-    """A `NasStore` on a share. Each operation has a connection of its own: 30 ms, against seconds of copying."""
+    """A `NasStore` on a share. Each operation opens its own connection: 30 ms, compared with seconds of copying."""
 
     def __init__(
         self, address: ShareAddress, account: Account, *, encrypt: bool = True, stall_s: float = STALL_S
@@ -90,7 +90,7 @@ class SmbStore(ThreadedStore):
             if error.status in _FULL:
                 return NasFull(operation, where, error.status)
             return NasAway(operation, where, f"{type(error).__name__} (0x{error.status:08x})", error.status)
-        # smbprotocol raises ValueError, KeyError and what not when a line is lost
+        # smbprotocol raises ValueError, KeyError and others when a connection is lost
         return NasAway(operation, where, self._account.hidden_in(str(error)) or type(error).__name__)
 
     def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None:
@@ -98,7 +98,8 @@ class SmbStore(ThreadedStore):
             try:
                 self._copy(file, temporary, expected, pulse)
             except BaseException:
-                # The server deletes what we left open. But if the line was lost at the last step, there is a file.
+                # The server deletes files that we left open, but if the connection was lost at the last step, the file
+                # exists.
                 if not pulse.lost:
                     pulse.still_alive()
                     with suppress(Exception):
@@ -131,7 +132,7 @@ class SmbStore(ThreadedStore):
                 return False
             except _ABSENT:
                 if _exists(share, final):
-                    return False  # an earlier try, whose answer was lost, may have been ours
+                    return False  # an earlier try of ours may have succeeded, with its answer lost
                 raise
             _flush_folder(share, final.parent)
         return True
@@ -186,7 +187,8 @@ class SmbStore(ThreadedStore):
 
     @contextmanager
     def _share(self, pulse: Pulse) -> Iterator[Share]:
-        """Signed in, and the root is there: with it gone, that a file is absent says nothing, and it is never made."""
+        """Connect and check that the root exists: without it a missing file proves nothing. It never creates the
+        root."""
         with connected(
             self._address, self._account, encrypt=self._encrypt, answer_s=self._answer_s, pulse=pulse
         ) as share:
@@ -208,9 +210,10 @@ def _delete(share: Share, path: PurePosixPath, fence: Fence = unfenced) -> None:
 
 
 def _name_finally(file: SmbFile, name: str) -> None:
-    """A link, then the temporary name goes: a link is whole or refused, whoever else is at it.
+    """Link the final name, then delete the temporary one: a link is atomic.
 
-    Samba looks whether a name is free and then renames, and of two at the same moment the second replaces the first.
+    A rename on Samba is not: it first checks whether the name is free, so of two concurrent renames the second replaces
+    the first.
     """
     try:
         file.link(name)
@@ -223,7 +226,7 @@ def _name_finally(file: SmbFile, name: str) -> None:
 
 
 def _flush_folder(share: Share, folder: PurePosixPath) -> None:
-    """The new name on disk, where the server can do that for folders."""
+    """Bring the new name to disk, if the server can flush folders."""
     with (
         suppress(SMBResponseException),
         share.opened(folder, _ADD, CreateDisposition.FILE_OPEN, folder=True) as opened,

@@ -1,4 +1,4 @@
-"""One open file or folder of a share, and the requests of SMB that smbprotocol has no function for."""
+"""One open file or folder of a share, with the SMB requests that smbprotocol has no function for."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from smbprotocol.open import (
 )
 
 CREDITS_WANTED: Final = 64
-"""Each is leave to send 64 KiB; servers start with few and grant what is asked for."""
+"""Each credit allows us to send 64 KiB; servers start with few and grant what we ask for."""
 _CREDIT_BYTES: Final = 65_536
 _QUERY_BYTES_MAX: Final = 4_096
 
 
 class SmbFile:
-    """Blocking; raises what smbprotocol raises."""
+    """Blocking; raises the errors of smbprotocol."""
 
     def __init__(self, handle: Open) -> None:
         self._handle = handle
@@ -36,19 +36,19 @@ class SmbFile:
 
     @property
     def size_bytes(self) -> int:
-        """As it was when it was opened."""
+        """The size when the file was opened."""
         size: int = self._handle.end_of_file
         return size
 
     def write(self, data: memoryview, offset: int, bytes_max: int) -> int:
-        """How much of it was written: as much as one request may carry."""
+        """Write as much as one request may carry; return how much that was."""
         size = min(len(data), self._room(self._connection.max_write_size), bytes_max)
         request, answer = self._handle.write(bytes(data[:size]), offset, send=False)
         written: int = answer(self._send(request))
         return written
 
     def read(self, offset: int, bytes_max: int) -> bytes:
-        """Nothing at the end of the file."""
+        """Empty at the end of the file."""
         size = min(self._room(self._connection.max_read_size), bytes_max)
         request, answer = self._handle.read(offset, size, send=False)
         try:
@@ -61,21 +61,21 @@ class SmbFile:
         self._handle.flush()
 
     def delete_on_close(self, delete: bool) -> None:
-        """Whether the file goes when its handle is closed, be it by us, or by the server because we are gone."""
+        """Whether the file is deleted when its handle is closed, by us or by the server when we are gone."""
         wish = FileDispositionInformation()
         wish["delete_pending"] = delete
         self._set(wish)
 
     def rename(self, name: str) -> None:
-        """Never in place of another file: ObjectNameCollision."""
+        """Raises ObjectNameCollision instead of replacing another file."""
         self._set(_named(FileRenameInformation(), name))
 
     def link(self, name: str) -> None:
-        """A second name for the file. Never in place of another file: ObjectNameCollision."""
+        """Add a second name for the file. Raises ObjectNameCollision instead of replacing another file."""
         self._set(_named(FileLinkInformation(), name))
 
     def names(self) -> Iterator[str]:
-        """What is in this folder, in the order of the server."""
+        """The names in this folder, in the server's order."""
         flags = QueryDirectoryFlags.SMB2_RESTART_SCANS
         with_names = FileInformationClass.FILE_NAMES_INFORMATION
         while True:
@@ -88,7 +88,7 @@ class SmbFile:
                 yield entry["file_name"].get_value().decode("utf-16-le", errors="replace")
 
     def free_bytes(self) -> int:
-        """Room on the file system that this is on."""
+        """Free space on the file system."""
         wanted = FileFsFullSizeInformation()
         request = SMB2QueryInfoRequest()
         request["info_type"] = wanted.INFO_TYPE
@@ -119,7 +119,7 @@ class SmbFile:
         )
 
     def _room(self, negotiated: int) -> int:
-        """What one request may carry now: smbprotocol refuses to send more than it has credits for."""
+        """How much one request may carry now: smbprotocol refuses to send more than its credits allow."""
         window = self._connection.sequence_window
         credits_left = window["high"] - window["low"] if self._connection.supports_multi_credit else 1
         return int(min(negotiated, max(1, credits_left) * _CREDIT_BYTES))

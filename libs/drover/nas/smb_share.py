@@ -1,4 +1,4 @@
-"""One connection to a share: signing in, opening files, a time-out on every answer. What is done there is in `smb`."""
+"""One connection to a share: signing in, opening files, a time-out on every reply. `smb` decides what is done there."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from drover.nas.smb_file import SmbFile
 
 PORT: Final = 445
 
-# It logs each lost connection with a traceback; we raise NasAway, which says the same once.
+# smbprotocol logs each lost connection with a traceback; we raise NasAway with the same information.
 logging.getLogger("smbprotocol").setLevel(logging.CRITICAL)
 
 
 class Account(NamedTuple):
-    """Who signs in. `DOMAIN\\user` is an account of a domain, a bare name one of the NAS itself."""
+    """The account to sign in with. `DOMAIN\\user` is a domain account, a plain name one of the NAS itself."""
 
     user: str | None
     password: str | None
@@ -35,7 +35,7 @@ class Account(NamedTuple):
         return f"Account({self.user!r})"
 
     def hidden_in(self, text: str) -> str:
-        """Whoever wrote the text: it ends in a row that people read."""
+        """Hide the password in a text, because the text ends up in a row that people read."""
         return text.replace(self.password, "•••") if self.password and len(self.password) > 3 else text
 
 
@@ -59,14 +59,14 @@ class Share:
         self._folder = folder
 
     def name_of(self, path: PurePosixPath) -> str:
-        """As the share itself calls it."""
+        """The name of the file within the share."""
         return "\\".join((*self._folder.parts, *path.parts))
 
     @contextmanager
     def opened(
         self, path: PurePosixPath, access: int, disposition: int, *, folder: bool = False, alone: bool = False
     ) -> Iterator[SmbFile]:
-        """A file or folder, open until the block ends. `alone`: nobody else can open it meanwhile."""
+        """Open a file or folder for the length of the block. `alone`: nobody else can open it meanwhile."""
         handle = Open(self._tree, self.name_of(path))
         handle.create(
             ImpersonationLevel.Impersonation,
@@ -79,7 +79,7 @@ class Share:
         try:
             yield SmbFile(handle)
         except BaseException:
-            with suppress(Exception):  # what went wrong first is what counts
+            with suppress(Exception):  # the first error counts
                 handle.close()
             raise
         handle.close()
@@ -89,7 +89,7 @@ class Share:
 def connected(
     address: ShareAddress, account: Account, *, encrypt: bool, answer_s: float, pulse: Pulse
 ) -> Iterator[Share]:
-    """A connection for this block alone: one that was lost is never met again, and cutting it frees the thread."""
+    """A connection for this block only: a lost one is never reused, and cutting it frees the thread."""
     connection = _PatientConnection(address, answer_s)
     pulse.when_lost(lambda: _cut(connection))
     try:
@@ -99,7 +99,7 @@ def connected(
         tree = TreeConnect(session, rf"\\{address.host}\{address.share}")
         tree.connect()
         if tree.is_dfs_share:
-            raise SMBException("the share is a DFS namespace: name the server that is behind it")
+            raise SMBException("the share is a DFS namespace: use the address of the server behind it")
         yield Share(tree, address.folder)
     finally:
         pulse.when_lost(None)
@@ -112,7 +112,7 @@ _SHARED: Final = ShareAccess.FILE_SHARE_READ | ShareAccess.FILE_SHARE_WRITE | Sh
 
 
 class _PatientConnection(Connection):  # type: ignore[misc]
-    """Waits for an answer for so long and not longer: by itself smbprotocol would wait for ever."""
+    """Adds a time-out to every reply: smbprotocol itself would wait for ever."""
 
     def __init__(self, address: ShareAddress, answer_s: float) -> None:
         super().__init__(uuid4(), address.host, address.port, require_signing=True)
@@ -125,7 +125,7 @@ class _PatientConnection(Connection):  # type: ignore[misc]
 
 
 def _cut(connection: Connection) -> None:
-    """End the connection under a thread that may be in the middle of it. Its own `disconnect` would wait for a lock."""
+    """Close the socket under a thread that may be using it. `disconnect` would wait for a lock."""
     line = getattr(connection.transport, "_sock", None)
     if line is not None:
         with suppress(OSError):

@@ -1,4 +1,5 @@
-"""The rendered file as it is read here, before and during a copy: its faults are told apart from those of the NAS."""
+"""The rendered file as this machine reads it, before and during a copy. Its errors are kept apart from those of the
+NAS."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from drover.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
 
 
 async def digest_of(source: Path, *, blocking: Blocking) -> Digest:
-    """Of a file that is to be put. Raises SourceUnreadable, also when its folder, maybe a share, hangs.
+    """The digest of a file to copy. Raises SourceUnreadable, also when its folder, maybe a share, hangs.
 
-    `blocking` is one for all such calls: what hangs is counted there.
+    `blocking` must be shared by all such calls, because it counts those that hang.
     """
 
     def read(pulse: Pulse) -> Digest:

@@ -1,4 +1,4 @@
-"""The port: what a NAS can do, however it is reached. Adapters: `mounted` and `smb`, chosen in `opening`."""
+"""The port of a NAS. Adapters: `mounted` and `smb`, chosen in `opening`."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from drover.domain.errors import DroverError
 
 CHUNK_BYTES: Final = 1024 * 1024
 FOLDERS_MAX: Final = 1_000
-"""How many date folders, the latest first, a look for temporary files goes into."""
+"""How many date folders, the latest first, a search for temporary files enters."""
 TEMPORARIES_MAX: Final = 10_000
-"""How many a look returns. The next look finds the rest."""
+"""How many files a search returns. The next search finds the rest."""
 
 
 Fence = Callable[[], None]
-"""Called right before a deed, in the thread that does it. Raises TooLate where what its caller knew may not hold any
-more: a whole process can sleep between asking whether a name is still its own and using it."""
+"""Called right before an action, in the thread that does it. Raises TooLate if the caller's knowledge may be outdated:
+the process can sleep between checking that a name is still its own and using it."""
 
 
 def unfenced() -> None:
-    """For what may be done at any time."""
+    """For actions that are allowed at any time."""
 
 
 class TooLate(DroverError):
-    """What was known is too old to act upon. Nothing was done: ask again."""
+    """The caller's knowledge is too old to act on. Nothing was done: check again."""
 
 
 class Digest(NamedTuple):
-    """What a file holds, as far as it matters for telling two files apart."""
+    """Size and hash of a file, to compare two files."""
 
     size_bytes: int
     sha256: str
-    """In hexadecimal, small letters."""
+    """In lowercase hexadecimal."""
 
 
 class Piece(NamedTuple):
-    """A part of a file, and how long the whole is."""
+    """A part of a file, and the size of the whole."""
 
     size_bytes: int
     data: bytes
 
 
 class Digesting:
-    """A digest in the making, chunk by chunk."""
+    """Computes a digest chunk by chunk."""
 
     def __init__(self) -> None:
         self.size_bytes = 0
@@ -60,7 +60,7 @@ class Digesting:
 
 
 class NasAway(DroverError):
-    """The NAS did not do what it was asked for: unreachable, refused the account, fell silent, lost a handle."""
+    """The NAS failed: it was unreachable, refused the account, did not answer, or lost a handle."""
 
     def __init__(self, operation: str, path: str, reason: str, code: int | None = None) -> None:
         super().__init__(f"NAS: {operation} of {path} failed: {reason}")
@@ -68,11 +68,11 @@ class NasAway(DroverError):
         self.path = path
         self.reason = reason
         self.code = code
-        """The errno of a mounted path, the NT status of SMB, where there is one."""
+        """The errno of a mounted path or the NT status of SMB, if there is one."""
 
 
 class NasFull(DroverError):
-    """The NAS, or the account's share of it, has no room left for the file."""
+    """The NAS, or the account's quota, has no space left for the file."""
 
     def __init__(self, operation: str, path: str, code: int) -> None:
         super().__init__(f"NAS is full: {operation} of {path} failed")
@@ -82,7 +82,7 @@ class NasFull(DroverError):
 
 
 class CopyMismatch(DroverError):
-    """What stands on the NAS after the copy is not what was sent."""
+    """The file on the NAS differs from the source after the copy."""
 
     def __init__(self, path: str, expected: Digest, found: Digest) -> None:
         same_size = expected.size_bytes == found.size_bytes
@@ -93,7 +93,7 @@ class CopyMismatch(DroverError):
 
 
 class SourceUnreadable(DroverError):
-    """The rendered file could not be read while it was copied. Nothing is wrong with the NAS."""
+    """The rendered file could not be read during the copy. The NAS is not at fault."""
 
     def __init__(self, source: Path, reason: str, code: int | None) -> None:
         super().__init__(f"Cannot read {source}: {reason}")
@@ -103,43 +103,43 @@ class SourceUnreadable(DroverError):
 
 
 class NasStore(Protocol):
-    """Files below one folder of the NAS, the root. It must exist: only folders below it are made when needed.
+    """Files below one folder of the NAS, the root. It must exist: only folders below it are created.
 
-    Paths are relative to the root (`naming`); one that could lead out of it is a ValueError. Every call ends: with its
-    result, or with NasAway when the NAS has been silent for too long. A call that is cancelled stops at its next chunk.
+    Paths are relative to the root (`naming`); a path that could leave it is a ValueError. Every call ends: with its
+    result, or with NasAway after a time-out. A cancelled call stops at its next chunk.
     """
 
     async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
-        """Copy a local file under a temporary name, have it on disk, read it back and compare.
+        """Copy a local file to a temporary name, sync it, read it back and compare.
 
-        What stood there before is removed first. A copy that fails is removed again if the NAS still answers.
-        Raises NasAway, NasFull, CopyMismatch or SourceUnreadable.
+        An earlier file of that name is removed first. A failed copy is removed if the NAS still answers. Raises
+        NasAway, NasFull, CopyMismatch or SourceUnreadable.
         """
 
     async def publish(self, temporary: PurePosixPath, final: PurePosixPath, *, fence: Fence = unfenced) -> bool:
-        """Give the file its final name, in one step and never in place of another file.
+        """Rename the file to its final name, atomically and without replacing another file.
 
-        False: the final name is taken, and the temporary file stands where it was, if it stood there at all. After
-        NasAway the step may have been done: ask again, and on False compare `digest(final)` with what was put.
+        False: the final name is taken; the temporary file, if there was one, is unchanged. After NasAway the rename may
+        have happened: try again, and on False compare `digest(final)` with the source.
         """
 
     async def digest(self, path: PurePosixPath) -> Digest | None:
-        """Of the whole file, read from the NAS; None if there is none."""
+        """The digest of the whole file, read from the NAS; None if there is no file."""
 
     async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> Piece | None:
-        """What stands from there on; nothing after the end; None if there is no such file."""
+        """The bytes from `start` on; empty after the end; None if there is no file."""
 
     async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
-        """No error if there is no such file."""
+        """No error if there is no file."""
 
     async def temporaries(self) -> list[PurePosixPath]:
-        """Temporary files in the date folders, by name, of whatever run. Bounded: see the constants above."""
+        """Temporary files in the date folders, of any run, found by name. Bounded: see the constants above."""
 
     async def free_bytes(self) -> int:
-        """Room that this account may still fill."""
+        """Free space for this account."""
 
     def location(self, path: PurePosixPath) -> str:
-        """Where people find the file: its whole path, in the NAS's own way of writing."""
+        """The full path of the file for people, in the notation of the NAS."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """The path of the finished file that a location tells of, also as another worker sees the NAS; else None."""
+        """The path of the finished file at a location, also one that another worker reported; else None."""

@@ -1,4 +1,4 @@
-"""A NAS whose calls block, served from threads: what both adapters have in common. How it is reached is theirs."""
+"""What both adapters share: a store whose blocking calls run in threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 class ThreadedStore(ABC):
-    """A `NasStore` from methods that may hang. Each gets a pulse, and says through it that it is alive."""
+    """A `NasStore` built from methods that may hang. Each gets a pulse and sends heartbeats through it."""
 
     def __init__(self, *, stall_s: float) -> None:
         self._blocking: Final = Blocking("nas", stall_s=stall_s)
         self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """For what must not wait for the copies of others: a fence closes in seconds."""
+        """For calls that must not wait for copies: a fence is valid for seconds only."""
 
     async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
         with copy_timed():
@@ -55,7 +55,7 @@ class ThreadedStore(ABC):
     async def _run(
         self, operation: str, path: PurePosixPath | None, call: Callable[[Pulse], T], lane: Blocking | None = None
     ) -> T:
-        where = self.root if path is None else self.location(path)  # which also refuses a path that leads out of it
+        where = self.root if path is None else self.location(path)  # also refuses a path that leaves the root
         try:
             return await (lane or self._blocking).run(call)
         except Exception as error:
@@ -73,7 +73,7 @@ class ThreadedStore(ABC):
 
     @abstractmethod
     def _told(self, error: Exception, operation: str, where: str) -> Exception:
-        """The error of the port for one of the way there. Others stay as they are."""
+        """Translate an adapter's error into one of the port. Other errors stay as they are."""
 
     @abstractmethod
     def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None: ...

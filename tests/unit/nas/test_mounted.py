@@ -129,7 +129,7 @@ async def test_a_mount_that_falls_silent_is_away_and_the_late_copy_touches_no_na
 
     with monkeypatch.context() as broken:
         broken.setattr(os, "write", hang)
-        with pytest.raises(NasAway, match="no sign of life"):
+        with pytest.raises(NasAway, match="no progress"):
             await store.put(source, TEMPORARY, expected=EXPECTED)
     await open_store(str(root), guard="folder").put(source, TEMPORARY, expected=EXPECTED)
     silent.set()
