@@ -1,1 +1,1 @@
-"""Calls to addresses that others have named: checked, bounded, signed, and not turned elsewhere."""
+"""Calls to addresses that other people chose: checked, bounded, signed, without redirects."""

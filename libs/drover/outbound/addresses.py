@@ -1,4 +1,4 @@
-"""Which IP addresses may be called. A name that leads to our own network must not get a request of ours there."""
+"""Which IP addresses may be called. A host name must not lead our requests into our own network."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
-"""IPv4 in IPv6 as it was once written."""
+"""The deprecated form of IPv4 in IPv6."""
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Of the internet at large: not private, loopback, link-local, shared, reserved, multicast or documentation."""
+    """On the public internet: not private, loopback, link-local, shared, reserved, multicast or documentation."""
     return all(one.is_global and not one.is_multicast and not one.is_reserved for one in _meant(address))
 
 
 def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """The address, and those that it carries inside: a gateway on the way may take them out."""
+    """The address and the addresses embedded in it, because a gateway on the way may unwrap them."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:
@@ -34,7 +34,7 @@ def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address
 
 
 def literal(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a host already is; None: it is a name."""
+    """The host as an IP address; None: it is a name."""
     try:
         return ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

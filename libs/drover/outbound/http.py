@@ -1,7 +1,7 @@
-"""POST to an address that somebody else has chosen: resolved once, checked, connected to that very address.
+"""POST to an address that somebody else chose: resolve it once, check it, connect to exactly that address.
 
-No redirects, no proxies, no cookies; time and answer are bounded. What went wrong is told apart by whether the other
-side can have the request: that decides between "failed" and "nobody knows".
+No redirects, no proxies, no cookies; time and response size are bounded. Errors say whether the other side can have
+received the request: that decides between "failed" and "unknown".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CONNECTIONS_MAX: Final = 100
 KEEPALIVE_S: Final = 2.0
-"""Shorter than servers keep an idle connection: one that they have just closed would leave us in doubt."""
+"""Shorter than servers keep an idle connection: a request on one that was just closed would have an unknown outcome."""
 SCHEMES: Final = ("http", "https")
 
 
@@ -33,11 +33,11 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
-    """As much as is looked at."""
+    """The beginning of the body, within the bound."""
 
 
 class NotCalled(Exception):
-    """The request did not leave: whatever it asked for has not been done."""
+    """The request was not sent: it had no effect."""
 
     def __init__(self, code: str, error: str, *, permanent: bool) -> None:
         super().__init__(f"{code}: {error}")
@@ -45,7 +45,7 @@ class NotCalled(Exception):
 
 
 class NoAnswer(Exception):
-    """The request may have arrived, and nobody knows what became of it."""
+    """The request may have arrived; its outcome is unknown."""
 
     def __init__(self, code: str, error: str) -> None:
         super().__init__(f"{code}: {error}")
@@ -53,11 +53,12 @@ class NoAnswer(Exception):
 
 
 class AddressRefused(OSError):
-    """The host is, or leads to, an address of a network that is not the internet's."""
+    """The host is, or resolves to, an address outside the public internet."""
 
 
 class CheckedResolver(AbstractResolver):
-    """Names to addresses, those that may be called only. aiohttp connects to what this gives and asks nobody else."""
+    """Resolves names, and returns only addresses that may be called. aiohttp connects to these and resolves nothing
+    else."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private
@@ -81,15 +82,15 @@ class CheckedResolver(AbstractResolver):
                     }
                 )
         if not results:
-            raise AddressRefused(f"{host} leads to no address that may be called")
+            raise AddressRefused(f"{host} resolves to no address that may be called")
         return results
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class Outbound:
-    """One for each provider. `timeout_s` is for a call as a whole."""
+    """One for each provider. `timeout_s` bounds a whole call."""
 
     def __init__(self, *, timeout_s: float, allow_private: bool = False) -> None:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_S, timeout_s))
@@ -100,7 +101,7 @@ class Outbound:
     async def running(self) -> AsyncIterator[None]:
         connector = aiohttp.TCPConnector(
             resolver=CheckedResolver(allow_private=self._allow_private),
-            use_dns_cache=False,  # each new connection is checked
+            use_dns_cache=False,  # check each new connection
             limit=CONNECTIONS_MAX,
             keepalive_timeout=KEEPALIVE_S,
         )
@@ -110,14 +111,14 @@ class Outbound:
             connector=connector,
             timeout=self._timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # a small answer must stay small
+            auto_decompress=False,  # a small response must not grow
             trust_env=False,
             trace_configs=[tracing],
         ) as self._session:
             yield
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """The answer, whatever it says; or NotCalled, or NoAnswer."""
+        """Return the response, whatever its status. Raises NotCalled or NoAnswer."""
         target = self._checked(url)
         left = asyncio.Event()
         try:
@@ -139,7 +140,7 @@ class Outbound:
         if target.scheme not in SCHEMES or not target.host:
             raise NotCalled("bad_address", "an http or https address is needed", permanent=True)
         address = literal(target.host)
-        # aiohttp asks no resolver about what already is an address.
+        # aiohttp does not call the resolver for an IP address.
         if address is not None and not self._allow_private and not is_public(address):
             raise NotCalled("address_refused", f"{address} may not be called", permanent=True)
         return target
@@ -153,7 +154,7 @@ class Outbound:
 
 
 async def _first_of(content: aiohttp.StreamReader) -> bytes:
-    """What there is of it, within the bound. The status has been said, and holds without it."""
+    """The body within the bound, as far as it can be read. The status is known and valid without it."""
     body = bytearray()
     with suppress(aiohttp.ClientError, TimeoutError, OSError):
         while len(body) < ANSWER_BYTES_MAX and (chunk := await content.read(ANSWER_BYTES_MAX - len(body))):
@@ -164,7 +165,7 @@ async def _first_of(content: aiohttp.StreamReader) -> bytes:
 async def _note_leaving(
     session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
-    """The request is on its way: until then nothing can have come of it."""
+    """The request is being sent. Before this it cannot have had an effect."""
     context.trace_request_ctx.set()
 
 

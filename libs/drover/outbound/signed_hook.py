@@ -1,4 +1,4 @@
-"""An address of the operator's that is told things: JSON, signed, with a key by which a repeat is known."""
+"""A webhook of the operator: posts signed JSON with an idempotency key, so that the receiver can detect repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY_HEADER: Final = "Idempotency-Key"
 
 
 class SignedHook:
-    """What is posted, and what an answer means, is for those who have one."""
+    """Subclasses decide what is posted and how to read the response."""
 
     name = "webhook"
 

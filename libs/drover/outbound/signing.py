@@ -1,4 +1,4 @@
-"""How the body of a webhook is signed, and how its receiver checks that. Both ways, so that one tests the other."""
+"""Signs the body of a webhook, and verifies it as its receiver would. Both are here so that each tests the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 HEADER: Final = "Drover-Signature"
 TOLERANCE_S: Final = 300
-"""A signature that is older may be somebody's recording."""
+"""An older signature may be a replay."""
 
 
 def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:
@@ -18,7 +18,7 @@ def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:
 
 
 def verify(header: str, body: bytes, secret: str, now_s: float) -> bool:
-    """For receivers: whether we sent it, not long ago."""
+    """For receivers: whether the signature is ours and recent."""
     parts = [part.partition("=") for part in header.split(",")]
     times = [value for name, _, value in parts if name == "t"]
     if len(times) != 1 or not times[0].isascii() or not times[0].isdigit():
