@@ -1,6 +1,6 @@
 """Applies the numbered SQL files of `migrations/` in order, once each, under a lock.
 
-Read models are not migrated: they are derived, and made anew when their form changes (`drover.projection.read_model`).
+Read models are not migrated: they are derived, and rebuilt when their shape changes (`drover.projection.read_model`).
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ class MigrationChanged(DroverError):
 
 
 class MigrationGap(DroverError):
-    """The numbers of the migration files, or of those that were applied, are not 1, 2, 3, …"""
+    """The numbers of the migration files, or of the applied ones, are not 1, 2, 3, …"""
 
     def __init__(self, expected: int, found: str) -> None:
         self.expected, self.found = expected, found
         super().__init__(
-            f"Migration {expected:04d} is missing, {found} is there. Number the files without gaps or repeats."
+            f"Migration {expected:04d} is missing, found {found}. Number the files without gaps or repeats."
         )
 
 
 def load_migrations(folder: Traversable | None = None) -> list[Migration]:
-    """The files in order. Those of the platform unless told otherwise."""
+    """The files in order, by default those of the platform."""
     folder = folder or files("drover.postgres") / "migrations"
     migrations: list[Migration] = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name):
@@ -85,7 +85,7 @@ def load_migrations(folder: Traversable | None = None) -> list[Migration]:
 
 
 async def migrate(target: str | Connection, migrations: Sequence[Migration] | None = None) -> list[Migration]:
-    """Bring the database up to date and return what was applied now. Any number of processes may call it at once."""
+    """Apply the pending migrations and return them. Several processes may call it at the same time."""
     wanted = load_migrations() if migrations is None else migrations
     if isinstance(target, str):
         async with connect(target, APPLICATION) as connection:
@@ -111,7 +111,7 @@ async def _migrate(connection: Connection, wanted: Sequence[Migration]) -> list[
 
 
 def outstanding(wanted: Sequence[Migration], applied: Iterable[tuple[int, str, str]]) -> list[Migration]:
-    """What is still to be applied. Pure; raises where files and database contradict each other."""
+    """The pending migrations. Pure; raises if files and database contradict each other."""
     done = 0
     for number, name, checksum in applied:
         done += 1

@@ -1,7 +1,7 @@
-"""Connections to Postgres, one or a pool of them, with every wait bounded. No queries live here.
+"""Connections to Postgres, single or pooled, with a bound on every wait. No queries live here.
 
-`json` and `jsonb` stay raw text in both directions (asyncpg's default): whoever needs the content decodes it once, with
-msgspec, and whoever only passes it on pays nothing.
+`json` and `jsonb` stay raw text in both directions (asyncpg's default): code that needs the content decodes it once,
+with msgspec, and code that only forwards it pays nothing.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ import asyncpg
 POOL_SIZE_MAX: Final = 10
 CONNECT_TIMEOUT_S: Final = 5.0
 ACQUIRE_TIMEOUT_S: Final = 2.0
-"""For a connection of the pool. When all of them hang, whoever comes next is told so instead of joining the queue."""
+"""For a free connection of the pool. When all of them hang, further callers fail instead of queueing."""
 RELEASE_TIMEOUT_S: Final = 1.0
-"""For giving one back whose statement was cut short. Then it is dropped: the server does not even take the cancel."""
+"""For returning a connection after an interrupted statement. Then we drop it: the server does not even accept the
+cancel request."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
-"""Longer than the server's own limit, so that a slow statement ends with an answer and not with a broken connection."""
+"""Longer than the server's own limit, so that a slow statement ends with an error and not with a broken connection."""
 LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
-"""A process that stalls inside a transaction must not keep its row locks for ever."""
+"""A process that stalls inside a transaction must not keep its row locks."""
 CLOSE_TIMEOUT_S: Final = 5.0
 IDLE_CONNECTION_S: Final = 300.0
 STATEMENTS_PER_CONNECTION_MAX: Final = 50_000
 
 _POOLED: Final = {"plan_cache_mode": "force_custom_plan"}
-"""A plan for the values that are asked for. After five times PostgreSQL would make one for any: it is cheaper, and it
-walks a million events for somebody who did little."""
+"""Plan every query for its values. After five executions PostgreSQL would switch to a generic plan, which is cheaper to
+make but may scan a million events for an actor with few."""
 
 Connection: TypeAlias = asyncpg.Connection
 Pool: TypeAlias = asyncpg.Pool
@@ -64,9 +65,9 @@ async def connect(
     *,
     command_s: float | None = COMMAND_TIMEOUT_S,
 ) -> AsyncIterator[Connection]:
-    """One connection of one's own. After an error it is cut, not closed politely: the server may be gone.
+    """A single connection. After an error it is terminated without a goodbye, because the server may be gone.
 
-    `command_s`: None for whoever gives the server work for minutes, and says so in `settings` as well.
+    `command_s`: None for statements that run for minutes; then raise the limits in `settings` as well.
     """
     connection = await asyncpg.connect(dsn, **_options(application, settings, command_s))
     try:
@@ -77,7 +78,7 @@ async def connect(
 
 
 class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
-    """asyncpg waits without end for a free connection, and for as long as a statement may take to give one back."""
+    """asyncpg waits for a free connection without a limit, and for returning one as long as a statement may take."""
 
     def acquire(self, *, timeout: float | None = None) -> Any:
         return super().acquire(timeout=ACQUIRE_TIMEOUT_S if timeout is None else timeout)
@@ -88,7 +89,7 @@ class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
 
 @asynccontextmanager
 async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -> AsyncIterator[Pool]:
-    """A pool that starts without the server and fills as it is used."""
+    """A pool that starts without the server and opens connections on use."""
     pool = _BoundedPool(
         dsn,
         min_size=0,
@@ -103,7 +104,7 @@ async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -
     await pool
     try:
         yield pool
-        with suppress(TimeoutError):  # then its connections were cut
+        with suppress(TimeoutError):  # its connections were cut
             await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
     finally:
         pool.terminate()

@@ -1,4 +1,4 @@
-"""Values as Postgres gives them. Only what the standard library does too slowly lives here."""
+"""Faster versions of Postgres values than those of the standard library."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ UUIDS_KEPT_MAX: Final = 50_000
 
 @lru_cache(UUIDS_KEPT_MAX)
 def uuid_of(text: str) -> UUID:
-    """A `uuid.UUID` (asyncpg's subclass, in C): parsed, hashed and compared ten times faster, which folds feel."""
+    """A `uuid.UUID` (asyncpg's subclass, in C). It parses, hashes and compares ten times faster, which folds need."""
     uuid: UUID = pgproto.UUID(text)
     return uuid

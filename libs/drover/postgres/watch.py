@@ -1,4 +1,4 @@
-"""Asks Postgres now and then whether it is there, for the metric. Nobody waits for it, and nothing depends on it."""
+"""Polls Postgres for the metric `drover_postgres_up`. Nothing depends on it."""
 
 from __future__ import annotations
 
