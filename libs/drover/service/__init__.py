@@ -1,1 +1,1 @@
-"""What every process has: lifecycle, configuration, health, logs, metrics, traces. No HTTP and no NATS in here."""
+"""What every process has: lifecycle, configuration, health, logs, metrics, traces. No HTTP and no NATS."""

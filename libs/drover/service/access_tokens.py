@@ -1,4 +1,4 @@
-"""People's access tokens: how they are issued. Edges verify them (`drover.web.people`)."""
+"""Issues the access tokens of people. Edges verify them (`drover.web.people`)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from drover.service.api_keys import Role
 from drover.service.identity_keys import ALGORITHM, IdentityKeys
 
 ISSUER: Final = "drover-identity"
-"""Another one than that of API keys: by it an edge finds out whose keys and which algorithm hold."""
+"""Not the issuer of API keys: it tells an edge which keys and which algorithm to verify with."""
 AUDIENCE: Final = "authenticated"
-"""As Supabase's tokens have it."""
+"""The same as in Supabase's tokens."""
 LIFETIME_S_MAX: Final = 3600
 PEOPLE: Final = (Role.ADMIN, Role.OPERATOR, Role.VIEWER)
 
@@ -20,7 +20,8 @@ PEOPLE: Final = (Role.ADMIN, Role.OPERATOR, Role.VIEWER)
 def issue_access_token(
     keys: IdentityKeys, *, account_id: str, session_id: str, role: Role, now_s: float, lifetime_s: int
 ) -> str:
-    """A signed token. It says who and for how long; no address and no name are in it, since tokens end up in logs."""
+    """A signed token with account, role and lifetime. It has no e-mail address and no name, because tokens end up in
+    logs."""
     assert role in PEOPLE, role
     assert 0 < lifetime_s <= LIFETIME_S_MAX, lifetime_s
     kid, private = keys.signing

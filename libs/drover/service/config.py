@@ -1,4 +1,4 @@
-"""Configuration from the environment, strict: a name or value that Drover does not understand stops the start."""
+"""Reads the configuration from the environment, strictly: an unknown name or value stops the start."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from drover.service.setting_types import (
 
 PREFIX: Final = "DROVER_"
 OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
-"""What the users' own programs call a setting of ours."""
+"""Settings of ours that the users' own programs call differently."""
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
@@ -70,10 +70,10 @@ def _instance() -> str:
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=False):
-    """Settings that belong together. The variable of a field is `DROVER_` and its name in capitals."""
+    """Settings that belong together. The variable of a field is `DROVER_` plus its name in capitals."""
 
     def shown(self) -> dict[str, Any]:
-        """The settings as they may be shown to people: no secret, no password."""
+        """The settings without secrets and passwords, to show to people."""
         return {name: _shown(name, getattr(self, name)) for name in self.__struct_fields__}
 
     def __repr__(self) -> str:
@@ -83,56 +83,58 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fals
 
 
 class Settings(Section, frozen=True, kw_only=True):
-    """What every process is told, whichever services it runs. Each service declares its own settings beside it."""
+    """The settings of every process, whichever services it runs. Each service declares its own settings beside them."""
 
     nats_url: NatsUrl
     """The NATS servers that hold the log and carry the commands."""
     nats_system_url: NatsUrl | None = None
-    """The same servers as a user of the system account: needed to see whether they fsync."""
+    """The same servers with a user of the system account: needed to check whether they fsync."""
     nats_replicas: Replicas = 1
-    """Copies of every stream that Drover makes: 1 on one server, 3 in a cluster. Existing streams stay as they are."""
+    """Replicas of every stream that Drover creates: 1 on one server, 3 in a cluster. Existing streams are not
+    changed."""
     postgres_url: PostgresUrl
-    """The database of the read models. The farm works on while it is down."""
+    """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8
     """Size of the connection pool of this process."""
     http_host: Host = "127.0.0.1"
-    """Address to listen on. Loopback unless told otherwise: opening up to a network is a decision."""
+    """Address to listen on. Loopback by default: opening the process to a network is your decision."""
     http_port: Port = 8080
     """Port of everything that this process serves over HTTP."""
     jwt_secrets: Secrets
-    """Keys that API tokens are verified with. The first one signs; the second one is on its way in or out."""
+    """Keys that verify API tokens. The first one signs; the second one is being rotated in or out."""
     sealing_keys: SealingKeys = ()
-    """Keys that personal fields are sealed with before they enter the log. The first one seals, all of them open."""
+    """Keys that encrypt personal fields before they enter the log. The first one seals; all of them open."""
     identity_secrets: Secrets = ()
-    """What people's tokens are signed with, and their addresses looked up by. The first one signs; the second one is on
-    its way out."""
+    """Secrets that sign people's tokens and hash their e-mail addresses for lookup. The first one signs; the second one
+    is being rotated out."""
     jwks_url: HttpsUrl | None = None
-    """Where another issuer of people's tokens publishes its keys. Together with DROVER_JWT_ISSUER and _AUDIENCE."""
+    """Where another issuer of people's tokens publishes its keys. Set it with DROVER_JWT_ISSUER and
+    DROVER_JWT_AUDIENCE."""
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None
-    """The claim `aud` that makes one of its tokens a token for Drover."""
+    """The claim `aud` that its tokens for Drover have."""
     jwt_role_claim: ClaimName = "role"
-    """The claim of its tokens that says admin, operator or viewer. Without one of them a person sees only their own."""
+    """The claim of its tokens with the role: admin, operator or viewer. People without one see only their own data."""
     trusted_proxies: Networks = ()
-    """Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed."""
+    """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
     log_format: LogFormat = "json"
     """One JSON object a line for machines, or coloured lines for people."""
     log_level: LogLevel = "info"
-    """The least important level that is written."""
+    """The lowest level that is logged."""
     allow_unsynced: Flag = False
-    """Accept a NATS server that acknowledges before it has synced to disk. Loses acknowledged work on power failure."""
+    """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
     anon_may_create_jobs: Flag = False
-    """Let the key that is in every phone create jobs, as the first dashboards do."""
+    """Let the key in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024
     """Larger request bodies are refused with 413."""
     sentry_dsn: HttpUrlWithKey | None = None
-    """Where errors are reported to. Not set: nowhere. Needs the extra `drover[sentry]`."""
+    """Where to report errors. Not set: nowhere. Needs the extra `drover[sentry]`."""
     otlp_endpoint: HttpUrl | None = None
-    """Where spans are sent to, by OTLP over HTTP. Not set: what OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere. Needs
-    the extra `drover[otel]`."""
+    """Where to send spans, by OTLP over HTTP. Not set: to OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere. Needs the extra
+    `drover[otel]`."""
     trace_ratio: Ratio = 1.0
-    """How many of the traces that begin here are recorded, if any are. Callers that bring a trace decide themselves."""
+    """The share of new traces that is recorded, if spans are exported. Callers that send a trace decide for it."""
     shutdown_grace_s: Seconds = 10.0
     """How long each component may take to drain before it is abandoned."""
     instance: Instance = msgspec.field(default_factory=_instance)
@@ -155,7 +157,7 @@ class Configuration:
 
 
 def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
-    """Every variable that these sections read, with the field that it sets."""
+    """Every variable of these sections, with its field."""
     found: dict[str, FieldInfo] = {}
     for section in sections:
         for field in msgspec.structs.fields(section):
@@ -167,16 +169,17 @@ def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
 
 _GENERAL: Final = fields_of(Settings)
 REQUIRED: Final = tuple(name for name, field in _GENERAL.items() if field.required)
-"""Those without which no service starts."""
+"""The settings that every service needs."""
 
 
 def read(
     environ: Mapping[str, str], *sections: type[Section], known: Collection[str] = (), without: Collection[str] = ()
 ) -> Configuration:
-    """Read these sections, or raise a ConfigurationError that names every problem at once. An empty value is no value.
+    """Read these sections, or raise a ConfigurationError with all problems at once. An empty value counts as not set.
 
-    `known`: further variables of Drover, which others read. Any other name that starts with DROVER_ is a problem.
-    `without`: settings that every service needs and this caller does not. Where they are not set they are empty.
+    `known`: other variables of Drover, which other code reads. Any further name with DROVER_ is a problem.
+
+    `without`: required settings that this caller does not need. They are empty if they are not set.
     """
     fields = fields_of(*sections)
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
@@ -225,7 +228,7 @@ def _refused(field: FieldInfo, value: str) -> Any:
 
 
 def not_set(name: str) -> ConfigurationError:
-    """For a caller that finds out later that it needs a general setting."""
+    """For a caller that needs a general setting only later."""
     return ConfigurationError((_not_set(name, _GENERAL[name]),))
 
 
@@ -234,7 +237,7 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """Half of an issuer would believe tokens that were made for somebody else."""
+    """An incomplete issuer would accept tokens that were made for somebody else, so all three settings are needed."""
     missing = [name for name in _ISSUER if name not in given]
     if len(missing) == len(_ISSUER):
         return []
@@ -260,12 +263,12 @@ def _instead(name: str, field: FieldInfo) -> str:
 
 
 def meta_of(field: FieldInfo) -> Meta:
-    """What a setting takes, in words and by example."""
-    for part in (field.type, *getattr(field.type, "__args__", ())):  # the second place is for `NatsUrl | None`
+    """The description and the example of a setting."""
+    for part in (field.type, *getattr(field.type, "__args__", ())):  # `__args__` is for `NatsUrl | None`
         for meta in getattr(part, "__metadata__", ()):
             if isinstance(meta, Meta):
                 return meta
-    raise TypeError(f"{field.type} says nothing about what it takes")
+    raise TypeError(f"{field.type} has no description")
 
 
 def _bare(annotation: Any) -> Any:

@@ -1,7 +1,6 @@
-"""Errors to Sentry, if somebody wants that: off unless `DROVER_SENTRY_DSN` is set. Needs the extra `drover[sentry]`.
+"""Reports errors to Sentry if `DROVER_SENTRY_DSN` is set. Needs the extra `drover[sentry]`.
 
-What is sent is the line that stands in the log, which has no secrets in it; of what else the library could gather,
-requests, variables, users, nothing.
+It sends the log line, which has no secrets, and nothing else: no requests, no variables, no users.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from drover.domain.errors import DroverError
 
 
 class SentryMissing(DroverError):
-    """`DROVER_SENTRY_DSN` is set, and the library that it needs is not installed."""
+    """`DROVER_SENTRY_DSN` is set, but its library is not installed."""
 
     def __init__(self) -> None:
         super().__init__("DROVER_SENTRY_DSN needs the extra: pip install 'drover[sentry]'. Or unset it")
 
 
 def report_errors(dsn: str | None, instance: str, *, transport: Any = None) -> bool:
-    """Whatever is logged as an error is reported from here on. After `logging.configure`. False: nobody wants that."""
+    """Report every logged error from here on. Call it after `logging.configure`. False: it is switched off."""
     if dsn is None:
         return False
     try:
@@ -57,7 +56,7 @@ class _ToSentry(logging.Handler):
                 "level": "fatal" if record.levelno > logging.ERROR else "error",
                 "logger": record.name,
                 "logentry": {"formatted": self.format(record)},
-                # Lines differ in their times and ids; what happened, and where, is the same trouble.
+                # Group by event and logger: lines of the same problem differ in times and ids.
                 "fingerprint": [record.name, str(event or record.msg)],
             }
         )

@@ -1,4 +1,4 @@
-"""Metrics that have to be asked for: read now and then in the background, told at every scrape."""
+"""Metrics that need I/O: polled in the background, exposed at every scrape."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ F = TypeVar("F", bound="Figures")
 
 
 class Figures(Collector, ABC):
-    """An async context manager: from start to stop its metrics are among those of the process.
+    """An async context manager: its metrics are registered from start to stop.
 
-    Several processes may run the same one and say the same; rules take the highest. What cannot be read is not told:
-    an old number would look like a good one.
+    Several processes may expose the same values; alert rules take the maximum. A value that cannot be read is left out,
+    because an old one would look valid.
     """
 
     def __init__(self, *, registry: CollectorRegistry = REGISTRY, refresh_every_s: float = REFRESH_EVERY_S) -> None:
@@ -41,11 +41,11 @@ class Figures(Collector, ABC):
 
     @abstractmethod
     def families(self) -> list[GaugeMetricFamily]:
-        """All of them, empty."""
+        """All metrics, without values."""
 
     @abstractmethod
     async def read(self) -> Sequence[GaugeMetricFamily]:
-        """All of them, with what could be read. Raises nothing that is to be expected."""
+        """All metrics, with the values that could be read. Must not raise expected errors."""
 
     def describe(self) -> Iterator[Metric]:
         yield from self.families()

@@ -1,17 +1,18 @@
-"""Is this process alive, is it ready: named checks that answer in words. How the answer is served is not here."""
+"""Named checks of whether this process is alive and ready. How they are served is not here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Check = Callable[[], str | None]
-"""None when all is well, else the reason in words. Must be cheap and must not wait: it is asked every few seconds."""
+"""None if all is well, else the reason as a sentence. It is called every few seconds, so it must be cheap and must not
+wait."""
 
 
 class Health:
-    """The checks of one process. Live: restarting would not help. Ready: requests may be sent here.
+    """The checks of one process. Live: no restart is needed. Ready: it may get requests.
 
-    Degraded: requests may be sent here, but something is not well that sending them elsewhere would not mend.
+    Degraded: it may get requests, but has a problem that sending them elsewhere would not solve.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class Health:
         return reasons
 
     def degraded(self) -> dict[str, str]:
-        """What is not well though the process may be ready, by check. Empty: nothing."""
+        """Problems of a process that may be ready, by check. Empty: none."""
         return _failing(self._degraded)
 
 
@@ -59,7 +60,7 @@ def _failing(checks: dict[str, Check]) -> dict[str, str]:
     for name, check in checks.items():
         try:
             reason = check()
-        except Exception as fault:  # a broken check is a reason too, and must not break the others
+        except Exception as fault:  # a broken check is a reason, too, and must not break the others
             reason = f"The check itself failed: {fault!r}"
         if reason is not None:
             reasons[name] = reason

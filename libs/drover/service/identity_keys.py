@@ -1,7 +1,7 @@
-"""The keys behind people's tokens, all derived from one secret. What they sign is in `access_tokens` and at the edge.
+"""The keys for people's tokens, all derived from one secret. `access_tokens` and the edges use them.
 
-Access tokens are signed with ES256: whoever verifies holds a public key and cannot issue, other systems can verify with
-the published key set, and Supabase's clients know how to. Everything else that is derived here is an HMAC key.
+Access tokens are signed with ES256: edges verify with a public key and cannot issue tokens, other systems can verify
+with the published key set, and Supabase's clients support it. All other derived keys are HMAC keys.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from drover.service.config import not_set
 
 ALGORITHM: Final = "ES256"
-"""Fixed: a token never chooses how it is verified."""
+"""Fixed: a token must never choose how it is verified."""
 KEY_BYTES: Final = 32
 SCALAR_BYTES: Final = 48
-"""128 bits more than the curve has, so that the remainder is as good as even (FIPS 186-5, A.2.1)."""
+"""128 bits more than the curve, so that the remainder is almost uniform (FIPS 186-5, A.2.1)."""
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 
 
 class _Derived:
-    """What one secret gives."""
+    """The keys derived from one secret."""
 
     def __init__(self, secret: str) -> None:
         scalar = int.from_bytes(_derive(secret, "access token, ES256", SCALAR_BYTES)) % (_ORDER - 1) + 1
@@ -47,7 +47,7 @@ class _Derived:
 
 
 class IdentityKeys:
-    """Of one or two live secrets: the first one signs, both are believed."""
+    """The keys of one or two secrets: the first one signs, both verify."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         if not secrets:
@@ -56,7 +56,7 @@ class IdentityKeys:
 
     @property
     def signing(self) -> tuple[str, ec.EllipticCurvePrivateKey]:
-        """Id and key of what access tokens are signed with."""
+        """Id and private key that sign access tokens."""
         return self._derived[0].kid, self._derived[0].private
 
     @property
@@ -69,12 +69,12 @@ class IdentityKeys:
         return [derived.refresh for derived in self._derived]
 
     def jwks(self) -> dict[str, list[dict[str, Any]]]:
-        """The public keys, as other systems want them."""
+        """The public keys as a JWK set, for other systems."""
         about = {"alg": ALGORITHM, "use": "sig", "key_ops": ["verify"]}
         return {"keys": [{**derived.jwk, "kid": derived.kid, **about} for derived in self._derived]}
 
     def email_hashes(self, address: str) -> tuple[str, ...]:
-        """What an address is found by, under the current key first."""
+        """The hashes to look up an e-mail address by, the current key first."""
         return tuple(hmac.new(derived.email, address.encode(), sha256).hexdigest() for derived in self._derived)
 
 

@@ -1,4 +1,4 @@
-"""One way to start and stop a process: components start in one order, drain in the other, each in bounded time."""
+"""Starts and stops a process: components start in one order and drain in the reverse order, each in bounded time."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ EXIT_FORCED: Final = 130
 
 
 class Phase(IntEnum):
-    """When a component drains: lower first. Starting goes the other way round."""
+    """When a component drains: lower first. Starting is in the reverse order."""
 
     EDGE = 1
-    """Takes requests from outside: closed first, so that nothing new comes in."""
+    """Takes requests from outside. Closed first, so that nothing new comes in."""
     REACTOR = 2
     WRITER = 3
     PROJECTOR = 4
     SERVER = 5
-    """What the others stand on: connections, pools, embedded servers."""
+    """What the others depend on: connections, pools, embedded servers."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """Something that starts and stops. Stopping means draining: what was accepted is finished."""
+    """Something that starts and stops. Stopping drains: accepted work is finished."""
 
     name: str
     phase: Phase
     context: AbstractAsyncContextManager[Any]
     """Entering returns when the component works; leaving returns when it has drained."""
     failure: Callable[[], Awaitable[object]] | None = None
-    """Waits for as long as the component works. When it returns or raises, the process drains and exits with 1."""
+    """Waits while the component works. When it returns or raises, the process drains and exits with 1."""
 
 
 class _Run:
-    """One run of a set of components, in one task: contexts are left by the task that entered them."""
+    """One run of a set of components, in one task, because a context must be left by the task that entered it."""
 
     def __init__(self, health: Health, grace_s: float) -> None:
         self._health = health
@@ -58,7 +58,7 @@ class _Run:
         self._starting: asyncio.Task[Any] | None = None
         self.failed = False
         self.refused: DroverError | None = None
-        """Why it could not start, in words for a person: a port that is taken, a setting that is wrong."""
+        """Why it could not start, for people: for example a port that is taken or a wrong setting."""
 
     @property
     def stopping(self) -> bool:
@@ -89,7 +89,7 @@ class _Run:
         except asyncio.CancelledError:
             if not self._stop.is_set():
                 raise
-            task.uncancel()  # the signal's, and answered: draining goes on in this task
+            task.uncancel()  # the signal caused it; draining goes on in this task
         except DroverError as error:
             log.error("start_refused", component=name, error=str(error))
             self.refused = error
@@ -144,9 +144,10 @@ async def run(
     grace_s: float,
     on_ready: Callable[[], None] | None = None,
 ) -> int:
-    """Start all, serve until SIGTERM, SIGINT or a failure, drain; the exit code. A second signal exits at once.
+    """Start all, serve until SIGTERM, SIGINT or a failure, drain; return the exit code. A second signal exits at once.
 
-    A DroverError in the start is raised, after the drain: its words and its exit code are for whoever runs the process.
+    A DroverError during the start is raised after the drain, because the caller shows its text and chooses its exit
+    code.
     """
     this_run = _Run(health, grace_s)
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Structured logs: JSON or console, trace ids added, secrets taken out, the standard library's loggers routed in."""
+"""Structured logs: JSON or console, with trace ids, without secrets, including the standard library's loggers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _REFRESH_TOKEN: Final = re.compile(r"\bdrt1\.[\w.-]+")
 _EMAIL: Final = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _HIDDEN: Final = "•••"
 NAMESPACES: Final = ("alarm",)
-"""Loggers that can be turned on by name."""
+"""Loggers that can be enabled by name."""
 _DEPTH_MAX: Final = 6
 
 
 def configure(log_format: str, level: str, *, stream: TextIO | None = None, debug: str | None = None) -> None:
-    """Set up logging of the whole process. Logs go to stderr: stdout belongs to what a command prints.
+    """Set up logging for the whole process. Logs go to stderr, because stdout belongs to the output of commands.
 
-    `debug`: namespaces whose finest lines are shown whatever the level is, as `DEBUG=alarm` asks for (seed 004). None:
-    what the environment says.
+    `debug`: namespaces that log everything at any level, as `DEBUG=alarm` requests (seed 004). None: read it from the
+    environment.
     """
     stream = stream or sys.stderr
     shared: list[structlog.types.Processor] = [
@@ -46,7 +46,7 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
         ]
         if log_format == "json"
-        # Tracebacks as plain text, and before secrets are hidden: rich ones would show the values of local variables.
+        # Tracebacks as plain text, before secrets are hidden: rich ones would show the values of local variables.
         else [
             structlog.processors.format_exc_info,
             hide_secrets,
@@ -78,19 +78,19 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
     for name in NAMESPACES:
         wanted = _names(os.environ.get("DEBUG", "") if debug is None else debug)
         logging.getLogger(name).setLevel(logging.DEBUG if wanted & {name, "*"} else logging.NOTSET)
-    # aiohttp writes a traceback for every malformed request line, which anybody can send.
+    # aiohttp logs a traceback for every malformed request line, which anybody can send.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 def _names(text: str) -> set[str]:
-    """As the library `debug` of JavaScript has them: separated by commas or spaces."""
+    """Names separated by commas or spaces, as in the JavaScript library `debug`."""
     return set(re.split(r"[\s,]+", text))
 
 
 class WorkLines:
-    """Lines about a worker and its job as 003 §7.3 has them: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
+    """Formats lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
 
-    All other lines are left to `others`.
+    `others` formats all other lines.
     """
 
     def __init__(self, others: structlog.types.Processor) -> None:
@@ -127,7 +127,8 @@ def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Muta
 
 
 def hide_secrets(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """By name of the key wherever it stands, and by shape inside texts: tokens, e-mail addresses, passwords in URLs."""
+    """Hide secrets by the name of their key at any depth, and by pattern inside texts: tokens, e-mail addresses,
+    passwords in URLs."""
     return {key: _hidden(key, value, 0) for key, value in event.items()}
 
 
@@ -138,7 +139,7 @@ def _hidden_in(text: str) -> str:
 
 
 def _hidden(key: object, value: Any, depth: int) -> Any:
-    # Numbers under such a key (`token_count`) are no secrets.
+    # Numbers under such a key (`token_count`) are not secrets.
     if isinstance(key, str) and isinstance(value, str | bytes | list | tuple) and _SECRET_KEY.search(key):
         return _HIDDEN
     if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""Metrics of HTTP and of the process itself. Other metrics live beside what they measure; the registry is prometheus'.
+"""Metrics of HTTP and of the process. Other metrics live beside what they measure; the registry is prometheus_client's.
 
-`docs/metrics.md` lists all of them; it is written from the code by `make contracts`.
+`docs/metrics.md` lists all of them; `make contracts` generates it from the code.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from prometheus_client.registry import Collector
 
 from drover.service.health import Health
 
-# A series beside every counter that says when it began: twice as many, and no rule or dashboard asks.
+# Without `_created` series: they would double the number of series, and no rule or dashboard uses them.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 TOO_MANY_REQUESTS: Final = 429
 
-READY: Final = Gauge("drover_ready", "1 while this process takes requests, 0 while its /readyz says why it does not")
+READY: Final = Gauge("drover_ready", "1 while this process is ready for requests; else 0, and /readyz says why")
 SERVICE: Final = Gauge("drover_service_info", "1 for each service that runs in this process", ["service", "version"])
-DISK_FREE: Final = Gauge("drover_disk_free_bytes", "Room left on the disk that a folder of drover up is on", ["folder"])
-DISK_SIZE: Final = Gauge("drover_disk_size_bytes", "Size of the disk that a folder of drover up is on", ["folder"])
+DISK_FREE: Final = Gauge("drover_disk_free_bytes", "Free space on the disk with this folder of drover up", ["folder"])
+DISK_SIZE: Final = Gauge("drover_disk_size_bytes", "Size of the disk with this folder of drover up", ["folder"])
 
 
 def show_process(health: Health, services: Iterable[str]) -> None:
-    """Which services run here, and whether they are ready. Asked when somebody scrapes."""
+    """Expose the services of this process and whether it is ready, evaluated at every scrape."""
     READY.set_function(lambda: float(not health.not_ready()))
     for service in services:
         SERVICE.labels(service, version("drover")).set(1)
@@ -44,8 +44,8 @@ def show_disk(name: str, folder: Path) -> None:
 
 
 class Timing:
-    """How long something took, for one set of labels. Bare numbers, touched by the event loop only: prometheus' own
-    histograms take a lock each, which a heartbeat would feel."""
+    """The durations for one set of labels. Plain numbers, used by the event loop only: a histogram of prometheus_client
+    takes a lock for each value, which would slow heartbeats down."""
 
     __slots__ = ("bounds", "in_bucket", "seconds")
 
@@ -110,7 +110,7 @@ class RouteMeter:
 
 
 class _HttpMetrics(Collector):
-    """Turns the meters into what prometheus reads, when it does."""
+    """Converts the meters into prometheus metrics at every scrape."""
 
     def __init__(self) -> None:
         self.meters: dict[tuple[str, str], RouteMeter] = {}
@@ -126,7 +126,7 @@ class _HttpMetrics(Collector):
                     requests.add_metric([meter.route, meter.method, f"{status}xx"], count)
             if meter.limited:
                 limited.add_metric([meter.route, meter.method], meter.limited)
-            if any(meter.by_class):  # of hundreds of routes most are seldom asked for, and each has 16 series
+            if any(meter.by_class):  # most of the hundreds of routes are rarely called, and each has 16 series
                 meter.timing.add_to(durations, [meter.route, meter.method])
         yield requests
         yield limited
@@ -141,12 +141,12 @@ class _HttpMetrics(Collector):
             ),
             CounterMetricFamily(
                 "drover_http_limited_requests",
-                "HTTP requests refused with 429 because their caller asked too often, by route template and method.",
+                "HTTP requests refused with 429 by the rate limit, by route template and method.",
                 labels=["route", "method"],
             ),
             HistogramMetricFamily(
                 "drover_http_request_duration_seconds",
-                "Time from a request's arrival at its handler to its answer, by route template and method.",
+                "Time from a request's arrival at its handler to its response, by route template and method.",
                 labels=["route", "method"],
             ),
         )
@@ -157,5 +157,5 @@ REGISTRY.register(_http)
 
 
 def route_meter(route: str, method: str) -> RouteMeter:
-    """The meter of a route, by its template: a path with ids in it would have no bound."""
+    """The meter of a route, by its template: paths with ids would be unbounded."""
     return _http.meters.setdefault((route, method), RouteMeter(route, method))

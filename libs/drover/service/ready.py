@@ -1,6 +1,6 @@
-"""`drover-ready`: whether the process in this container is ready, for health checks. Needs no curl and no settings.
+"""`drover-ready`: the health check of a container. It needs no curl and no settings.
 
-Imports nothing of ours: it runs every few seconds in every container, and the platform takes a second to import.
+It imports nothing of Drover: it runs every few seconds in every container, and importing Drover takes a second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def ask(port: int, host: str = "127.0.0.1") -> int:
-    """The exit code: 0 if it is ready. Otherwise the reason is on standard output, where `docker inspect` shows it."""
+    """Return the exit code: 0 if the process is ready. Otherwise print the reason, which `docker inspect` shows."""
     connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     try:
         connection.request("GET", PATH)

@@ -1,4 +1,4 @@
-"""Why something failed, in words for people: the reason in an exception, without its class and without its repr."""
+"""The reason of an exception as text for people, without its class and its repr."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def reason_of(error: BaseException | None) -> str:
         return NO_ANSWER
     if isinstance(error, OSError):
         return _reason_of_the_system(error)
-    if described := getattr(error, "description", None):  # the words of a JetStream server
+    if described := getattr(error, "description", None):  # the text of a JetStream server
         return str(described)
     said = str(error or "").removeprefix("nats: ").strip(" .'")
     return said or _WORD_ENDS.sub(" ", type(error).__name__.removesuffix("Error")).lower()
 
 
 def _reason_of_the_system(error: OSError) -> str:
-    """asyncio puts addresses, and sometimes several errors, into one text for programmers: the number says it all."""
+    """asyncio puts addresses and sometimes several errors into one text; the error number is clearer."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     if found := _ERROR_NUMBER.search(str(error)):

@@ -1,4 +1,4 @@
-"""How many renders are done at a time. The render service works by it, the projector's metrics compare with it."""
+"""How many renders run at a time. The render service obeys it; the projector's metrics compare with it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class RenderCapacity(Section, frozen=True, kw_only=True):
     """Workers of this process and licences of the farm."""
 
     render_workers: WorkerCount = 1
-    """Renders at a time in this process: the number of After Effects licences it stands for. 0: none."""
+    """Concurrent renders in this process: one for each of its After Effects licences. 0: none."""
     render_licences: Licences | None = None
-    """Live workers that there should be in all, for the metric and its alert. Not set: those of this process."""
+    """Live workers expected in total, for the metric and its alert. Not set: those of this process."""
     render_nexrender_url: HttpUrl | None = None
-    """Where nexrender's server is. Not set: no renders are done here."""
+    """Where nexrender's server is. Not set: this process does not render."""
 
     @property
     def licences(self) -> int | None:
-        """Live workers that there should be in all. None: nobody has said."""
+        """Live workers expected in total. None: not configured."""
         return self.render_licences or (self.render_workers if self.render_nexrender_url else None)

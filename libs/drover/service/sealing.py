@@ -1,7 +1,7 @@
-"""Envelope sealing of what must not stand in the log in clear: personal fields, gfx data. AES-256-GCM, twice.
+"""Envelope encryption of data that must not be readable in the log: personal fields, gfx data. AES-256-GCM, twice.
 
-Each record has a data key of its own, wrapped by a key of the ring. So a change of ring key re-wraps 32 bytes and
-leaves the content alone, and whoever deletes the wrap has erased the record. Who keeps what sealed is not decided here.
+Each record has a data key of its own, wrapped by a key of the ring. So rotating a ring key re-wraps 32 bytes and leaves
+the content alone, and deleting the wrap erases the record. Which data is sealed is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 TAG_BYTES: Final = 16
 PLAINTEXT_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Far below what GCM allows for one nonce; a record that is larger is a mistake."""
+"""Far below the limit of GCM for one nonce; a larger record is a mistake."""
 
 _KEY_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
 _WRAP_BYTES: Final = NONCE_BYTES + KEY_BYTES + TAG_BYTES
 
 
 class SealingKeysUnusable(DroverError):
-    """The ring of sealing keys is empty or malformed. Never carries key material."""
+    """The ring of sealing keys is empty or malformed. Never contains key material."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -42,7 +42,7 @@ class SealingKeysUnusable(DroverError):
 
 
 class UnknownSealingKey(DroverError):
-    """The record was sealed under a key that is not in the ring: put it back into DROVER_SEALING_KEYS."""
+    """The record was sealed with a key that is not in the ring: put it back into DROVER_SEALING_KEYS."""
 
     def __init__(self, kid: str) -> None:
         self.kid = kid
@@ -50,7 +50,7 @@ class UnknownSealingKey(DroverError):
 
 
 class SealDamaged(DroverError):
-    """The sealed text was changed, belongs to another record, or its key of that name is another one."""
+    """The sealed text was changed, belongs to another record, or the key with its id is a different one."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -58,12 +58,12 @@ class SealDamaged(DroverError):
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """As it is written: compact JSON, so that it fits wherever a text does. Bytes are base64."""
+    """The stored form: compact JSON, so that it fits wherever a text does. Bytes are base64."""
 
     v: int
     kid: str
     wrap: bytes
-    """Nonce, then the data key, encrypted under the ring's key."""
+    """Nonce, then the data key encrypted with the ring's key."""
     nonce: bytes
     ct: bytes
 
@@ -73,7 +73,7 @@ _decode: Final = msgspec.json.Decoder(_Envelope).decode
 
 
 class Sealer:
-    """Seals with the first key of the ring, opens with any. Has no state that changes: threads may share it."""
+    """Seals with the first key of the ring, opens with any. Immutable: threads may share it."""
 
     def __init__(self, ring: dict[str, bytes]) -> None:
         """`ring`: raw keys by id; the first one seals."""
@@ -96,24 +96,24 @@ class Sealer:
             if not colon:
                 raise SealingKeysUnusable(f"key number {number} has no id")
             if kid in ring:
-                raise SealingKeysUnusable(f"the id {kid[:32]} stands there twice")
+                raise SealingKeysUnusable(f"the id {kid[:32]} is used twice")
             ring[kid] = _key_bytes(text, number)
         return cls(ring)
 
     @property
     def current_key_id(self) -> str:
-        """The key that seals; a record under another one is waiting for `rewrap`."""
+        """The key that seals. Records under other keys need `rewrap`."""
         return self._current
 
     def seal(self, plaintext: bytes, *, context: str, subject: str) -> str:
-        """A text that only `open` with the same context and subject makes sense of."""
+        """A text that only `open` with the same context and subject can decrypt."""
         assert len(plaintext) <= PLAINTEXT_BYTES_MAX
         data_key, nonce = os.urandom(KEY_BYTES), os.urandom(NONCE_BYTES)
         content = AESGCM(data_key).encrypt(nonce, plaintext, _bound("content", context, subject))
         return self._text(self._wrap(data_key, context, subject), nonce, content)
 
     def open(self, sealed: str, *, context: str, subject: str) -> bytes:
-        """What was sealed, or UnknownSealingKey, or SealDamaged."""
+        """Return the plaintext. Raises UnknownSealingKey or SealDamaged."""
         envelope = _parse(sealed)
         data_key = self._unwrap(envelope, context, subject)
         try:
@@ -122,7 +122,7 @@ class Sealer:
             raise SealDamaged("its content was changed") from None
 
     def rewrap(self, sealed: str, *, context: str, subject: str) -> str:
-        """The same record under the ring's first key. Only the wrap changes; the content is not even read."""
+        """The same record under the ring's first key. Only the wrap changes; the content is not decrypted."""
         envelope = _parse(sealed)
         data_key = self._unwrap(envelope, context, subject)
         if envelope.kid == self._current:
@@ -131,14 +131,14 @@ class Sealer:
 
     @staticmethod
     def key_id(sealed: str) -> str:
-        """The key of the ring that it is sealed under. Nothing is opened, so nothing is proven."""
+        """The ring key of a sealed text. Nothing is decrypted, so nothing is proven."""
         return _parse(sealed).kid
 
     def _text(self, wrap: bytes, nonce: bytes, content: bytes) -> str:
         return _encode(_Envelope(VERSION, self._current, wrap, nonce, content)).decode()
 
     def _wrap(self, data_key: bytes, context: str, subject: str) -> bytes:
-        nonce = os.urandom(NONCE_BYTES)  # random: enough for 2^32 records under one key of the ring
+        nonce = os.urandom(NONCE_BYTES)  # random: safe for 2^32 records under one key of the ring
         bound = _bound("key", context, subject, self._current)
         return nonce + self._ring[self._current].encrypt(nonce, data_key, bound)
 
@@ -170,7 +170,7 @@ def _parse(sealed: str) -> _Envelope:
 
 
 def _bound(part: str, *names: str) -> bytes:
-    """Associated data: where the ciphertext belongs, so that moved elsewhere it does not open. JSON, so that no two
+    """Associated data: ties the ciphertext to its record, so that it cannot be opened elsewhere. JSON, so that no two
     lists of names give the same bytes."""
     return _encode((VERSION, part, *names))
 

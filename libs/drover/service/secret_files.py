@@ -1,4 +1,4 @@
-"""Settings out of files: `DROVER_X_FILE=/run/secrets/x` sets `DROVER_X`. What a setting means is in `config`."""
+"""Settings from files: `DROVER_X_FILE=/run/secrets/x` sets `DROVER_X`. `config` interprets the values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ FILE_BYTES_MAX: Final = 64 * 1024
 
 
 def read_secret_files(environ: MutableMapping[str, str], names: Iterable[str]) -> None:
-    """Put what the files say in place of their names, or raise a ConfigurationError that names every problem at once.
+    """Replace file names by the files' content, or raise a ConfigurationError with all problems at once.
 
     `names`: the variables that may come from a file.
 
-    What orchestrators mount as a file is in no `docker inspect`, no crash report and no `/proc/<pid>/environ`.
+    A mounted file is not visible in `docker inspect`, crash reports or `/proc/<pid>/environ`.
     """
     named = {name + SUFFIX: name for name in names}
     problems = []

@@ -1,4 +1,4 @@
-"""What a setting may be: a type for each kind of value, with its bounds. Which settings there are is in `config`."""
+"""The types of settings, with their bounds. `config` and the services declare the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECRETS_MAX: Final = 2
 CRON_SECRET_CHARS_MIN: Final = 16
 SEALING_KEYS_MAX: Final = 8
 
-# The description of each type says what is expected, the first example what to write: both end up in error messages.
+# Error messages show the description of each type as what is expected, and its first example as what to write.
 NatsUrl = Annotated[
     str,
     Meta(

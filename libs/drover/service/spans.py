@@ -1,9 +1,8 @@
-"""Exports spans by OTLP over HTTP, if somebody wants that: off unless an address is set. Needs `drover[otel]`.
+"""Exports spans by OTLP over HTTP if an address is set. Needs `drover[otel]`.
 
-OpenTelemetry's library does the sending, and takes what else there is to say from the standard variables
-(`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, …). Which spans there are, and whose children they are, is
-said by `tracing`: their ids are in the log, so the library is not asked to make any up. Nor does it hold them until
-they are sent: here the event loop pays for one append to a bounded queue, and everything else is done by a thread.
+OpenTelemetry's library sends them and reads the standard variables (`OTEL_EXPORTER_OTLP_HEADERS`,
+`OTEL_RESOURCE_ATTRIBUTES`, …). `tracing` makes the spans and their ids, because the ids are in the log. The library
+does not buffer them either: the event loop pays for one append to a bounded queue, and a thread does the rest.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ if TYPE_CHECKING:
 STANDARD: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACES_PATH: Final = "/v1/traces"
 QUEUE_SPANS_MAX: Final = 8_192
-"""More than that wait to be sent: the oldest are dropped, since spans are a sample and work is not."""
+"""When the queue is full, the oldest spans are dropped: spans are only a sample."""
 BATCH_SPANS_MAX: Final = 512
 SEND_EVERY_S: Final = 1.0
 FLUSH_S: Final = 5.0
-"""How long the end of the process waits for spans that are still to be sent."""
+"""How long the end of the process waits for unsent spans."""
 
-SPANS: Final = Counter("drover_spans_total", "Spans by what became of them: exported, failed or dropped", ["outcome"])
+SPANS: Final = Counter("drover_spans_total", "Spans by outcome: exported, failed or dropped", ["outcome"])
 
 log = structlog.get_logger("drover.service")
 
 
 class OpenTelemetryMissing(DroverError):
-    """`DROVER_OTLP_ENDPOINT` is set, and the library that it needs is not installed."""
+    """`DROVER_OTLP_ENDPOINT` is set, but its library is not installed."""
 
     def __init__(self) -> None:
         super().__init__("DROVER_OTLP_ENDPOINT needs the extra: pip install 'drover[otel]'. Or unset it")
@@ -58,9 +57,9 @@ async def exporting_spans(
     environ: Mapping[str, str] = os.environ,
     exporter: SpanExporter | None = None,
 ) -> AsyncIterator[bool]:
-    """Record spans and send them, until the process ends. False: nobody wants them.
+    """Record and export spans until the block ends. False: it is switched off.
 
-    `exporter`: sends them instead of OTLP, for tests.
+    `exporter`: replaces OTLP in tests.
     """
     by_standard = any(environ.get(name) for name in STANDARD)
     if not (endpoint or by_standard or exporter) or environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
@@ -71,7 +70,7 @@ async def exporting_spans(
     except ImportError as error:
         if endpoint:
             raise OpenTelemetryMissing from error
-        # Variables that others are meant by, too, must not keep this process from its work.
+        # The standard variables may be meant for other programs: they must not stop this process.
         log.warning("spans_not_exported", why="pip install 'drover[otel]', or unset OTEL_EXPORTER_OTLP_ENDPOINT")
         yield False
         return
@@ -84,7 +83,7 @@ async def exporting_spans(
 
 
 class _Shipping:
-    """Spans on their way out. The thread is made for the process that takes them: forked children have none."""
+    """Exports spans in a thread. Create it in the process that records them: a forked child has no such thread."""
 
     def __init__(self, exporter: SpanExporter, converted: Callable[[tracing.Span], ReadableSpan]) -> None:
         self._exporter = exporter
@@ -101,7 +100,7 @@ class _Shipping:
         self._queue.append(span)
 
     def stop(self) -> None:
-        """A collector that hangs must not keep the process: the thread ends with it."""
+        """The join has a time-out, because a collector that hangs must not block the exit."""
         self._stopping.set()
         self._thread.join(FLUSH_S)
 
@@ -123,7 +122,7 @@ class _Shipping:
 
 
 def _opened(endpoint: str | None, instance: str, services: Sequence[str], exporter: SpanExporter | None) -> Any:
-    """The exporter, and what makes its spans of ours."""
+    """The exporter, and a function that converts our spans for it."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
@@ -162,7 +161,7 @@ def _opened(endpoint: str | None, instance: str, services: Sequence[str], export
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """As the standard has it: the base address of a collector. None: the standard variables say it."""
+    """The standard's traces URL for the base address of a collector. None: the standard variables decide."""
     if endpoint is None or endpoint.endswith(TRACES_PATH):
         return endpoint
     return endpoint.rstrip("/") + TRACES_PATH

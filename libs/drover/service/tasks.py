@@ -1,4 +1,4 @@
-"""Ending background tasks for certain."""
+"""Ends background tasks reliably."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 from typing import Any, Final
 
 CANCEL_AGAIN_S: Final = 1.0
-"""Long enough for a task to clean up after the first one."""
+"""Time for a task to clean up after the first cancel."""
 
 
 async def end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel until it helps, and swallow what they raise.
+    """Cancel until the tasks end, and ignore their exceptions.
 
-    Once is not enough: `asyncio.wait_for` of Python 3.11 loses a cancellation that meets its result, and nats-py
-    swallows one that comes while it flushes.
+    One cancel is not enough: `asyncio.wait_for` of Python 3.11 loses a cancellation that coincides with its result, and
+    nats-py swallows one during a flush.
     """
     while pending := [task for task in tasks if not task.done()]:
         for task in pending:

@@ -1,7 +1,7 @@
-"""W3C trace context: read a `traceparent`, make one, go one level down; and spans, for whoever records them.
+"""W3C trace context: parse and create `traceparent`, make child spans, record spans.
 
-Nobody does unless `drover.service.spans` has been told where to export them to: then `recorder` is set, and that is all
-that anybody looks at. Events carry the traceparent of their command, so every process finds its place by itself.
+Spans are recorded only if `drover.service.spans` has set `recorder`. Events carry the traceparent of their command, so
+every process finds its parent span by itself.
 """
 
 from __future__ import annotations
@@ -20,54 +20,54 @@ _TRACEPARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-(
 _NO_TRACE: Final = "0" * 32
 _NO_SPAN: Final = "0" * 16
 _ODD: Final = frozenset("13579bdf")
-"""The last letter of a header whose trace is recorded."""
+"""The last characters of a `traceparent` with the sampled flag."""
 
 COMMIT: Final = "commit"
-"""Name of the span of a commit below its command's: by it the projector finds it, from what events carry."""
+"""Name of a commit's span below its command's. The projector derives its id from what events carry."""
 
 recorder: Callable[[Span], None] | None = None
-"""Who takes spans. None: nobody, and nothing is made for them."""
+"""Takes finished spans. None: spans are not recorded, and none are made."""
 ratio: float = 1.0
-"""How many of the traces that begin here are recorded, from 0 to 1."""
+"""The share of new traces that is recorded, from 0 to 1."""
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """One place in one trace."""
+    """One span in one trace."""
 
     trace_id: str
     span_id: str
     flags: str = "01"
 
     def __str__(self) -> str:
-        """The header `traceparent` that tells somebody else of this place."""
+        """The header `traceparent` with this span as the parent."""
         return f"00-{self.trace_id}-{self.span_id}-{self.flags}"
 
     @property
     def sampled(self) -> bool:
-        """Whether its spans are to be recorded, as whoever began the trace has decided."""
+        """Whether to record its spans; whoever began the trace has decided."""
         return bool(int(self.flags, 16) & 1)
 
     def child(self) -> Trace:
         return Trace(self.trace_id, os.urandom(8).hex(), self.flags)
 
     def named_child(self, name: str) -> Trace:
-        """The same one for everybody who knows this place: nobody need be told of a child to go on from it."""
+        """A child with an id derived from its name, so that every process can compute it without being told."""
         return Trace(self.trace_id, blake2b(f"{self.span_id}/{name}".encode(), digest_size=8).hexdigest(), self.flags)
 
 
 def new_trace() -> Trace:
     ids = os.urandom(24).hex()
-    # The last half of the id decides, as TraceIdRatioBased of OpenTelemetry has it.
+    # The last half of the id decides, as in TraceIdRatioBased of OpenTelemetry.
     return Trace(ids[:32], ids[32:], "01" if ratio >= 1 or int(ids[16:32], 16) < ratio * 2**64 else "00")
 
 
 def sampled_place(header: str) -> Trace | None:
-    """The place of a header of ours, if its spans are recorded. Of those that are not, as cheap as can be."""
+    """Parse a header of ours if its trace is recorded; None otherwise, at almost no cost."""
     return parse(header) if header[-1:] in _ODD else None
 
 
 def parse(header: str) -> Trace | None:
-    """The caller's place, or None where the header is not valid by the standard."""
+    """The caller's span, or None if the header is not valid by the standard."""
     match = _TRACEPARENT.fullmatch(header)
     if match is None:
         return None
@@ -78,7 +78,7 @@ def parse(header: str) -> Trace | None:
 
 
 class _Place(msgspec.Struct):
-    """Where a task is. Shared by the tasks that it starts, so that all of them see one trace."""
+    """The trace of a task. The tasks that it starts share it, so that all of them see one trace."""
 
     header: str | None
     trace: Trace | None = None
@@ -89,14 +89,14 @@ _place: ContextVar[_Place] = ContextVar("trace")
 
 
 def begin(header: str | None) -> _Place:
-    """A request or command begins in this task. Its trace is made when somebody asks: heartbeats never do."""
+    """A request or command begins in this task. Its trace is created on first use, which heartbeats never need."""
     place = _Place(header)
     _place.set(place)
     return place
 
 
 def current() -> Trace | None:
-    """The trace of the request or command that this task works on: the caller's, or a new one; None outside of any."""
+    """The trace of this task's request or command: the caller's or a new one. None outside of any."""
     place = _place.get(None)
     if place is None:
         return None
@@ -119,12 +119,12 @@ Kind = Literal["server", "client", "producer", "consumer", "internal"]
 
 
 class Span(msgspec.Struct):
-    """One stretch of work in a trace, over and done with."""
+    """A finished span."""
 
     name: str
     trace: Trace
     parent: str | None
-    """Id of the span above it; None: it is the first."""
+    """Id of the parent span; None: it is the root."""
     kind: Kind
     start_ns: int
     end_ns: int
@@ -143,7 +143,7 @@ def record(
     ended: float | None = None,
     failed: bool = False,
 ) -> None:
-    """Tell of a span that ended just now, or then. `started` and `ended` are of `time.perf_counter`."""
+    """Record a span that ended now or at `ended`. `started` and `ended` are values of `time.perf_counter`."""
     if recorder is None or not trace.sampled:
         return
     now_ns, now = time.time_ns(), time.perf_counter()
@@ -156,8 +156,8 @@ def _ns(seconds: float) -> int:
 
 
 def end_request(place: _Place, name: str, started: float, attributes: Mapping[str, Any], *, failed: bool) -> None:
-    """What began with `begin` has been answered. Where nobody asked for its trace, and its caller has none, there is
-    nothing to tell: heartbeats and polls stay as cheap as they are."""
+    """The request of `begin` was answered. If nobody used its trace and the caller sent none, nothing is recorded,
+    which keeps heartbeats and polls cheap."""
     asked = place.trace is not None
     if not asked and not place.header:
         return
