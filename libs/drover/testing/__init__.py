@@ -1,1 +1,1 @@
-"""What tests of Drover, and of agents and deciders written for it, are made of. Shipped, so that users can use it."""
+"""Tools for tests of Drover, and of agents and deciders for it. Shipped, so that users can use them."""

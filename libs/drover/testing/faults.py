@@ -1,4 +1,4 @@
-"""Faults on purpose: a TCP proxy that cuts or holds a connection at a chosen point."""
+"""Fault injection: a TCP proxy that cuts or holds a connection at a chosen point."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 CHUNK_BYTES: Final = 65_536
 
 Cut = Callable[[bytes], int | None]
-"""Given the next bytes of a direction: how many of them still pass before the line is cut, or None to let all pass."""
+"""Given the next bytes of a direction, returns how many of them still pass before the cut; None: all of them."""
 
 
 class FaultyLine:
-    """A proxy between a client and a server on loopback. Faults apply to connections that are open or come later."""
+    """A proxy between a client and a server on loopback. Faults apply to open and to later connections."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -29,7 +29,7 @@ class FaultyLine:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:
-        """Let nothing through, without closing: a server that has stopped answering."""
+        """Let nothing through without closing, like a server that hangs."""
         self._flowing.clear()
 
     def resume(self) -> None:

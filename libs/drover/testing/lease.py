@@ -1,4 +1,4 @@
-"""A lease for tests without a server: ours as soon as nobody else in the process holds it."""
+"""A lease for tests without a server. It can be acquired when nobody else in the process holds it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 
 class LocalLease:
-    """Leases made from the same lock exclude each other. `lose()` takes it away, as a lapse would."""
+    """Leases with the same lock exclude each other. `lose()` takes the lease away, as a lapse would."""
 
     def __init__(self, lock: asyncio.Lock | None = None) -> None:
         self._lock = lock or asyncio.Lock()
@@ -36,7 +36,7 @@ class LocalLease:
             self._lock.release()
 
     def suspend(self) -> None:
-        """Renewals have stopped coming through, and the safety margin is reached."""
+        """Renewals fail, and the safety margin is reached."""
         self._valid = False
 
     def lose(self) -> None:

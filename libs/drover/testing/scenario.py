@@ -26,7 +26,7 @@ _ENVELOPE: Final = ("n", "at", "by", "cause", "trace")
 
 
 class Scenario:
-    """A history, then a command, then what must follow. Each step gives the scenario back."""
+    """A history, a command, and the expected events. Each step returns the scenario."""
 
     def __init__(self, decider: Decider[Any], now: datetime = NOON) -> None:
         self.decider = decider
@@ -49,7 +49,7 @@ class Scenario:
     def when(self, command: Command) -> Scenario:
         decision = self.decider.decide(self.state, command, self.now)
         if decision.events and decision.rejection is not None:
-            # A recorded refusal is told again from its events alone: both must say the same.
+            # A repeated command gets its refusal from the events alone: both must be equal.
             assert self.decider.answer(decision.events) == decision.rejection
         events: list[Event] = []
         step: Decision | None = decision
@@ -65,7 +65,7 @@ class Scenario:
         return self
 
     def ticked(self) -> Scenario:
-        """Let the clock do all that is due now, as the writer would. `decision` has all of its events."""
+        """Tick until nothing is due, as the writer would. `decision` has all events."""
         events: list[Event] = []
         for _ in range(TICKS_MAX):
             deadline = self.decider.next_deadline(self.state)
@@ -73,12 +73,12 @@ class Scenario:
                 self.decision = Decision(events=events)
                 return self
             self.when(Tick())
-            assert self.decision.events, f"no headway on the deadline {deadline}"
+            assert self.decision.events, f"no progress on the deadline {deadline}"
             events += self.decision.events
         raise AssertionError(f"{TICKS_MAX} ticks, and something is still due")
 
     def then(self, *expected: Event | type[Event]) -> Scenario:
-        """Exactly these events, in this order. A type stands for any event of it; envelopes are not compared."""
+        """Expect exactly these events in this order. A type matches any event of it; envelopes are not compared."""
         assert self.decision.rejection is None, f"refused: {self.decision.rejection}"
         return self._compare(expected)
 
@@ -104,7 +104,7 @@ class Scenario:
     def _fold(self, event: Event) -> None:
         self._n += 1
         event.n, event.at = self._n, self.now
-        # Every event of every test also makes the trip through the wire form.
+        # Every event of every test also goes through the wire form.
         (event,) = self._codec.decode(self._codec.encode([event]))
         self.state = self.decider.evolve(self.state, event)
 

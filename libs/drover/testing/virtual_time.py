@@ -1,6 +1,6 @@
-"""An event loop whose time a test does not wait for: when nothing is left to do now, it is the time of what is next.
+"""An event loop with virtual time: when it is idle, its clock jumps to the next timer.
 
-For code that talks to nobody outside of the process. Real sockets and threads need real time: do not mix them in.
+For code without I/O. Real sockets and threads need real time: do not mix them in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drover.testing.scenario import NOON
 T = TypeVar("T")
 
 IDLE_S_MAX: Final = 5.0
-"""With no timer and no work, this long in real time: nothing will ever happen, or a thread is still at it."""
+"""Real seconds to wait when there is no timer and no work: either nothing will happen, or a thread still works."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -28,7 +28,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual_s
 
     def now(self) -> datetime:
-        """Noon of the scenarios' day, and what has passed since."""
+        """Noon of the scenarios' day plus the virtual time that has passed."""
         return NOON + timedelta(seconds=self._virtual_s)
 
     def skip(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 class _Skipping(selectors.DefaultSelector):
-    """Where the loop would wait for a timer, time moves instead."""
+    """Advances the clock instead of waiting for a timer."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         super().__init__()
@@ -52,6 +52,6 @@ class _Skipping(selectors.DefaultSelector):
 
 
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end on a loop of its own. What it slept for has passed on the loop's clock only."""
+    """Run it to its end on a loop of its own. Sleeps take virtual time only."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)

@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for a time."""
+"""Waiting for a condition instead of sleeping."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOK_EVERY_S: Final = 0.01
 async def eventually(
     condition: Callable[[], T | Awaitable[T]], within_s: float = PATIENCE_S, every_s: float = LOOK_EVERY_S
 ) -> T:
-    """What the condition gives, as soon as that is true. Raises TimeoutError with the last value otherwise."""
+    """Wait until the condition's value is true and return it. Raises TimeoutError with the last value."""
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
         found: Any = condition()
@@ -25,5 +25,5 @@ async def eventually(
         if found:
             return found  # type: ignore[no-any-return]
         if asyncio.get_running_loop().time() > deadline:
-            raise TimeoutError(f"not within {within_s} s; the last look gave {found!r}")
+            raise TimeoutError(f"not within {within_s} s; the last value was {found!r}")
         await asyncio.sleep(every_s)
