@@ -8,9 +8,9 @@ from typing import Final
 
 from aiohttp import web
 
+from drover.bus.broadcast import broadcast
 from drover.bus.messages import Bus
 from drover.bus.telemetry import TelemetryOut
-from drover.bus.words import say
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.validation import validate as validate_fleet
 from drover.domain.render import RENDER
@@ -129,7 +129,7 @@ def assemble(host: Host) -> Assembly:
         pool=host.pool,
         positions=host.positions,
         roster_at=feed.at,
-        tell=partial(say, host.client),
+        tell=partial(broadcast, host.client),
     )
     return Assembly(
         routes=[gateway],

@@ -12,11 +12,11 @@ from itertools import chain
 import pytest
 from nats.aio.client import Client
 
+from drover.bus.broadcast import broadcast
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryOut
-from drover.bus.words import say
 from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet import FLEET
 from drover.domain.render import RENDER
@@ -109,7 +109,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             pool=pool,
             positions=positions,
             roster_at=feed.at,
-            tell=partial(say, client),
+            tell=partial(broadcast, client),
         ).add_routes(app)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         yield Farm(

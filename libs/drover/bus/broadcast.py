@@ -10,7 +10,7 @@ from nats.errors import Error as NatsError
 FLUSH_S: Final = 2
 
 
-async def say(client: Client, subject: str) -> bool:
+async def broadcast(client: Client, subject: str) -> bool:
     """Return whether the message reached the server."""
     try:
         await client.publish(subject)
