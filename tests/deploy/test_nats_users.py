@@ -16,9 +16,9 @@ from drover.cli.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
 from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.durability import refuse_unsynced
-from drover.eventlog.holding import held_contexts, set_held
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
+from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_reactors
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -183,7 +183,7 @@ async def test_a_restore_may_write_any_log_and_hold_reactors_back(permitted_nats
             assert await log.append(Commit("a-commit", 1, b"{}"), 0) == 1
             async with log.read(0) as reader:
                 assert [one.id for one in await reader.next()] == ["a-commit"]
-            await set_held(client, context, held=True)
+            await switch_reactors(client, context, on=False)
             await JetStreamSnapshots(client).forget(context)
-        assert await held_contexts(client, CONTEXTS) == set(CONTEXTS)
+        assert await contexts_with_reactors_off(client, CONTEXTS) == set(CONTEXTS)
     assert permitted_nats.violations() == []

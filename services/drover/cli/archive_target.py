@@ -23,7 +23,7 @@ from drover.cli.target import NAME, Target, find_target, nats_of, postgres_of
 from drover.embedded.directory import DataDirectory
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server
-from drover.eventlog.holding import set_held
+from drover.eventlog.reactor_switch import switch_reactors
 from drover.eventlog.refill import Refill
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
@@ -72,7 +72,7 @@ class Place:
                 raise LogNotEmpty(context, last.seq, "it is divided otherwise")
             raise OtherPartitions(context, [one.name for one in made], whole.partitions)
         if await refill.last() is None:
-            await set_held(self._client, context, held=True)
+            await switch_reactors(self._client, context, on=False)
             await JetStreamSnapshots(self._client).forget(context)
         restored = await restore(refill, whole.source, last=whole.last, events=whole.events, progress=progress)
         if self._postgres is not None and forget:

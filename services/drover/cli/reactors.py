@@ -13,7 +13,7 @@ from drover.cli.output import console, print_json
 from drover.cli.running import asynchronous
 from drover.cli.target import find_target, nats_of
 from drover.domain.contexts import CONTEXTS
-from drover.eventlog.holding import held_contexts, set_held
+from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_reactors
 
 
 @asynchronous
@@ -23,11 +23,11 @@ async def reactors(switch: str | None, contexts: tuple[str, ...], as_json: bool,
         if switch is not None:
             for context in chosen:
                 try:
-                    await set_held(client, context, held=switch == "off")
+                    await switch_reactors(client, context, on=switch != "off")
                 except NotFoundError:
                     if contexts:
                         raise NoSuchLog(context) from None
-        held = await held_contexts(client, chosen)
+        held = await contexts_with_reactors_off(client, chosen)
     if as_json:
         print_json({context: "off" if context in held else "on" for context in chosen})
         return Exit.OK

@@ -13,7 +13,7 @@ from aiohttp import web
 from drover.bus.connection import connected, wait_closed
 from drover.bus.metrics import NATS_CONNECTED
 from drover.domain.contexts import CONTEXTS
-from drover.eventlog.holding import held_contexts
+from drover.eventlog.reactor_switch import contexts_with_reactors_off
 from drover.hosting.host import FirstAdmin, Host
 from drover.platform.durability import check_durability, watching_durability
 from drover.platform.openapi import openapi_document
@@ -96,7 +96,7 @@ async def serve(
             pool,
             services=services,
             partitions=partitions,
-            reactors_off=await held_contexts(client, CONTEXTS),
+            reactors_off=await contexts_with_reactors_off(client, CONTEXTS),
             lease_token=lease_token,
             first_admin=first_admin,
             document=openapi_document,

@@ -17,8 +17,8 @@ from drover.archive.archive import Archive
 from drover.archive.reading import ends_of, placed_commits
 from drover.bus.connection import connected
 from drover.cli.exits import Exit
-from drover.eventlog.holding import held_contexts
 from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.reactor_switch import contexts_with_reactors_off
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
 from drover.postgres.migrate import migrate
@@ -76,7 +76,7 @@ async def test_a_log_is_exported_and_imported_and_is_the_same_log(here, nats, cl
     assert ended.code == 0, ended.err
     assert msgspec.json.decode(ended.out) == {"context": divided, "last": 8, "events": 16, "found": 0}
     assert await stored(target, divided) == await stored(client, divided)
-    assert await held_contexts(target, [divided]) == {divided}, "reactors are off"
+    assert await contexts_with_reactors_off(target, [divided]) == {divided}, "reactors are off"
     seen = await JetStreamLog(target, (await partitions_of(target, divided))[0]).get(3)
     assert seen == await JetStreamLog(client, (await partitions_of(client, divided))[0]).get(3), "read one by one, too"
 
@@ -239,7 +239,7 @@ async def test_reactors_are_switched_by_the_stream_they_act_on(here, empty):
     for switch, held in (("off", {"reminder"}), ("on", set())):
         ended = await here("reactors", switch, "--json", "--context", "reminder", **settings(server))
         assert msgspec.json.decode(ended.out) == {"reminder": switch}
-        assert await held_contexts(target, ["reminder", "fleet"]) == held
+        assert await contexts_with_reactors_off(target, ["reminder", "fleet"]) == held
     assert (await here("reactors", "on", "--context", "fleet", **settings(server))).code == Exit.NOT_FOUND
 
 

@@ -11,11 +11,11 @@ from typing import Final
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
-HELD_KEY: Final = "drover_reactors"
-HELD: Final = "off"
+SWITCH_KEY: Final = "drover_reactors"
+OFF: Final = "off"
 
 
-async def held_contexts(client: Client, contexts: Iterable[str]) -> frozenset[str]:
+async def contexts_with_reactors_off(client: Client, contexts: Iterable[str]) -> frozenset[str]:
     """The contexts whose reactors are off. A context without a stream has them on."""
     found = set()
     for context in contexts:
@@ -23,19 +23,19 @@ async def held_contexts(client: Client, contexts: Iterable[str]) -> frozenset[st
             info = await client.jetstream().stream_info(context.upper())
         except NotFoundError:
             continue
-        if (info.config.metadata or {}).get(HELD_KEY) == HELD:
+        if (info.config.metadata or {}).get(SWITCH_KEY) == OFF:
             found.add(context)
     return frozenset(found)
 
 
-async def set_held(client: Client, context: str, *, held: bool) -> None:
+async def switch_reactors(client: Client, context: str, *, on: bool) -> None:
     """Raises NotFoundError if there is no stream."""
     jetstream = client.jetstream()
     config = (await jetstream.stream_info(context.upper())).config
     metadata = dict(config.metadata or {})
-    if held:
-        metadata[HELD_KEY] = HELD
+    if on:
+        metadata.pop(SWITCH_KEY, None)
     else:
-        metadata.pop(HELD_KEY, None)
+        metadata[SWITCH_KEY] = OFF
     if metadata != config.metadata:
         await jetstream.update_stream(config.evolve(metadata=metadata))
