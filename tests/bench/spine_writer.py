@@ -29,8 +29,8 @@ from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import MemorySnapshots
 from drover.eventlog.streams import ensure_stream
 from drover.service.process import tune_garbage_collection
+from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import SystemClock
-from drover.writer.door import commands_over
 from drover.writer.nats_lease import BUCKET, NatsLease
 from drover.writer.snapshots import Snapshotter
 from drover.writer.writer import Writer
@@ -146,7 +146,7 @@ async def _writer(client: Client) -> AsyncIterator[Writer[Counters]]:
         lease,
         Snapshotter(COUNTERS, partition, MemorySnapshots(), every_events=10**9),
         instance="bench",
-        serve=commands_over(client),
+        serve=bus_intake(client),
     )
     async with writer.running():
         await writer.leading.wait()

@@ -19,8 +19,8 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import StreamRefused, ensure_stream
+from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import SystemClock
-from drover.writer.door import commands_over
 from drover.writer.lease import Lease
 from drover.writer.nats_lease import BUCKET, LeaseTimes, NatsLease
 from drover.writer.peers import Peers
@@ -99,5 +99,5 @@ def nats_writer(
         Snapshotter(decider, where, JetStreamSnapshots(client)),
         instance=instance,
         clock=clock,
-        serve=commands_over(client),
+        serve=bus_intake(client),
     )

@@ -15,7 +15,7 @@ from drover.writer.intake import BatchPending, BatchSink
 from drover.writer.writer import Serve, Writer
 
 
-def commands_over(client: Client) -> Serve:
+def bus_intake(client: Client) -> Serve:
     """Serve `cmd.<context>.<partition>` and the probes while the writer leads."""
 
     @asynccontextmanager
