@@ -21,8 +21,8 @@ from drover.api.reads.database import ReadModels
 from drover.api.status import StatusReader
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL
+from drover.history.checkpointer import Checkpointer
 from drover.history.checkpoints import FoldCheckpoints
-from drover.history.keeper import Keeper
 from drover.history.travel import Place, TimeTraveller
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
@@ -99,7 +99,7 @@ def _past(host: Host) -> Assembly:
     }
     traveller = TimeTraveller(places, checkpoints)
     keepers = {
-        context: Keeper(place.decider_of(), place.log, checkpoints).running() for context, place in places.items()
+        context: Checkpointer(place.decider_of(), place.log, checkpoints).running() for context, place in places.items()
     }
     return Assembly(
         routes=[Moments(host.auth, traveller)],

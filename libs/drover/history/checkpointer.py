@@ -18,14 +18,14 @@ from drover.service.tasks import end
 from drover.writer.fold import Fold
 from drover.writer.snapshots import Snapshotter, snapshot_version
 
-KEEP_EVERY_EVENTS: Final = 50_000
+CHECKPOINT_EVERY_EVENTS: Final = 50_000
 RETRY_PAUSE_S: Final = 2.0
 _PASSING: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, LogUnreachable)
 
 log = structlog.get_logger("drover.history")
 
 
-class Keeper:
+class Checkpointer:
     """One for each partition. Several processes may run the same one: saving a checkpoint twice is harmless."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Keeper:
         decider: Decider[Any],
         event_log: EventLog,
         checkpoints: FoldCheckpoints,
-        every_events: int = KEEP_EVERY_EVENTS,
+        every_events: int = CHECKPOINT_EVERY_EVENTS,
     ) -> None:
         self._decider = decider
         self._log = event_log
@@ -42,7 +42,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Keeper]:
+    async def running(self) -> AsyncIterator[Checkpointer]:
         self._task = asyncio.create_task(self._run(), name=f"history of {self._decider.context}")
         try:
             yield self
