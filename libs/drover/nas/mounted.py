@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
 from drover.nas.blocking import STALL_S, Pulse
-from drover.nas.guarding import Guard
+from drover.nas.mount_guard import Guard
 from drover.nas.naming import is_date_folder, parse_temporary, parts_inside
 from drover.nas.rename import rename_without_replacing
 from drover.nas.source import SourceFile

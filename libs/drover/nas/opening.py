@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from drover.domain.errors import DroverError
 from drover.nas.blocking import STALL_S
-from drover.nas.guarding import Guard, marker, mount_point, plain_folder
+from drover.nas.mount_guard import Guard, marker, mount_point, plain_folder
 from drover.nas.mounted import MountedStore
 from drover.nas.naming import parts_inside
 from drover.nas.settings import NasSettings
@@ -17,7 +17,7 @@ from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
 
 GuardName = Literal["mount", "marker", "folder"]
-"""How we recognise the NAS at a mounted path: by its mount point, by a marker file, or not at all (see `guarding`)."""
+"""How we recognise the NAS at a mounted path: by its mount point, by a marker file, or not at all (see `mount_guard`)."""
 
 _FORMS: Final = "Write a path (/mnt/nas/output) or smb://host[:port]/share/folder."
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from drover.nas import rename
-from drover.nas.guarding import MARKER
+from drover.nas.mount_guard import MARKER
 from drover.nas.naming import final_name, temporary_name
 from drover.nas.opening import open_store
 from drover.nas.rename import link_and_unlink, rename_without_replacing
