@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 """Called with (events done, events in total)."""
 
 
-def quietly(done: int, of: int) -> None:
+def no_progress(done: int, of: int) -> None:
     """The default: report no progress."""
 
 
@@ -56,7 +56,7 @@ class Archive:
     def commits_of(self, segment: Segment, known: dict[str, int] | None = None) -> Iterator[Placed]:
         return read_segment(self.folder, self.index, segment, known)
 
-    def verify(self, progress: Progress = quietly) -> list[FileDamaged]:
+    def verify(self, progress: Progress = no_progress) -> list[FileDamaged]:
         """Check every byte of every segment against index and checksums; return the damage of each segment."""
         found: list[FileDamaged] = []
         done = 0
@@ -74,7 +74,7 @@ class Archive:
 
 
 @contextmanager
-def written_by_us(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
+def opened_for_writing(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
     """The folder and its index, locked against other writers. `sweep` removes what a crash left behind."""
     folder = directory / context
     try:

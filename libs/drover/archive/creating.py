@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from drover.archive.archive import Progress, quietly, replace_segments, sweep, written_by_us
+from drover.archive.archive import Progress, no_progress, opened_for_writing, replace_segments, sweep
 from drover.archive.errors import ForeignArchive
 from drover.archive.index import Index, Segment
 from drover.archive.reading import ends_of, placed_commits
@@ -66,14 +66,14 @@ async def create(
     *,
     up_to: int | None = None,
     before: datetime | None = None,
-    progress: Progress = quietly,
+    progress: Progress = no_progress,
 ) -> Archived:
     """`logs`: one for each partition of the context. Archives all commits, or those up to a position or before a time.
 
     If it is interrupted, the archive is complete up to the last finished segment.
     """
     context = logs[0].partition.context
-    with written_by_us(directory, context, [log.partition.name for log in logs]) as (folder, index):
+    with opened_for_writing(directory, context, [log.partition.name for log in logs]) as (folder, index):
         ends = await ends_of(logs)
         end = max(ends.values(), default=0)
         await _same_history(index, logs, end)

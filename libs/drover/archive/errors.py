@@ -132,11 +132,11 @@ class OtherPartitions(DroverError):
 class ReadModelAhead(DroverError):
     """Postgres has rows from commits that the restored log will not have."""
 
-    def __init__(self, context: str, stands: int, last: int) -> None:
+    def __init__(self, context: str, position: int, last: int) -> None:
         super().__init__(
-            f"The read model of {context} is at commit {stands}, but the log to be restored ends at {last}: its rows "
+            f"The read model of {context} is at commit {position}, but the log to be restored ends at {last}: its rows "
             "show commits that are lost. --forget-read-models drops the tables; the projector rebuilds them."
         )
         self.context = context
-        self.stands = stands
+        self.position = position
         self.last = last

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from drover.archive.errors import ArchiveMissing, ArchiveUnwritable, FileDamaged
-from drover.archive.text import is_a_log
+from drover.archive.text import is_valid_log
 from drover.embedded.private_file import write_private
 
 FORM: Final = 1
@@ -105,7 +105,7 @@ def _check(path: Path, index: Index) -> None:
     advice = "Restore it from a copy of the archive."
     if index.form != FORM:
         raise FileDamaged(path, f"it has format {index.form}", f"This program reads format {FORM}: use a newer one.")
-    if not is_a_log(index.context, index.partitions):
+    if not is_valid_log(index.context, index.partitions):
         reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
         raise FileDamaged(path, reason, advice)
     after, ordinals = 0, dict.fromkeys(index.partitions, 0)

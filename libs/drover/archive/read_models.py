@@ -9,7 +9,7 @@ import asyncpg
 from drover.postgres.pool import Connection
 from drover.projection.read_model import quoted
 
-_STANDS: Final = "SELECT coalesce(max(seq), 0) FROM drover.checkpoints WHERE context = $1"
+_POSITION: Final = "SELECT coalesce(max(seq), 0) FROM drover.checkpoints WHERE context = $1"
 _SCHEMAS: Final = "SELECT DISTINCT schema FROM drover.checkpoints WHERE context = $1"
 _FORGET: Final = (
     "DELETE FROM drover.checkpoints WHERE context = $1",
@@ -18,13 +18,13 @@ _FORGET: Final = (
 _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 
-async def read_model_stands(connection: Connection, context: str) -> int:
+async def read_model_position(connection: Connection, context: str) -> int:
     """The last commit in the read model; 0: none, or no tables yet."""
     try:
-        stands: int = await connection.fetchval(_STANDS, context)
+        position: int = await connection.fetchval(_POSITION, context)
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         return 0
-    return stands
+    return position
 
 
 async def forget_read_models(connection: Connection, context: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from drover.archive.archive import Progress, quietly
+from drover.archive.archive import Progress, no_progress
 from drover.archive.chain import Chain
 from drover.archive.errors import LogNotEmpty, RestoreStopped
 from drover.archive.text import Placed
@@ -35,29 +35,31 @@ class Restored(msgspec.Struct):
     """Commits that an earlier run had restored."""
 
 
-async def restore(refill: Refill, source: Source, *, last: int, events: int, progress: Progress = quietly) -> Restored:
+async def restore(
+    refill: Refill, source: Source, *, last: int, events: int, progress: Progress = no_progress
+) -> Restored:
     """`last` and `events`: what `source` holds in total. The log must be empty, or hold the beginning of the same
     commits."""
     context = refill.context
-    stands = await already_there(refill, source, last)
-    began = stands
-    chain = _up_to(source, stands)
+    position = await already_there(refill, source, last)
+    began = position
+    chain = _up_to(source, position)
     found = chain.events
     tries = 0
-    while stands < last:
+    while position < last:
         try:
-            for placed in source(stands):
+            for placed in source(position):
                 chain.take(placed.partition, placed.commit)
                 await refill.put(placed.partition, placed.commit)
                 progress(chain.events, events)
-            stands = last
+            position = last
         except (NotTaken, LogUnreachable) as error:
-            before, stands = stands, await _settled(refill, source, last, context, stands)
-            tries = 0 if stands > before else tries + 1
+            before, position = position, await _settled(refill, source, last, context, position)
+            tries = 0 if position > before else tries + 1
             if tries == TRIES_MAX:
-                raise RestoreStopped(context, stands, str(error)) from error
+                raise RestoreStopped(context, position, str(error)) from error
             await asyncio.sleep(RETRY_PAUSE_S)
-            chain = _up_to(source, stands)
+            chain = _up_to(source, position)
     await _confirm(refill, source, last)
     progress(events, events)
     return Restored(context, last, events - found, began)

@@ -84,7 +84,7 @@ _decode: Final = msgspec.json.Decoder(_Line).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def is_a_log(context: str, partitions: list[str]) -> bool:
+def is_valid_log(context: str, partitions: list[str]) -> bool:
     """Whether these are valid names. They become parts of NATS subjects, and a file may contain anything."""
     count = len(partitions)
     return (
@@ -159,7 +159,7 @@ class Text:
             raise TextDamaged(1, "it does not begin with the line that names its log")
         if first.log.form != FORM:
             raise TextDamaged(1, f"it has format {first.log.form}, and this program reads format {FORM}")
-        if not is_a_log(first.log.context, first.log.partitions):
+        if not is_valid_log(first.log.context, first.log.partitions):
             reason = f"{first.log.context!r} with the partitions {first.log.partitions} is not a log of Drover"
             raise TextDamaged(1, reason)
         self.head: Final = first.log

@@ -35,11 +35,11 @@ class NatsUnreachable(DroverError):
 
     def __init__(self, address: str, reason: str, setting: str) -> None:
         if "authorization" in reason.lower():  # nats-py has no class for this error
-            said = f"NATS at {address} refused the user ({reason}). Check user and password in {setting}."
+            message = f"NATS at {address} refused the user ({reason}). Check user and password in {setting}."
         else:
-            said = f"NATS does not answer at {address} ({reason}). "
-            said += f"Check that the server runs there, and the address in {setting}."
-        super().__init__(said)
+            message = f"NATS does not answer at {address} ({reason}). "
+            message += f"Check that the server runs there, and the address in {setting}."
+        super().__init__(message)
         self.address = address
         self.reason = reason
 

@@ -18,15 +18,15 @@ def traced(header: str, command: Command, context: str, outcome: asyncio.Future[
         return header
     here, name, started = above.child(), type(command).__name__, time.perf_counter()
 
-    def told(future: asyncio.Future[Outcome]) -> None:
+    def on_outcome(future: asyncio.Future[Outcome]) -> None:
         attributes: dict[str, Any] = {"drover.context": context, "drover.command": name}
         if future.cancelled():
             attributes["drover.outcome"] = "cancelled"
         else:
-            said = future.result()
-            attributes["drover.outcome"] = said.code if isinstance(said, Rejected) else "accepted"
-            attributes["drover.position"] = said.position
+            result = future.result()
+            attributes["drover.outcome"] = result.code if isinstance(result, Rejected) else "accepted"
+            attributes["drover.position"] = result.position
         record(f"command {name}", here, above.span_id, started, attributes, kind="client")
 
-    outcome.add_done_callback(told)
+    outcome.add_done_callback(on_outcome)
     return str(here)

@@ -51,8 +51,8 @@ class ServerStartFailed(DroverError):
     """An embedded server did not start."""
 
     def __init__(self, server: str, reason: str, log_path: Path, log_tail: str, advice: str = "") -> None:
-        said = f"It last wrote to {log_path}:\n{log_tail}" if log_tail else f"It wrote nothing to {log_path}."
-        super().__init__(" ".join(part for part in (f"{server} did not start: {reason}.", advice, said) if part))
+        log_excerpt = f"It last wrote to {log_path}:\n{log_tail}" if log_tail else f"It wrote nothing to {log_path}."
+        super().__init__(" ".join(part for part in (f"{server} did not start: {reason}.", advice, log_excerpt) if part))
         self.server = server
         self.reason = reason
         self.log_path = log_path

@@ -104,7 +104,7 @@ class JetStreamLog:
             answer = await self._publish(commit, headers)
             if isinstance(answer, int):
                 return answer
-            unsettled.said = answer
+            unsettled.last_result = answer
             if tries == 1:
                 log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer)
             settled = await self._next_after(expected)

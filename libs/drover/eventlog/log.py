@@ -72,7 +72,7 @@ class Unsettled(msgspec.Struct):
 
     since_s: float
     """On the monotonic clock."""
-    said: str = "no answer yet"
+    last_result: str = "no answer yet"
     """The result of the last try."""
 
 

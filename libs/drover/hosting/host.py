@@ -98,11 +98,11 @@ class Host:
 
     @cached_property
     def ended_sessions(self) -> EndedSessions:
-        def tell(reason: str) -> None:
+        def notify(reason: str) -> None:
             for listener in self.session_end_listeners:
                 listener(reason)
 
-        ended = EndedSessions(self.log("identity"), told=tell)
+        ended = EndedSessions(self.log("identity"), told=notify)
         if self.settings.identity_secrets:
             self.ready["ended sessions"] = ended.why_not_ready
             self.components.append(

@@ -128,11 +128,11 @@ def _in_thread(call: Callable[[Pulse], T], pulse: Pulse, outcome: asyncio.Future
     try:
         result = call(pulse)
     except BaseException as error:  # pass every exception on to the caller
-        _tell(outcome, outcome.set_exception, error)
+        _hand_over(outcome, outcome.set_exception, error)
     else:
-        _tell(outcome, outcome.set_result, result)
+        _hand_over(outcome, outcome.set_result, result)
 
 
-def _tell(outcome: asyncio.Future[T], how: Callable[[Any], None], what: object) -> None:
+def _hand_over(outcome: asyncio.Future[T], setter: Callable[[Any], None], value: object) -> None:
     with suppress(RuntimeError):  # the loop is closed: nobody waits
-        outcome.get_loop().call_soon_threadsafe(how, what)
+        outcome.get_loop().call_soon_threadsafe(setter, value)

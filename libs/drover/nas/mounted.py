@@ -56,7 +56,7 @@ class MountedStore(ThreadedStore):
     def location(self, path: PurePosixPath) -> str:
         return str(self._root.joinpath(*parts_inside(path)))
 
-    def _told(self, error: Exception, operation: str, where: str) -> Exception:
+    def _translated(self, error: Exception, operation: str, where: str) -> Exception:
         if not isinstance(error, OSError):  # also the TimeoutError of `Blocking`
             return error
         if error.errno in _FULL:

@@ -17,7 +17,7 @@ from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
 
 GuardName = Literal["mount", "marker", "folder"]
-"""How we recognise the NAS at a mounted path: by its mount point, by a marker file, or not at all (see `mount_guard`)."""
+"""How to recognise the NAS at a mounted path: by its mount point, a marker file, or not at all (see `mount_guard`)."""
 
 _FORMS: Final = "Write a path (/mnt/nas/output) or smb://host[:port]/share/folder."
 

@@ -83,7 +83,7 @@ class SmbStore(ThreadedStore):
     def location(self, path: PurePosixPath) -> str:
         return self._address.unc(PurePosixPath(*parts_inside(path)))
 
-    def _told(self, error: Exception, operation: str, where: str) -> Exception:
+    def _translated(self, error: Exception, operation: str, where: str) -> Exception:
         if isinstance(error, DroverError):
             return error
         if isinstance(error, SMBResponseException):

@@ -59,10 +59,10 @@ class ThreadedStore(ABC):
         try:
             return await (lane or self._blocking).run(call)
         except Exception as error:
-            told = self._told(error, operation, where)
-            if told is error:
+            translated = self._translated(error, operation, where)
+            if translated is error:
                 raise
-            raise told from error
+            raise translated from error
 
     @property
     @abstractmethod
@@ -72,7 +72,7 @@ class ThreadedStore(ABC):
     def location(self, path: PurePosixPath) -> str: ...
 
     @abstractmethod
-    def _told(self, error: Exception, operation: str, where: str) -> Exception:
+    def _translated(self, error: Exception, operation: str, where: str) -> Exception:
         """Translate an adapter's error into one of the port. Other errors stay as they are."""
 
     @abstractmethod

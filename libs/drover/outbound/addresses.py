@@ -12,10 +12,10 @@ _COMPATIBLE: Final = IPv6Network("::/96")
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """On the public internet: not private, loopback, link-local, shared, reserved, multicast or documentation."""
-    return all(one.is_global and not one.is_multicast and not one.is_reserved for one in _meant(address))
+    return all(one.is_global and not one.is_multicast and not one.is_reserved for one in _with_embedded(address))
 
 
-def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+def _with_embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
     """The address and the addresses embedded in it, because a gateway on the way may unwrap them."""
     if isinstance(address, IPv4Address):
         return [address]

@@ -126,17 +126,17 @@ class Outbound:
         except aiohttp.ClientConnectorError as error:
             refused = isinstance(error.os_error, AddressRefused)
             code = "address_refused" if refused else "connect_failed"
-            raise NotCalled(code, _words(error), permanent=refused) from error
+            raise NotCalled(code, _text_of(error), permanent=refused) from error
         except TimeoutError as error:
-            raise _doubt("timed_out", error, left) from error
+            raise _unsent_or_unknown("timed_out", error, left) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _doubt("connection_lost", error, left) from error
+            raise _unsent_or_unknown("connection_lost", error, left) from error
 
     def _checked(self, url: str) -> URL:
         try:
             target = URL(url)
         except ValueError as error:
-            raise NotCalled("bad_address", _words(error), permanent=True) from error
+            raise NotCalled("bad_address", _text_of(error), permanent=True) from error
         if target.scheme not in SCHEMES or not target.host:
             raise NotCalled("bad_address", "an http or https address is needed", permanent=True)
         address = literal(target.host)
@@ -169,11 +169,11 @@ async def _note_leaving(
     context.trace_request_ctx.set()
 
 
-def _doubt(code: str, error: BaseException, left: asyncio.Event) -> NotCalled | NoAnswer:
+def _unsent_or_unknown(code: str, error: BaseException, left: asyncio.Event) -> NotCalled | NoAnswer:
     if left.is_set():
-        return NoAnswer(code, _words(error))
-    return NotCalled(code, _words(error), permanent=False)
+        return NoAnswer(code, _text_of(error))
+    return NotCalled(code, _text_of(error), permanent=False)
 
 
-def _words(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:300]

@@ -26,14 +26,14 @@ def ask(port: int, host: str = "127.0.0.1") -> int:
     try:
         connection.request("GET", PATH)
         answer = connection.getresponse()
-        said = answer.read(BODY_BYTES_MAX).decode(errors="replace")
+        body = answer.read(BODY_BYTES_MAX).decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
-        answer, said = None, repr(error)
+        answer, body = None, repr(error)
     finally:
         connection.close()
     if answer is not None and answer.status == 200:
         return 0
-    sys.stdout.write(said + "\n")
+    sys.stdout.write(body + "\n")
     return 1
 
 

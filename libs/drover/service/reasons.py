@@ -20,8 +20,8 @@ def reason_of(error: BaseException | None) -> str:
         return _reason_of_the_system(error)
     if described := getattr(error, "description", None):  # the text of a JetStream server
         return str(described)
-    said = str(error or "").removeprefix("nats: ").strip(" .'")
-    return said or _WORD_ENDS.sub(" ", type(error).__name__.removesuffix("Error")).lower()
+    text = str(error or "").removeprefix("nats: ").strip(" .'")
+    return text or _WORD_ENDS.sub(" ", type(error).__name__.removesuffix("Error")).lower()
 
 
 def _reason_of_the_system(error: OSError) -> str:

@@ -158,10 +158,10 @@ def _ns(seconds: float) -> int:
 def end_request(place: _Place, name: str, started: float, attributes: Mapping[str, Any], *, failed: bool) -> None:
     """The request of `begin` was answered. If nobody used its trace and the caller sent none, nothing is recorded,
     which keeps heartbeats and polls cheap."""
-    asked = place.trace is not None
-    if not asked and not place.header:
+    used = place.trace is not None
+    if not used and not place.header:
         return
     trace, caller = _trace_of(place), place.caller
-    if asked or caller is not None:
+    if used or caller is not None:
         parent = None if caller is None else caller.span_id
         record(name, trace, parent, started, attributes, kind="server", failed=failed)

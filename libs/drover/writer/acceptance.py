@@ -31,7 +31,7 @@ ANSWER_S: Final = PROBE_S + 0.3
 """A working leader answers within PROBE_S. One that does not answer hangs altogether."""
 REMOVED_WITHIN_S: Final = 5.0
 """A server that can write removes a lapsed key sooner than this."""
-ASKED_MAX: Final = 1_000
+WAITING_MAX: Final = 1_000
 """How many callers may wait for the same answer."""
 
 
@@ -105,24 +105,24 @@ def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception
 @asynccontextmanager
 async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
     """Answer probes during a term. Concurrent probes share one answer."""
-    asked: list[Msg] = []
-    looking: asyncio.Task[None] | None = None
+    waiting: list[Msg] = []
+    answering: asyncio.Task[None] | None = None
 
-    async def look() -> None:
-        nonlocal looking
+    async def answer() -> None:
+        nonlocal answering
         body = msgspec.json.encode(_Answer(await writer.probe()))
-        looking, told = None, asked[:]
-        asked.clear()
-        for message in told:
+        answering, probes = None, waiting[:]
+        waiting.clear()
+        for message in probes:
             with suppress(NatsError, OSError):
                 await message.respond(body)
 
     async def on_message(message: Msg) -> None:
-        nonlocal looking
-        if len(asked) < ASKED_MAX:
-            asked.append(message)
-        if looking is None:
-            looking = asyncio.create_task(look(), name=subject_of(writer.partition))
+        nonlocal answering
+        if len(waiting) < WAITING_MAX:
+            waiting.append(message)
+        if answering is None:
+            answering = asyncio.create_task(answer(), name=subject_of(writer.partition))
 
     subscription = await client.subscribe(subject_of(writer.partition), cb=on_message)
     try:
@@ -130,5 +130,5 @@ async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator
     finally:
         with suppress(NatsError, OSError):
             await subscription.unsubscribe()
-        if looking is not None:
-            await end(looking)
+        if answering is not None:
+            await end(answering)

@@ -42,7 +42,7 @@ SNAPSHOT_BYTES = Gauge("drover_writer_snapshot_bytes", "Size of the latest snaps
 SNAPSHOTS = Counter("drover_writer_snapshots_total", "Snapshots attempted, by result", ["context", "result"])
 
 
-def begin_at_nought(context: str) -> None:
+def start_counters_at_zero(context: str) -> None:
     """Initialise rare counters to 0, so that alert rules see their first increment."""
     for ended in ("lease_lost", "fenced", "clock", "fault"):
         TERMS.labels(context, ended)

@@ -20,7 +20,7 @@ from nats.errors import Error as NatsError
 
 from drover.service.tasks import end
 
-TELL_EVERY_S: Final = 1.0
+ANNOUNCE_EVERY_S: Final = 1.0
 HEARD_FOR_S: Final = 3.5
 """A process that was not heard for this long counts as gone."""
 PEERS_MAX: Final = 1_000
@@ -81,24 +81,24 @@ class Peers:
                 self.hear(_decode(message.data))
 
         subscription = await client.subscribe(self._subject, cb=on_message)
-        telling = asyncio.create_task(self._tell(client), name=self._subject)
+        announcing = asyncio.create_task(self._keep_announcing(client), name=self._subject)
         try:
             yield
         finally:
-            await end(telling)
+            await end(announcing)
             self._ready.clear()
-            await self._say(client)  # so that the others need not wait for HEARD_FOR_S
+            await self._announce(client)  # so that the others need not wait for HEARD_FOR_S
             with suppress(NatsError, OSError):
                 await subscription.unsubscribe()
 
-    async def _tell(self, client: Client) -> None:
+    async def _keep_announcing(self, client: Client) -> None:
         while True:
             if self._ready:
-                await self._say(client)
+                await self._announce(client)
             self._changed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), TELL_EVERY_S)
+                await asyncio.wait_for(self._changed.wait(), ANNOUNCE_EVERY_S)
 
-    async def _say(self, client: Client) -> None:
+    async def _announce(self, client: Client) -> None:
         with suppress(NatsError, OSError):
             await client.publish(self._subject, msgspec.json.encode(Peer(self.instance, tuple(sorted(self._ready)))))

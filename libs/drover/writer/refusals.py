@@ -82,16 +82,16 @@ def term_over(partition: Partition) -> Refusal:
     )
 
 
-def lease_not_renewed(partition: Partition, said: str) -> Refusal:
+def lease_not_renewed(partition: Partition, reason: str) -> Refusal:
     return Refusal(
-        RefusalCode.LEASE_NOT_RENEWED, f"NATS does not take writes to the lease of {partition} ({said}).", _DISK
+        RefusalCode.LEASE_NOT_RENEWED, f"NATS does not take writes to the lease of {partition} ({reason}).", _DISK
     )
 
 
-def append_unsettled(partition: Partition, for_s: float, said: str) -> Refusal:
+def append_unsettled(partition: Partition, for_s: float, reason: str) -> Refusal:
     return Refusal(
         RefusalCode.APPEND_UNSETTLED,
-        f"A commit to {partition} has been waiting for its acknowledgement for {for_s:.0f} s ({said}).",
+        f"A commit to {partition} has been waiting for its acknowledgement for {for_s:.0f} s ({reason}).",
         _DISK,
     )
 

@@ -27,10 +27,10 @@ Repeat = tuple[Pending, Memory]
 class Repeats:
     """Looks up earlier outcomes and caches a few commits. These answers depend on the log, not on the lease."""
 
-    def __init__(self, log: EventLog, codec: Codec, tell: Callable[[Sequence[Event], int], Outcome]) -> None:
+    def __init__(self, log: EventLog, codec: Codec, outcome_of: Callable[[Sequence[Event], int], Outcome]) -> None:
         self._log = log
         self._codec = codec
-        self._tell = tell
+        self._outcome_of = outcome_of
         self._kept: OrderedDict[int, Mapping[str, Outcome]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -46,16 +46,16 @@ class Repeats:
         await end(*self._tasks)
 
     async def _answer(self, repeats: Sequence[Repeat]) -> None:
-        told = 0
+        answered = 0
         try:
             for pending, memory in repeats:
                 outcome = await self._outcome(pending, memory)
-                told += 1
+                answered += 1
                 pending.settle(outcome)
         except LogUnreachable:
             pass  # they took effect; the next writer that is asked can answer
         finally:
-            _turn_away(repeats[told:])
+            _turn_away(repeats[answered:])
 
     async def _outcome(self, pending: Pending, memory: Memory) -> Outcome:
         key, digest = split_id(pending.submission.id)
@@ -70,7 +70,7 @@ class Repeats:
         by_cause: dict[str, list[Event]] = {}
         for event in self._codec.decode(commit.payload) if commit else ():
             by_cause.setdefault(split_id(event.cause)[0], []).append(event)
-        answers = self._kept[seq] = {cause: self._tell(events, seq) for cause, events in by_cause.items()}
+        answers = self._kept[seq] = {cause: self._outcome_of(events, seq) for cause, events in by_cause.items()}
         while len(self._kept) > COMMITS_KEPT_MAX:
             self._kept.popitem(last=False)
         return answers

@@ -93,7 +93,7 @@ class Term(Generic[S]):
         self.decider = decider
         self.fold = fold
         self.epoch = epoch
-        self._tell = decider.answer
+        self._result_of = decider.answer
         self._log = event_log
         self._lease = lease
         self._intake = intake
@@ -333,7 +333,7 @@ class Term(Generic[S]):
     def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:
         """The outcome of a recorded command, built from its events alone, so that a repeat gets the same outcome."""
         try:
-            result = self._tell(events)
+            result = self._result_of(events)
             if type(result) is Rejection:
                 return Rejected(result.code, result.message, result.details, seq)
             return Accepted(seq, result)

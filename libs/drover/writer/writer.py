@@ -99,7 +99,7 @@ class Writer(Generic[S]):
     async def running(self) -> AsyncIterator[Writer[S]]:
         """Run in the background. Leaving drains: accepted commands are committed and answered, then the lease is handed
         over."""
-        metrics.begin_at_nought(self.partition.context)
+        metrics.start_counters_at_zero(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
         try:
@@ -139,7 +139,7 @@ class Writer(Generic[S]):
         """Why this process does not accept commands; None: it does, or another process leads."""
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
-            return refusals.append_unsettled(self.partition, for_s, unsettled.said)
+            return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
         if self._lease.trouble is not None:
             return refusals.lease_not_renewed(self.partition, self._lease.trouble)
         return None

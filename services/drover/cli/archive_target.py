@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 
 from drover.archive.archive import Progress
 from drover.archive.errors import LogNotEmpty, OtherPartitions, ReadModelAhead
-from drover.archive.read_models import forget_read_models, read_model_stands
+from drover.archive.read_models import forget_read_models, read_model_position
 from drover.archive.restoring import Restored, Source, already_there, restore
 from drover.bus.connection import connected
 from drover.cli.errors import PostgresUnreachable
@@ -56,9 +56,9 @@ class Place:
             await partitions_of(self._client, whole.context)
             await already_there(Refill(self._client, whole.context), whole.source, whole.last)
         if self._postgres is not None and not forget:
-            stands = await read_model_stands(self._postgres, whole.context)
-            if stands > whole.last:
-                raise ReadModelAhead(whole.context, stands, whole.last)
+            position = await read_model_position(self._postgres, whole.context)
+            if position > whole.last:
+                raise ReadModelAhead(whole.context, position, whole.last)
 
     async def put(self, whole: Whole, progress: Progress, *, forget: bool) -> Restored:
         """The stream is made, and held: no reactor acts on what it says until somebody releases it."""

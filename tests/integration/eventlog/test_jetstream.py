@@ -221,7 +221,7 @@ async def test_an_append_that_is_not_answered_says_since_when_and_why(nats, clie
             line.hold()
             began = time.monotonic()
             pending = asyncio.create_task(log.append(commit(), 0))
-            await eventually(lambda: log.unsettled is not None and log.unsettled.said == NO_ANSWER)
+            await eventually(lambda: log.unsettled is not None and log.unsettled.last_result == NO_ANSWER)
             assert began <= log.unsettled.since_s <= time.monotonic()
             line.resume()
             await pending

@@ -8,7 +8,7 @@ import pytest
 
 from drover.archive import index as indices
 from drover.archive import segment as segments
-from drover.archive.archive import Archive, archived_contexts, written_by_us
+from drover.archive.archive import Archive, archived_contexts, opened_for_writing
 from drover.archive.creating import create
 from drover.archive.errors import (
     ArchiveBusy,
@@ -267,7 +267,7 @@ async def test_what_comes_while_it_looks_where_the_log_ends_is_left_for_the_next
 
 
 async def test_two_do_not_write_the_same_archive(tmp_path, stream):
-    with written_by_us(tmp_path, "fleet", ["main"]), pytest.raises(ArchiveBusy):
+    with opened_for_writing(tmp_path, "fleet", ["main"]), pytest.raises(ArchiveBusy):
         await create(tmp_path, stream.logs)
     await create(tmp_path, stream.logs)
 
