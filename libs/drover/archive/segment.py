@@ -75,18 +75,18 @@ class SegmentWriter:
         except OSError as error:
             raise self._unwritable(error) from error
         return Segment(
-            name,
-            self._after + 1,
-            chain.seq,
-            chain.first_at,
-            chain.last_at,
-            chain.commits,
-            chain.events,
-            dict(chain.ordinals),
-            self._last_commit,
-            self._text_bytes,
-            size,
-            self._digest.hexdigest(),
+            file=name,
+            first=self._after + 1,
+            last=chain.seq,
+            first_at=chain.first_at,
+            last_at=chain.last_at,
+            commits=chain.commits,
+            events=chain.events,
+            ordinals=dict(chain.ordinals),
+            last_commit=self._last_commit,
+            text_bytes=self._text_bytes,
+            bytes=size,
+            sha256=self._digest.hexdigest(),
         )
 
     def discard(self) -> None:

@@ -115,26 +115,23 @@ def event_lines(context: str, placed: Placed) -> list[bytes]:
     commit = placed.commit
     raws = lines(commit.payload)
     check = check_of(placed)
-    if not raws:  # a foreign message: keep its position, or all later commits would move up
-        nothing = msgspec.Raw(b"null")
-        about = (commit.id, commit.epoch, commit.stored_at, check, nothing)
-        return [_encode(EventLine(context, placed.partition, commit.seq, 0, 0, *about))]
+    # A foreign message has no events: one line keeps its position, or all later commits would move up.
     return [
         _encode(
             EventLine(
-                context,
-                placed.partition,
-                commit.seq,
-                number,
-                len(raws),
-                commit.id,
-                commit.epoch,
-                commit.stored_at,
-                check,
-                msgspec.Raw(raw),
+                context=context,
+                partition=placed.partition,
+                seq=commit.seq,
+                line=number,
+                of=len(raws),
+                commit=commit.id,
+                epoch=commit.epoch,
+                stored_at=commit.stored_at,
+                check=check,
+                event=msgspec.Raw(raw),
             )
         )
-        for number, raw in enumerate(raws)
+        for number, raw in enumerate(raws or [b"null"])
     ]
 
 

@@ -33,6 +33,7 @@ def die_with(parent: int) -> None:
 
 def answer(
     decider_of: Callable[[], Decider[Any]],
+    *,
     image: bytes | None,
     payloads: list[bytes],
     at: datetime,

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -119,10 +120,10 @@ class TimeTraveller:
         image = await self._checkpoints.before(partition, version, at)
         after = 0 if image is None else msgspec.msgpack.decode(image, type=FoldImage).seq
         payloads = await self._stretch(place.log, after, at)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._processes(), answer, place.decider_of, image, payloads, at, question, arguments
+        work = partial(
+            answer, place.decider_of, image=image, payloads=payloads, at=at, question=question, arguments=arguments
         )
+        return await asyncio.get_running_loop().run_in_executor(self._processes(), work)
 
     async def _stretch(self, log: EventLog, after: int, at: datetime) -> list[bytes]:
         """The commits up to that time, and perhaps the first one after it."""

@@ -148,7 +148,18 @@ def record(
         return
     now_ns, now = time.time_ns(), time.perf_counter()
     end_ns = now_ns if ended is None else now_ns - _ns(now - ended)
-    recorder(Span(name, trace, parent, kind, now_ns - _ns(now - started), end_ns, dict(attributes), failed))
+    recorder(
+        Span(
+            name=name,
+            trace=trace,
+            parent=parent,
+            kind=kind,
+            start_ns=now_ns - _ns(now - started),
+            end_ns=end_ns,
+            attributes=dict(attributes),
+            failed=failed,
+        )
+    )
 
 
 def _ns(seconds: float) -> int:

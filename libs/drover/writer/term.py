@@ -195,7 +195,15 @@ class Term(Generic[S]):
             if self._flight is None:
                 # At least one, so that a tick always fits.
                 commands_max = max(FIRST_COMMANDS_MAX, len(self._gathering.taken) + 1)
-            decide_into(self._gathering, self.decider, self.fold, waiting, now, self._barred_now, commands_max)
+            decide_into(
+                self._gathering,
+                self.decider,
+                self.fold,
+                waiting,
+                now=now,
+                barred=self._barred_now,
+                commands_max=commands_max,
+            )
         except EvolveFault as fault:
             await self._recover(fault.pending)
             if ticking and fault.pending is tick:

@@ -89,6 +89,7 @@ def decide_into(
     decider: Decider[Any],
     fold: Fold[Any],
     waiting: deque[Pending],
+    *,
     now: datetime,
     barred: frozenset[str],
     commands_max: int = TURN_COMMANDS_MAX,
@@ -155,7 +156,7 @@ def decide_into(
         if then is not None:
             fold.state, fold.n = state, n
             try:
-                events = _carry_on(decider, fold, pending, events, then, now, payload, start)
+                events = _carry_on(decider, fold, pending, events, then=then, now=now, payload=payload, start=start)
             except Exception as error:
                 log.exception("follow_up_raised", context=decider.context, command=type(submission.command).__name__)
                 raise EvolveFault(pending) from error
@@ -176,6 +177,7 @@ def _carry_on(
     fold: Fold[Any],
     pending: Pending,
     events: Sequence[Event],
+    *,
     then: Callable[[Any, datetime], Decision] | None,
     now: datetime,
     payload: bytearray,
