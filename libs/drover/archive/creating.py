@@ -31,7 +31,7 @@ class Archived(msgspec.Struct):
     """The last commit in the archive."""
     commits: int
     events: int
-    """Events added by this run."""
+    """Commits and events added by this run."""
     segments: int
     """Segments in total."""
     log_last: int
@@ -124,8 +124,7 @@ class _Work:
             self._finish()
 
     def _begin(self) -> SegmentWriter:
-        """Rewrite the last segment with the new commits if it has room, so that frequent runs do not make many
-        files."""
+        """Rewrite the last segment with the new commits if it has room: frequent runs must not make many files."""
         index = self._index
         again: Segment | None = None
         if index.segments and not index.segments[-1].is_full:

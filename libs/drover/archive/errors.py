@@ -100,8 +100,8 @@ class NotWhole(DroverError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be imported: {reason}. Only a file that `drover events export` wrote without filters, "
-            "from the first commit on, can be."
+            f"{path} cannot be imported: {reason}. Import a file that `drover events export` wrote without filters, "
+            "from the first commit on."
         )
         self.path = path
 

@@ -17,8 +17,7 @@ READ_COMMITS_MAX: Final = 256
 
 
 class ArchiveLog:
-    """One partition of the archive, or all (`*`). It caches the segment that was read last, because seeks return to
-    it."""
+    """One partition of the archive, or all (`*`). It caches the last segment read, because seeks return to it."""
 
     def __init__(self, archive: Archive, partition: Partition) -> None:
         names = archive.index.partitions

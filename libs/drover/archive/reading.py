@@ -1,5 +1,4 @@
-"""Reads a context's log from one position to another, with the partition of each commit. It ends; it does not
-follow."""
+"""Reads a context's log from one position to another, with the partition of each commit. It does not follow."""
 
 from __future__ import annotations
 

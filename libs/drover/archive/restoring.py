@@ -38,8 +38,7 @@ class Restored(msgspec.Struct):
 async def restore(
     refill: Refill, source: Source, *, last: int, events: int, progress: Progress = no_progress
 ) -> Restored:
-    """`last` and `events`: what `source` holds in total. The log must be empty, or hold the beginning of the same
-    commits."""
+    """`last` and `events`: the totals of `source`. The log must be empty, or hold the beginning of the same commits."""
     context = refill.context
     position = await already_there(refill, source, last)
     began = position

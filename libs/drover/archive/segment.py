@@ -27,8 +27,7 @@ COPY_ADVICE: Final = "Restore it from a copy of the archive."
 
 
 class SegmentWriter:
-    """Takes one commit after another; `finish` gives the file its final name. Before that the segment does not
-    exist."""
+    """Takes one commit after another; `finish` gives the file its name. Before that there is no segment."""
 
     def __init__(self, folder: Path, index: Index, after: int, known: dict[str, int]) -> None:
         self.chain: Final = Chain(after, known)

@@ -36,8 +36,7 @@ MESSAGE_COMMANDS_MAX: Final = 128
 MESSAGE_EVERY_S: Final = 0.003
 """The least pause between messages while replies are outstanding. A lone command never waits."""
 PATIENCE_S: Final = 0.02
-"""The pause for commands that can wait. By then another command has usually triggered a message that takes them
-along."""
+"""The pause for commands that can wait. By then another command has usually left and taken them along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -124,8 +123,7 @@ class _Line:
         loop = asyncio.get_running_loop()
         tries = 0
         in_doubt = False
-        """An earlier try went unanswered and may still take effect, so OVERLOADED no longer means that nothing
-        happened."""
+        """An earlier try went unanswered and may still take effect, so OVERLOADED is no final answer any more."""
         while batch:
             tries += 1
             left = max(waiting.deadline for waiting in batch) - loop.time()

@@ -126,8 +126,7 @@ def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
 
 
 def inbox_of(user: str | None) -> str:
-    """The inbox prefix of this user. With a prefix of its own, permissions can keep other users from reading its
-    replies."""
+    """The inbox prefix of this user. Permissions use it to keep other users from reading its replies."""
     return f"{INBOX}.{user}" if user and _TOKEN.fullmatch(user) else INBOX
 
 

@@ -20,8 +20,7 @@ class Submission(msgspec.Struct, Generic[C]):
 
     id: str
     """Identifies the command: a repeat with the same id has no further effect. Where the client chose the key, the id
-    is `<key>~<digest of the body>`, so that the same key with another body is detected, also after a rebuild from the
-    log."""
+    is `<key>~<digest of the body>`, so that the same key with another body is detected, also after a rebuild."""
     by: str
     command: C
     trace: str | UnsetType = UNSET

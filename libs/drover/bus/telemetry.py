@@ -1,5 +1,4 @@
-"""Signs of life and fine-grained progress: one entry per device, sent in batches over plain NATS, never stored in the
-log."""
+"""Signs of life and fine-grained progress: batched per device over plain NATS, never stored in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user that runs PostgreSQL. It refuses root, so root hands it to the owner of its data or to `nobody`."""
+"""The user that runs PostgreSQL. It refuses root, so root starts it as the owner of its data or as `nobody`."""
 
 from __future__ import annotations
 

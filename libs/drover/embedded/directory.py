@@ -61,8 +61,7 @@ class DataDirectory:
 
 
 def folder_of(data_dir: Path, server: str) -> Path:
-    """The private folder of one server in the data directory. Symlinks are resolved, because we recognise processes by
-    this path."""
+    """The private folder of one server. Symlinks are resolved, because we recognise processes by this path."""
     folder = data_dir.resolve() / server
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

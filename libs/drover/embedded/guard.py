@@ -1,11 +1,10 @@
-"""A tiny process between Drover and one server, so that no server outlives Drover. It uses the standard library only,
-for speed.
+"""A tiny process between Drover and one server, so that no server outlives Drover. Standard library only, for speed.
 
     python guard.py INT:10,KILL:5 nats-server -c nats.conf
 
 It starts the server and writes its pid to standard output. When standard input ends (Drover is gone, however it ended)
 or SIGTERM arrives, it sends the signals of its first argument in turn, each with that many seconds to take effect. It
-exits with the server, with the server's exit code (128 + n for signal n), so that Drover notices.
+exits when the server exits, with the server's exit code (128 + n for signal n), so that Drover notices a death.
 """
 
 from __future__ import annotations

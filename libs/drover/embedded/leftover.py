@@ -62,8 +62,7 @@ async def is_running(pid: int, program: str, argument: str) -> bool:
 async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopStep]) -> None:
     """Stop a program's processes in a directory after their main process died.
 
-    PostgreSQL's backends exit by themselves then, but not while they compute, and no server starts before the last one
-    is gone.
+    PostgreSQL's backends exit by themselves then, but not while they compute, and no server starts before they have.
     """
     for step in steps:
         for pid in (stragglers := _at_work(program, directory)):

@@ -86,8 +86,7 @@ class PostgresServer(SupervisedServer):
                 shutil.rmtree(self._socket_directory, ignore_errors=True)
 
     async def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
-        """`immediate` is a crash: PostgreSQL shuts down without cleanup and replays its write-ahead log at the next
-        start."""
+        """`immediate` is a crash: no cleanup, and the next start replays the write-ahead log."""
         await self._stop(signal.SIGQUIT if mode == "immediate" else None)
         await self.start()
 

@@ -32,8 +32,7 @@ class StopStep(NamedTuple):
 
 
 class GuardedProcess:
-    """A server under its guard. When our end of the guard's input closes, by exit or by crash, the guard stops the
-    server."""
+    """A server under its guard. The guard stops it when our end of the guard's input closes, by exit or by crash."""
 
     def __init__(self, guard_process: subprocess.Popen[bytes], steps: Sequence[StopStep], log: Log) -> None:
         self.pid = 0  # of the server; known after spawn

@@ -83,8 +83,7 @@ class SupervisedServer(ABC):
         await self.start()
 
     async def kill(self) -> None:
-        """Send SIGKILL, as the kernel does when memory is short, and wait for the end. Supervision restarts the
-        server."""
+        """Send SIGKILL, as the kernel does when memory is short, and wait for the end. Supervision starts it again."""
         process = self._process
         assert process is not None, f"{self.name} is not running"
         self._up.clear()
@@ -160,8 +159,7 @@ class SupervisedServer(ABC):
 async def wait_until_ready(
     process: GuardedProcess, probe: Callable[[], Awaitable[bool]], *, server: str, within_s: float, advice: str = ""
 ) -> None:
-    """Poll `probe` until it is true. A server that dies or does not answer is stopped; the error has the tail of its
-    log."""
+    """Poll `probe` until it is true. Stop a server that dies or does not answer; the error has its last output."""
     try:
         async with asyncio.timeout(within_s):
             while process.exit_code is None:

@@ -1,5 +1,4 @@
-"""The options of the NATS key-value buckets that Drover keeps beside the log. Their content is their owners'
-business."""
+"""The options of NATS key-value buckets beside the log. Their owners decide what is in them."""
 
 from __future__ import annotations
 

@@ -120,8 +120,7 @@ class JetStreamLog:
             await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
-        """The sequence if this try was acknowledged. A text otherwise: it is for people, and says nothing about the
-        log."""
+        """The sequence if this try was acknowledged, else a text for people, which proves nothing about the log."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers

@@ -29,8 +29,7 @@ SILENCE_S: Final = 2.5
 """After this long without a message or a heartbeat the consumer counts as lost and is created again."""
 CONSUMER_IDLE_S: Final = 60.0
 MAKE_CONSUMER_S: Final = 3.0
-"""After this time-out the request is repeated: the node that should create the consumer may be dead, another one
-not."""
+"""After this time-out we ask again: the node that should create the consumer may be dead, and another one may do it."""
 RESTART: Final = Backoff(first_s=0.2, max_s=2.0)
 
 _NANO: Final = 1_000_000_000

@@ -36,8 +36,8 @@ class StreamRefused(DroverError):
     def __init__(self, replicas: int) -> None:
         self.replicas = replicas
         super().__init__(
-            f"DROVER_NATS_REPLICAS={replicas}, but the NATS server is no cluster of {replicas}. Set it to 1, or point "
-            "DROVER_NATS_URL at a cluster."
+            f"DROVER_NATS_REPLICAS={replicas}, but the NATS server is not a cluster of {replicas}. Set it to 1, or "
+            "point DROVER_NATS_URL at a cluster."
         )
 
 

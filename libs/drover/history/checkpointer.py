@@ -55,8 +55,7 @@ class Checkpointer:
         await asyncio.shield(self._task)
 
     async def _run(self) -> None:
-        """Retry while the log or Postgres is away. Other faults stop only this task: history must not end the
-        process."""
+        """Retry while the log or Postgres is away. Other faults stop only this task, never the process."""
         while True:
             try:
                 await self._follow()

@@ -16,8 +16,7 @@ from drover.writer.fold import decode_image
 PARENT_LOOK_S: Final = 1.0
 
 Question = Callable[[Any, datetime], bytes]
-"""A query on the state at a time; it returns the encoded answer. It must be a module-level function, because it is
-pickled by name."""
+"""A query on the state at a time; it returns the encoded answer. A module-level function, because it is pickled."""
 
 
 def die_with(parent: int) -> None:

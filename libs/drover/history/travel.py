@@ -51,8 +51,7 @@ class MomentNotYet(DroverError):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One context that supports time travel. `decider_of` must be a module-level function, because it is pickled by
-    name."""
+    """One context that supports time travel. `decider_of` is a module-level function, because it is pickled."""
 
     decider_of: Callable[[], Decider[Any]]
     log: EventLog

@@ -42,7 +42,6 @@ class Service:
     reads_postgres: bool = False
     """Services without it need not even reach Postgres."""
     takes_requests: bool = False
-    """It has routes for people or machines. A stuck writer must not make the process unready, which would remove its
-    routes."""
+    """It has routes for people or machines. They must stay available, so a stuck writer leaves the process ready."""
     is_part: bool = False
     """A part of another service, to run on other machines; not in `drover serve all`."""

@@ -31,8 +31,7 @@ class Pulse:
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()
         self.lost = False
-        """The call counts as hanging and was abandoned. Another call may use the same files by now: touch none of
-        them."""
+        """Abandoned because it hangs. Another call may use the same files by now: touch none of them."""
         self._stopping = False
         self._on_lost: Callable[[], None] | None = None
 
@@ -76,8 +75,7 @@ class Blocking:
         self._hanging = 0
 
     async def run(self, call: Callable[[Pulse], T]) -> T:
-        """The result of the call, or its exception; TimeoutError if it hangs. When cancelled, it first lets the call
-        clean up."""
+        """The result of the call, or its exception; TimeoutError if it hangs. A cancelled call may clean up first."""
         async with self._turns:
             if self._hanging >= HANGING_MAX:
                 raise TimeoutError(f"{self._hanging} earlier calls hang")

@@ -1,5 +1,4 @@
-"""Guards that check whether the NAS is mounted. A lost mount leaves an empty folder, and copies would fill the local
-disk."""
+"""Checks whether the NAS is mounted. A lost mount leaves an empty folder, and copies would fill the local disk."""
 
 from __future__ import annotations
 

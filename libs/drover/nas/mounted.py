@@ -57,7 +57,7 @@ class MountedStore(ThreadedStore):
         return str(self._root.joinpath(*parts_inside(path)))
 
     def _translated(self, error: Exception, operation: str, where: str) -> Exception:
-        if not isinstance(error, OSError):  # also the TimeoutError of `Blocking`
+        if not isinstance(error, OSError):  # the TimeoutError of `Blocking` is one, too
             return error
         if error.errno in _FULL:
             return NasFull(operation, where, error.errno)

@@ -29,8 +29,7 @@ _TEMPORARY: Final = re.compile(rf"\..*_{_NUMBER}\.mp4\.run{_NUMBER}\.part", re.D
 
 
 def final_name(broadcast_date: date, composition: str, render_id: int) -> PurePosixPath:
-    """`{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut, so that two renders never share a
-    name."""
+    """`{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut: two renders never share a name."""
     assert render_id >= 0, render_id
     ending = f"_{render_id}{_SUFFIX}"
     stem = _cut(_safe(composition), NAME_BYTES_MAX - len(ending))

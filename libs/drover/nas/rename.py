@@ -25,8 +25,7 @@ def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
 
 
 def link_and_unlink(source: str, target: str, *, folder: int) -> None:
-    """The same in two steps. A crash in between leaves two names of one complete file; a sweep removes the temporary
-    one."""
+    """The same in two steps. After a crash in between the file has both names; a sweep removes the temporary one."""
     try:
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

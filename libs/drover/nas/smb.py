@@ -187,8 +187,7 @@ class SmbStore(ThreadedStore):
 
     @contextmanager
     def _share(self, pulse: Pulse) -> Iterator[Share]:
-        """Connect and check that the root exists: without it a missing file proves nothing. It never creates the
-        root."""
+        """Connect and check that the root exists: without it a missing file proves nothing. Never creates it."""
         with connected(
             self._address, self._account, encrypt=self._encrypt, answer_s=self._answer_s, pulse=pulse
         ) as share:
@@ -212,8 +211,7 @@ def _delete(share: Share, path: PurePosixPath, fence: Fence = unfenced) -> None:
 def _name_finally(file: SmbFile, name: str) -> None:
     """Link the final name, then delete the temporary one: a link is atomic.
 
-    A rename on Samba is not: it first checks whether the name is free, so of two concurrent renames the second replaces
-    the first.
+    A rename on Samba is not: it first checks whether the name is free, so a concurrent rename can replace a file.
     """
     try:
         file.link(name)

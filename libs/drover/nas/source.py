@@ -1,5 +1,4 @@
-"""The rendered file as this machine reads it, before and during a copy. Its errors are kept apart from those of the
-NAS."""
+"""Reads the rendered file before and during a copy, and keeps its errors apart from those of the NAS."""
 
 from __future__ import annotations
 

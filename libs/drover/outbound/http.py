@@ -57,8 +57,7 @@ class AddressRefused(OSError):
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names, and returns only addresses that may be called. aiohttp connects to these and resolves nothing
-    else."""
+    """Resolves names to addresses that may be called. aiohttp connects to these and resolves nothing else."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private

@@ -18,8 +18,7 @@ CONNECT_TIMEOUT_S: Final = 5.0
 ACQUIRE_TIMEOUT_S: Final = 2.0
 """For a free connection of the pool. When all of them hang, further callers fail instead of queueing."""
 RELEASE_TIMEOUT_S: Final = 1.0
-"""For returning a connection after an interrupted statement. Then we drop it: the server does not even accept the
-cancel request."""
+"""For returning a connection after an interrupted statement. Then we drop it: the server ignores the cancel."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
 """Longer than the server's own limit, so that a slow statement ends with an error and not with a broken connection."""

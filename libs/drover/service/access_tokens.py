@@ -20,8 +20,7 @@ PEOPLE: Final = (Role.ADMIN, Role.OPERATOR, Role.VIEWER)
 def issue_access_token(
     keys: IdentityKeys, *, account_id: str, session_id: str, role: Role, now_s: float, lifetime_s: int
 ) -> str:
-    """A signed token with account, role and lifetime. It has no e-mail address and no name, because tokens end up in
-    logs."""
+    """A signed token with account, role and lifetime. No e-mail address and no name, because tokens end up in logs."""
     assert role in PEOPLE, role
     assert 0 < lifetime_s <= LIFETIME_S_MAX, lifetime_s
     kid, private = keys.signing

@@ -30,8 +30,7 @@ class Role(StrEnum):
 
 
 KEY_ROLES: Final = (Role.ANON, Role.DEVICE, Role.SERVICE_ROLE)
-"""The roles of API keys. The others are for people, whose tokens are signed and verified differently
-(`access_tokens`)."""
+"""The roles of API keys. The others are for people, with other tokens (`access_tokens`)."""
 
 
 def issue_api_key(

@@ -90,8 +90,7 @@ class Settings(Section, frozen=True, kw_only=True):
     nats_system_url: NatsUrl | None = None
     """The same servers with a user of the system account: needed to check whether they fsync."""
     nats_replicas: Replicas = 1
-    """Replicas of every stream that Drover creates: 1 on one server, 3 in a cluster. Existing streams are not
-    changed."""
+    """Replicas of every new stream: 1 on one server, 3 in a cluster. Existing streams are not changed."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8
@@ -108,8 +107,7 @@ class Settings(Section, frozen=True, kw_only=True):
     """Secrets that sign people's tokens and hash their e-mail addresses for lookup. The first one signs; the second one
     is being rotated out."""
     jwks_url: HttpsUrl | None = None
-    """Where another issuer of people's tokens publishes its keys. Set it with DROVER_JWT_ISSUER and
-    DROVER_JWT_AUDIENCE."""
+    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER and DROVER_JWT_AUDIENCE."""
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None

@@ -146,8 +146,7 @@ async def run(
 ) -> int:
     """Start all, serve until SIGTERM, SIGINT or a failure, drain; return the exit code. A second signal exits at once.
 
-    A DroverError during the start is raised after the drain, because the caller shows its text and chooses its exit
-    code.
+    A DroverError during the start is raised after the drain: its text and its exit code are for the caller.
     """
     this_run = _Run(health, grace_s)
     loop = asyncio.get_running_loop()

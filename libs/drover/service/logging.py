@@ -27,8 +27,7 @@ _DEPTH_MAX: Final = 6
 def configure(log_format: str, level: str, *, stream: TextIO | None = None, debug: str | None = None) -> None:
     """Set up logging for the whole process. Logs go to stderr, because stdout belongs to the output of commands.
 
-    `debug`: namespaces that log everything at any level, as `DEBUG=alarm` requests (seed 004). None: read it from the
-    environment.
+    `debug`: namespaces that log everything at any level, as in `DEBUG=alarm` (seed 004). None: the environment decides.
     """
     stream = stream or sys.stderr
     shared: list[structlog.types.Processor] = [
@@ -127,8 +126,7 @@ def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Muta
 
 
 def hide_secrets(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide secrets by the name of their key at any depth, and by pattern inside texts: tokens, e-mail addresses,
-    passwords in URLs."""
+    """Hide secrets by key name at any depth, and by pattern in texts: tokens, e-mail addresses, passwords in URLs."""
     return {key: _hidden(key, value, 0) for key, value in event.items()}
 
 

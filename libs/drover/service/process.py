@@ -9,8 +9,7 @@ GC_THRESHOLDS: Final = (50_000, 20, 50)
 
 
 def tune_garbage_collection() -> None:
-    """Collect cycles rarely: the long-lived state is large and has none, and scanning it costs a fifth of the
-    throughput."""
+    """Collect cycles rarely: the long-lived state is large and has none. Scanning it costs a fifth of throughput."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

@@ -70,8 +70,7 @@ async def ask_context(client: Client, context: str) -> list[Acceptance]:
 
 
 async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
-    """Ask all partitions of the contexts that a writer has ever led. Contexts of services that were never started are
-    left out."""
+    """Ask all partitions of the contexts that a writer has ever led, so services that never started are left out."""
 
     async def of(context: str) -> list[Acceptance]:
         try:

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 PARKED_FOR: Final = timedelta(seconds=60)
-"""How long such a deadline is parked before the next try. Each time raises an alert."""
+"""How long a deadline without progress is parked before the next try. Each time raises an alert."""
 STUCK_TICKS_MAX: Final = 5_000
 """This many ticks in a row at one deadline count as an endless loop."""
 

@@ -1,5 +1,4 @@
-"""Encodes a fold in a forked child and streams it through a pipe, so that the event loop goes on and no file is
-written."""
+"""Encodes a fold in a forked child and streams it through a pipe: the loop is not blocked, no file is written."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class CommitMark(msgspec.Struct):
 
 
 class KeyedMark(msgspec.Struct, frozen=True):
-    """The same for a command with an Idempotency-Key of its client, with the digest of the request."""
+    """The same for a command whose client sent an Idempotency-Key, with the digest of the request."""
 
     turn: CommitMark
     digest: str
@@ -64,8 +64,7 @@ def memory_of(mark: CommitMark, digest: str) -> Memory:
 class Remembered:
     """Bounded by event time and by number; drops the oldest turn first.
 
-    A turn collects its ids in a small dictionary of its own and adds them all at once, because this one is large and
-    cold.
+    A turn collects its ids in a small dictionary and adds them all at once, because this one is large and cold.
     """
 
     def __init__(self) -> None:

@@ -111,8 +111,7 @@ class NatsLease:
         return self._clock.elapsed_s() < self._valid_until
 
     async def acquire(self) -> None:
-        """Wait until the key is free and take it. Raises ClockSkewed, so that no events are written with a wrong
-        clock."""
+        """Wait until the key is free and take it. Raises ClockSkewed if our clock is too wrong to write events."""
         freed = asyncio.Event()
 
         async def watch(message: Msg) -> None:
@@ -212,8 +211,7 @@ class NatsLease:
             lost.set()
 
     async def _renewal_landed_unseen(self) -> bool:
-        """Whether an earlier renewal, whose acknowledgement was lost, moved the revision: then the key is still
-        ours."""
+        """Whether an earlier renewal moved the revision, with its acknowledgement lost: then the key is still ours."""
         entry = await self._read()
         if entry.holder is None or entry.holder.token != self._holder.token:
             return False

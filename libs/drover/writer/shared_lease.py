@@ -1,5 +1,4 @@
-"""A lease that yields to its preferred owner, so that partitions spread over all processes, also when one joins or
-leaves."""
+"""A lease that yields to its preferred owner: partitions spread over all processes, also as these come and go."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from drover.writer.peers import Peers
 
 LOOK_EVERY_S: Final = 0.5
 STEADY_S: Final = 3.0
-"""We hand over when another process has been the preferred owner for this long. A restart does not reshuffle all."""
+"""Hand over only after another process was preferred for this long: a restart must not reshuffle all partitions."""
 GIVE_WAY_S: Final = 5.0
 """After handing over, we let the preferred owner try alone for this long; then we compete again."""
 

@@ -23,8 +23,7 @@ log = structlog.get_logger("drover.writer")
 
 
 def snapshot_version(decider: Decider[Any]) -> str:
-    """Changes with the shape of the state and with the meaning of evolve, so that snapshots of other versions are not
-    found."""
+    """Changes with the shape of the state and the meaning of evolve: snapshots of other versions are not found."""
     schema = msgspec.json.encode(msgspec.json.schema(decider.state), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]

@@ -50,8 +50,7 @@ log = structlog.get_logger("drover.writer")
 
 
 class ClockStepped(DroverError):
-    """The wall clock was set during a term. The term ends; the next one first compares it with the NATS server's
-    clock."""
+    """The wall clock was set during a term. The next term first compares it with the NATS server's clock."""
 
     def __init__(self, step_s: float) -> None:
         self.step_s = step_s
@@ -376,8 +375,7 @@ class Term(Generic[S]):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        """Never before the last event. Raises if somebody has just set the clock, instead of stamping events with
-        it."""
+        """Never before the last event. Raises if somebody has just set the clock: events must not get such a time."""
         now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         then, elapsed_then_s = self._seen_time
         self._seen_time = (now, elapsed_s)

@@ -183,8 +183,7 @@ def _carry_on(
     payload: bytearray,
     start: int,
 ) -> Sequence[Event]:
-    """Decide the follow-ups of a command and return all its events. They are all or nothing: one failure voids them
-    all."""
+    """Decide the follow-ups of a command and return all its events. They are all or nothing."""
     submission = pending.submission
     n, by, trace, cause = fold.n, submission.by, submission.trace, submission.id
     state, evolve = fold.state, decider.evolve

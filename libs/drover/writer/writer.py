@@ -33,8 +33,7 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""A fenced leader can slip commits in while a term opens. Each one ends its own term, so we never come close to
-this."""
+"""An old leader can slip commits in while a term opens, but loses its own term by that. So this is never reached."""
 PROBE_S: Final = 1.5
 """It is a fault if the writer does not reach its next command, or settle an append, within this time."""
 DRAIN_S: Final = 8.0
@@ -97,8 +96,7 @@ class Writer(Generic[S]):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Writer[S]]:
-        """Run in the background. Leaving drains: accepted commands are committed and answered, then the lease is handed
-        over."""
+        """Run in the background. Leaving drains: commit and answer the accepted commands, then release the lease."""
         metrics.start_counters_at_zero(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
