@@ -61,7 +61,7 @@ def test_an_error_is_a_sentence_without_its_class(error, code, monkeypatch, caps
 
 def test_an_error_without_words_of_its_own_says_what_its_class_means(monkeypatch, capsys):
     _, said = shown(AppendConflict(), monkeypatch, capsys)
-    assert said.startswith("Error: Somebody else wrote to this partition")
+    assert said.startswith("Error: Another writer wrote to this partition")
 
 
 def test_a_sentence_ends_with_a_full_stop(monkeypatch, capsys):
