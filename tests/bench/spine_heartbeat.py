@@ -27,7 +27,8 @@ from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from tests.bench.report import Figure, at_least, side_by_side
@@ -71,7 +72,7 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         "DROVER_DEVICE_REQUESTS_PER_S": "1000000",
         "DROVER_DEVICE_REQUESTS_BURST": "1000000",
     }
-    Gateway(
+    gateway = Gateway(
         settings=load(environ),
         limits=load(environ, GatewaySettings),
         auth=Authenticator([SECRET]),
@@ -81,7 +82,9 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         pool=nobody,
         positions=Positions([Partition("fleet")]),
         roster_at=Positions([Partition("fleet")]),
-    ).add_routes(app)
+    )
+    add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))
+    add_route(app, *gateway.unknown_relation)
     return app
 
 

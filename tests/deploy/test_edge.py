@@ -7,20 +7,12 @@ import re
 import pytest
 import yaml
 
-from drover.api.identity.operations import OPERATIONS as IDENTITY
-from drover.api.operations import OPERATIONS as API
-from drover.api.reads.app import OPERATIONS as READS
-from drover.cleanup.operations import OPERATIONS as CLEANUP
-from drover.gateway.operations import OPERATIONS as GATEWAY
-from drover.reminder.operations import OPERATIONS as REMINDER
+from tests.contract.routes import BY_SERVICE
 from tests.deploy.permitted_nats import DEPLOY
 
-SERVED = {"api": (*READS, *API, *IDENTITY), "cleanup": CLEANUP, "reminder": REMINDER, "gateway": GATEWAY}
-PATHS = [
-    (service, re.sub(r"\{[^}]*\}", "x", operation.path))
-    for service, operations in SERVED.items()
-    for operation in operations
-]
+BEHIND = ("api", "cleanup", "reminder", "gateway")
+"""The services that the world reaches through it."""
+PATHS = [(service, re.sub(r"\{[^}]*\}", "x", route.path)) for service in BEHIND for route in BY_SERVICE[service]]
 
 
 def by_edge():

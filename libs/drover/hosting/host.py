@@ -20,6 +20,7 @@ from drover.service.config import Configuration, Section, Settings
 from drover.service.health import Check
 from drover.service.identity_keys import IdentityKeys
 from drover.service.lifecycle import Component, Phase
+from drover.web.access import Access
 from drover.web.auth import Authenticator, Verifier
 from drover.web.ended_sessions import EndedSessions
 from drover.web.jwks import KeySet, fetch_from
@@ -109,6 +110,10 @@ class Host:
                 Component("ended sessions", Phase.REACTOR, ended.running(), failure=ended.wait_failed)
             )
         return ended
+
+    @cached_property
+    def access(self) -> Access:
+        return Access.of(self.settings, self.auth)
 
     @cached_property
     def auth(self) -> Authenticator:

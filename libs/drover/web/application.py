@@ -1,27 +1,28 @@
-"""The application factory, the edge that every handler stands behind, and the three paths every process answers."""
+"""The application factory, and the edge that every handler stands behind."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
 from typing import Final
 
 import structlog
 from aiohttp import WSCloseCode, web
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from drover.domain.errors import Code
 from drover.service import tracing
 from drover.service.health import Health
 from drover.service.metrics import route_meter
 from drover.service.tracing import begin, current_id, end_request
-from drover.web.errors import ApiError, NotYet, encode_json, from_http, internal, too_large
+from drover.web.access import Access
+from drover.web.errors import ApiError, NotYet, from_http, internal, too_large
+from drover.web.probes import Probes
+from drover.web.route import Socket, declared
 from drover.web.sockets import CLOSE_HANDSHAKE_S, Session, Sockets
 
 log = structlog.stdlib.get_logger(__name__)
 
 ANY: Final = "*"
-_PROXIED: Final = ("X-Forwarded-For", "Forwarded")
 SOCKETS: Final = web.AppKey("sockets", Sockets)
 """The open sockets of an application."""
 
@@ -33,24 +34,30 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
     app = web.Application(client_max_size=body_bytes_max)
     app[SOCKETS] = sockets = Sockets()
 
-    async def livez(request: web.Request) -> web.Response:
-        return _health(health.not_live())
-
-    async def readyz(request: web.Request) -> web.Response:
-        return _health(health.not_ready(), health.degraded())
-
     async def close_sockets(app: web.Application) -> None:
         await sockets.close_all()
 
     # For servers other than ours, which closes them before: aiohttp would wait for each as for a request.
     app.on_shutdown.append(close_sockets)
-    add_route(app, "GET", "/livez", livez)
-    add_route(app, "GET", "/readyz", readyz)
-    add_route(app, "GET", "/metrics", _metrics)
+    add_handlers(app, [Probes(health)])
     # The router goes from the longest path to the shortest, so this one is asked last, whatever is added later.
     # It leaves "/" itself to whichever service has a page for it.
     add_route(app, ANY, "/{path:.+}", nothing_here)
     return app
+
+
+def add_handlers(app: web.Application, handlers: Iterable[object], access: Access | None = None) -> None:
+    """Add the routes that the classes of these handlers declare. `access` is needed where one of them is guarded."""
+    for one in handlers:
+        for name, route in declared(type(one)):
+            handler = getattr(one, name)
+            if route.is_guarded:
+                assert access is not None, f"nobody guards {route.method} {route.path}"
+                handler = access.guard(route, handler)
+            if route.socket is None:
+                add_route(app, route.method, route.path, handler)
+            else:
+                add_socket(app, route.path, handler, route.socket)
 
 
 def add_route(app: web.Application, method: str, path: str, handler: Handler) -> None:
@@ -87,7 +94,7 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
     return edge
 
 
-def add_socket(app: web.Application, path: str, accept: Accept, *, frame_bytes_max: int) -> None:
+def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) -> None:
     """Take WebSockets at a path.
 
     `accept` has the request before the upgrade: it authenticates, and whatever it raises is answered as JSON. The
@@ -96,12 +103,13 @@ def add_socket(app: web.Application, path: str, accept: Accept, *, frame_bytes_m
     """
     meter = route_meter(path, "GET")
     sockets = app[SOCKETS]
+    sockets.close_s = limits.close_s
 
     async def edge(request: web.Request) -> web.StreamResponse:
         started = perf_counter()
         begin(request.headers.get("traceparent"))
         # Not compressed: that would take some 300 KiB a socket, for frames of a few hundred bytes.
-        socket = web.WebSocketResponse(timeout=CLOSE_HANDSHAKE_S, compress=False, max_msg_size=frame_bytes_max)
+        socket = web.WebSocketResponse(timeout=CLOSE_HANDSHAKE_S, compress=False, max_msg_size=limits.frame_bytes_max)
         try:
             _check_upgrade(request, socket)
             sockets.check_room()
@@ -181,17 +189,3 @@ async def nothing_here(request: web.Request) -> web.StreamResponse:
         "This path does not take this method",
         headers={"Allow": ", ".join(sorted(allowed))},
     )
-
-
-def _health(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
-    """503 only for what fails: who balances load looks at the status alone."""
-    status = "not ok" if failing else "degraded" if degraded else "ok"
-    body = {"status": status, "reasons": failing | (degraded or {})}
-    return web.Response(body=encode_json(body), status=503 if failing else 200, content_type="application/json")
-
-
-async def _metrics(request: web.Request) -> web.Response:
-    """For those who ask this process itself. An ingress passes on every path: what comes that way finds nothing."""
-    if any(name in request.headers for name in _PROXIED):
-        raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
-    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
-
-import msgspec
-from aiohttp import web
 
 from drover.api.dashboard import Dashboard, find_dashboard
 from drover.api.films.films import Films
+from drover.api.identity.app import HANDLERS as IDENTITY
 from drover.api.identity.app import assemble as assemble_identity
 from drover.api.identity.settings import IdentitySettings
 from drover.api.leads import NatsState
 from drover.api.live.live import Live
 from drover.api.past.moments import Moments
 from drover.api.past.questions import fleet_decider, render_decider
+from drover.api.reads.app import HANDLERS as READS
 from drover.api.reads.app import Reads
 from drover.api.reads.database import ReadModels
-from drover.api.status import StatusReader
+from drover.api.status import StatusPage, StatusReader
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL
 from drover.history.checkpointer import Checkpointer
@@ -29,40 +27,22 @@ from drover.hosting.service import Assembly, Service
 from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
 from drover.service.lifecycle import Component, Phase
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
-from drover.web.permissions import Verb, demand
-
-
-@dataclass(frozen=True)
-class Api:
-    auth: Authenticator
-    status: StatusReader
-    live: Live
-
-    def add_routes(self, app: web.Application) -> None:
-        encoder = msgspec.json.Encoder()
-
-        async def status(request: web.Request) -> web.Response:
-            demand(self.auth.authenticate(request.headers), "status", Verb.READ)
-            return web.Response(body=encoder.encode(await self.status.read()), content_type="application/json")
-
-        add_route(app, "GET", "/api/status", status)
-        self.live.add_routes(app)
-        Dashboard(find_dashboard()).add_routes(app)
 
 
 def assemble(host: Host) -> Assembly:
     live = Live(host.auth, [host.log(context, ALL) for context in CONTEXTS])
     identity, past = assemble_identity(host), _past(host)
     return Assembly(
-        routes=[
-            *identity.routes,
-            Api(host.auth, StatusReader(host.client, host.pool, CONTEXTS), live),
-            _reads(host),
+        handlers=[
+            *identity.handlers,
+            StatusPage(StatusReader(host.client, host.pool, CONTEXTS)),
+            live,
+            *_reads(host).handlers,
             _films(host),
-            *past.routes,
+            *past.handlers,
         ],
+        access=host.access,
+        unlisted=Dashboard(find_dashboard()).pages(),
         components=[
             *identity.components,
             Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed),
@@ -75,7 +55,6 @@ def assemble(host: Host) -> Assembly:
 
 def _reads(host: Host) -> Reads:
     return Reads(
-        host.auth,
         host.pool,
         host.positions,
         NatsState(host.client, CONTEXTS),
@@ -88,7 +67,7 @@ def _films(host: Host) -> Films:
     """Finished files, where this process has a NAS to read them from."""
     nas = host[NasSettings]
     store = open_nas(nas) if nas.render_nas else None
-    return Films(host.auth, ReadModels(host.pool), store, host.settings.jwt_secrets)
+    return Films(host.access, ReadModels(host.pool), store, host.settings.jwt_secrets)
 
 
 def _past(host: Host) -> Assembly:
@@ -102,7 +81,7 @@ def _past(host: Host) -> Assembly:
         context: Checkpointer(place.decider_of(), place.log, checkpoints).running() for context, place in places.items()
     }
     return Assembly(
-        routes=[Moments(host.auth, traveller)],
+        handlers=[Moments(traveller)],
         components=[
             Component("time machine", Phase.REACTOR, traveller.running()),
             *(Component(f"history of {name}", Phase.PROJECTOR, keeper) for name, keeper in keepers.items()),
@@ -110,4 +89,10 @@ def _past(host: Host) -> Assembly:
     )
 
 
-SERVICE: Final = Service(name="api", assemble=assemble, settings=(IdentitySettings, NasSettings), reads_postgres=True)
+SERVICE: Final = Service(
+    name="api",
+    assemble=assemble,
+    handlers=(*IDENTITY, StatusPage, Live, *READS, Films, Moments),
+    settings=(IdentitySettings, NasSettings),
+    reads_postgres=True,
+)

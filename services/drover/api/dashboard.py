@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from drover.web.application import add_route
+from drover.hosting.service import Unlisted
 
 SCREENS: Final = (
     "/",
@@ -88,20 +88,18 @@ class Dashboard:
         if root is None:
             log.warning("dashboard_not_built", remedy="make dashboard")
 
-    def add_routes(self, app: web.Application) -> None:
-        index = self._pages["index.html"]
+    def pages(self) -> list[Unlisted]:
+        files = [name for name in self._pages if name != "index.html"]
+        return [
+            *(Unlisted("GET", path, self.screen) for path in SCREENS),
+            *(Unlisted("GET", f"/{name}", self.file) for name in files),
+        ]
 
-        async def screen(request: web.Request) -> web.Response:
-            return index.answer(request)
+    async def screen(self, request: web.Request) -> web.Response:
+        return self._pages["index.html"].answer(request)
 
-        async def file(request: web.Request) -> web.Response:
-            return self._pages[request.path.removeprefix("/")].answer(request)
-
-        for path in SCREENS:
-            add_route(app, "GET", path, screen)
-        for name in self._pages:
-            if name != "index.html":
-                add_route(app, "GET", f"/{name}", file)
+    async def file(self, request: web.Request) -> web.Response:
+        return self._pages[request.path.removeprefix("/")].answer(request)
 
 
 def _read(root: Path) -> dict[str, Page]:

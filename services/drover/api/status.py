@@ -7,11 +7,16 @@ from typing import Any, Final
 
 import asyncpg
 import msgspec
+from aiohttp import web
 from nats.aio.client import Client
 
 from drover.api.leads import CONNECTED, Lead, NatsState
 from drover.eventlog.log import Partition
 from drover.postgres.pool import Pool
+from drover.web.auth import Principal
+from drover.web.errors import encode_json
+from drover.web.permissions import Verb
+from drover.web.route import Answer, Permission, Route, handles
 from drover.writer.refusals import Refusal
 
 QUERY_S: Final = 2.0
@@ -33,7 +38,9 @@ class PartitionStatus(msgspec.Struct):
     """Why a command to it would not be accepted now, and what to do about it; null: it would be."""
 
 
-class Status(msgspec.Struct):
+class PlatformStatus(msgspec.Struct):
+    """How the platform is, in short."""
+
     at: datetime
     nats: str
     postgres: str
@@ -47,11 +54,11 @@ class StatusReader:
         self._pool = pool
         self._contexts = contexts
 
-    async def read(self) -> Status:
+    async def read(self) -> PlatformStatus:
         devices, checkpoints, postgres = await self._ask_postgres()
         leads, nats = await self._nats.leads()
         partitions = [_partition(lead, checkpoints.get(lead.partition)) for lead in leads]
-        return Status(datetime.now(UTC), nats, postgres, partitions, devices)
+        return PlatformStatus(datetime.now(UTC), nats, postgres, partitions, devices)
 
     async def _ask_postgres(self) -> tuple[dict[str, int], dict[Partition, int], str]:
         try:
@@ -67,6 +74,25 @@ class StatusReader:
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             return {}, {}, f"unreachable: {type(error).__name__}"
         return {row["status"]: row["devices"] for row in rows}, checkpoints, CONNECTED
+
+
+class StatusPage:
+    def __init__(self, reader: StatusReader) -> None:
+        self._reader = reader
+
+    @handles(
+        Route(
+            method="GET",
+            path="/api/status",
+            id="getStatus",
+            tag="operations",
+            summary="How the platform is, in short",
+            permission=Permission("status", Verb.READ),
+            answers={200: Answer(PlatformStatus, "Also while a server is away: it says which")},
+        )
+    )
+    async def get(self, request: web.Request, principal: Principal) -> web.Response:
+        return web.Response(body=encode_json(await self._reader.read()), content_type="application/json")
 
 
 def _partition(lead: Lead, projected: int | None) -> PartitionStatus:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
-from aiohttp import web
 from nats.aio.client import Client
 
 from drover.bus.messages import Bus
@@ -33,11 +32,9 @@ from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
-from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
-from drover.web.permissions import Permissions
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
 
@@ -65,15 +62,13 @@ class CleanupEdge:
 
     settings: Settings
     cleanup: CleanupSettings
-    auth: Authenticator
     bus: Bus
     client: Any
     pool: Any
     positions: Waiter
 
-    def add_routes(self, app: web.Application) -> None:
-        settings, cleanup, auth = self.settings, self.cleanup, self.auth
-        permissions, freshness = Permissions.of(settings), Freshness(self.positions)
+    def handlers(self) -> list[object]:
+        settings, cleanup, freshness = self.settings, self.cleanup, Freshness(self.positions)
         commands = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate)
         probes = {
             "database": health.database(self.pool),
@@ -84,11 +79,13 @@ class CleanupEdge:
         }
         secrets, callers = CronSecrets(cleanup.cron_secrets), Callers(settings.trusted_proxies)
         manual = ManualCleanup(commands, cleanup_options(cleanup))
-        Cleaning(secrets, manual, callers).add_routes(app)
-        CleanupByPeople(auth, permissions, manual).add_routes(app)
-        health.SystemHealth(probes, version("drover")).add_routes(app)
-        Tests(auth, permissions, commands, freshness, self.pool).add_routes(app)
-        Users(auth, permissions, commands).add_routes(app)
+        return [
+            Cleaning(secrets, manual, callers),
+            CleanupByPeople(manual),
+            health.Dependencies(probes, version("drover")),
+            Tests(commands, freshness, self.pool),
+            Users(commands),
+        ]
 
 
 def assemble(host: Host) -> Assembly:
@@ -97,7 +94,6 @@ def assemble(host: Host) -> Assembly:
     edge = CleanupEdge(
         settings=host.settings,
         cleanup=settings,
-        auth=host.auth,
         bus=host.bus,
         client=host.client,
         pool=host.pool,
@@ -105,7 +101,8 @@ def assemble(host: Host) -> Assembly:
     )
     writer = cleanup.writer
     return Assembly(
-        routes=[edge],
+        handlers=edge.handlers(),
+        access=host.access,
         writers=[writer],
         components=[
             Component("analysis writer", Phase.WRITER, writer.running(), failure=writer.wait_failed),
@@ -115,5 +112,10 @@ def assemble(host: Host) -> Assembly:
 
 
 SERVICE: Final = Service(
-    name="cleanup", assemble=assemble, settings=(CleanupSettings,), reads_postgres=True, takes_requests=True
+    name="cleanup",
+    assemble=assemble,
+    handlers=(Cleaning, CleanupByPeople, health.Dependencies, Tests, Users),
+    settings=(CleanupSettings,),
+    reads_postgres=True,
+    takes_requests=True,
 )

@@ -6,20 +6,27 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
 from aiohttp import web
 
 from drover.cleanup import metrics, words
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
 from drover.cleanup.secret import CronSecrets
-from drover.web.application import add_route
 from drover.web.callers import Callers
 from drover.web.errors import ApiError, encode_json
+from drover.web.route import Answer, Route, handles
 
 PATH: Final = "/api/system/cleanup-tests"
 BY: Final = "cron_secret"
 """The actor: whoever has it."""
 TOLD_EVERY_S: Final = 1.0
 """Wrong secrets in between are counted, so that guessing fills no disk."""
+
+
+class Cleaned(msgspec.Struct):
+    message: str
+    cleaned_count: int
+    users_affected: list[str]
 
 
 class Cleaning:
@@ -37,9 +44,19 @@ class Cleaning:
         self._told_at = float("-inf")
         self._unmentioned = 0
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self.clean)
-
+    @handles(
+        Route(
+            method="POST",
+            path=PATH,
+            id="cleanUpTests",
+            tag="system",
+            summary="Clean up stalled tests now",
+            description="The secret of cron is in X-Cron-Secret, or is the bearer token.",
+            caller="cron secret",
+            answers={200: Answer(Cleaned, "Cleaned up")},
+            errors=(500,),
+        )
+    )
     async def clean(self, request: web.Request) -> web.Response:
         """Nothing of the request counts but the header: no body, and no query, where a secret would end up in logs."""
         if not self._secrets.match(request.headers):
@@ -53,7 +70,7 @@ class Cleaning:
             metrics.RUNS.labels("failed").inc()
             await self._cleanup.report(error.reason, by=BY)
             raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
-        body = {"message": "Cleanup completed", "cleaned_count": done.cleaned, "users_affected": done.users}
+        body = Cleaned("Cleanup completed", done.cleaned, done.users)
         return web.Response(body=encode_json(body), content_type="application/json")
 
     def _tell_of_a_wrong_one(self, caller: str) -> None:

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import aiohttp
+import msgspec
 import structlog
 from aiohttp import web
 from nats.aio.client import Client
 
 from drover.domain.contexts import CONTEXTS
-from drover.web.application import add_route
 from drover.web.errors import encode_json
+from drover.web.route import Answer, Route, handles
 from drover.writer.acceptance import ask_in_use
 
 PATH: Final = "/api/system/health"
@@ -36,7 +37,16 @@ Probe = Callable[[], Awaitable[str]]
 """A word for how it is. May raise, and may hang."""
 
 
-class SystemHealth:
+class SystemHealth(msgspec.Struct):
+    status: str
+    """`healthy` or `unhealthy`."""
+    timestamp: str
+    version: str
+    services: dict[str, str]
+    """By dependency: `connected`, `reachable`, `error`, `timeout` or `not_configured`."""
+
+
+class Dependencies:
     def __init__(
         self,
         probes: Mapping[str, Probe | None],
@@ -52,37 +62,45 @@ class SystemHealth:
         self._probe_s = probe_s
         self._clock = clock
         self._now = now
-        self._asking: asyncio.Task[dict[str, Any]] | None = None
-        self._known: dict[str, Any] | None = None
+        self._asking: asyncio.Task[SystemHealth] | None = None
+        self._known: SystemHealth | None = None
         self._known_at = float("-inf")
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self.get)
-
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="getSystemHealth",
+            tag="system",
+            summary="How each dependency is",
+            caller="anybody",
+            answers={200: Answer(SystemHealth, "All is well"), 503: Answer(SystemHealth, "Something is not")},
+        )
+    )
     async def get(self, request: web.Request) -> web.Response:
         body = await self._body()
-        status = 200 if body["status"] == "healthy" else 503
+        status = 200 if body.status == "healthy" else 503
         headers = {"Cache-Control": "no-store"}
         return web.Response(body=encode_json(body), status=status, content_type="application/json", headers=headers)
 
-    async def _body(self) -> dict[str, Any]:
+    async def _body(self) -> SystemHealth:
         if self._known is not None and self._clock() - self._known_at < KEPT_S:
             return self._known
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask_all(), name="system-health")
         return await asyncio.shield(self._asking)
 
-    async def _ask_all(self) -> dict[str, Any]:
+    async def _ask_all(self) -> SystemHealth:
         try:
             found = await asyncio.gather(*(self._ask(name) for name in self._probes))
             services = dict(zip(self._probes, found, strict=True))
             well = all(word in _WELL for word in found)
-            self._known = {
-                "status": "healthy" if well else "unhealthy",
-                "timestamp": self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "version": self._version,
-                "services": services,
-            }
+            self._known = SystemHealth(
+                status="healthy" if well else "unhealthy",
+                timestamp=self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+                version=self._version,
+                services=services,
+            )
             self._known_at = self._clock()
             return self._known
         finally:

@@ -10,13 +10,12 @@ from aiohttp import web
 
 from drover.cleanup import metrics, words
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.errors import ApiError, encode_json
-from drover.web.permissions import Permissions, Verb
+from drover.web.permissions import Verb
+from drover.web.route import Answer, Permission, Route, handles
 
 PATH: Final = "/api/saju/cleanup-runs"
-RELATION: Final = "cleanup_runs"
 
 
 class CleanupDone(msgspec.Struct):
@@ -29,18 +28,24 @@ class CleanupDone(msgspec.Struct):
 
 
 class CleanupByPeople:
-    def __init__(self, auth: Authenticator, permissions: Permissions, cleanup: ManualCleanup) -> None:
-        self._auth = auth
-        self._permissions = permissions
+    def __init__(self, cleanup: ManualCleanup) -> None:
         self._cleanup = cleanup
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self.clean)
-
-    async def clean(self, request: web.Request) -> web.Response:
+    @handles(
+        Route(
+            method="POST",
+            path=PATH,
+            id="runCleanup",
+            tag="saju",
+            summary="Clean up stalled tests now, as a person",
+            description="Waits for its end. It may be asked for again at any time: what was cleaned up stays so.",
+            permission=Permission("cleanup_runs", Verb.CREATE),
+            answers={201: Answer(CleanupDone, "Cleaned up")},
+            errors=(500,),
+        )
+    )
+    async def clean(self, request: web.Request, principal: Principal) -> web.Response:
         """Done twice it finds nothing the second time: it needs no key, and nothing of the body counts."""
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, RELATION, Verb.CREATE)
         try:
             done = await self._cleanup.run(by=principal.name)
         except CleanupFailed as error:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from datetime import datetime
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import asyncpg
 import msgspec
 from aiohttp import web
+from msgspec import UNSET, Meta, UnsetType
 from uuid_utils import uuid7
 
-from drover.domain.analysis import ANALYSIS
-from drover.domain.analysis.commands import CompleteTest, FailTest, StartTest
+from drover.cleanup.writes import write
+from drover.domain.analysis import ANALYSIS, commands
 from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command
 from drover.service.api_keys import Role
-from drover.web.application import add_route
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import encode_json, invalid, unavailable
 from drover.web.freshness import Freshness
-from drover.web.permissions import Permissions, Verb
+from drover.web.permissions import Verb
+from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path
 
 PATH: Final = "/api/saju/tests"
 OWN: Final = "my_tests"
@@ -42,67 +44,133 @@ LIMIT $4
 _REMAINING: Final = "SELECT remaining_tests FROM rm_analysis.users WHERE id = $1"
 
 
-class _Start(msgspec.Struct, forbid_unknown_fields=True):
+class StartTest(msgspec.Struct, forbid_unknown_fields=True):
+    """All of it is optional: a person starts their own."""
+
     user_id: str | None = None
 
 
-class _Complete(msgspec.Struct, forbid_unknown_fields=True):
+class CompleteTest(msgspec.Struct, forbid_unknown_fields=True):
+    """What a worker says of a test that is done."""
+
     result_ref: str | None = None
 
 
-class _Fail(msgspec.Struct, forbid_unknown_fields=True):
+class FailTest(msgspec.Struct, forbid_unknown_fields=True):
+    """What a worker says of a test that failed."""
+
     error_code: str | None = None
     error_message: str | None = None
 
 
-_START: Final = Body(_Start)
-_COMPLETE: Final = Body(_Complete)
-_FAIL: Final = Body(_Fail)
+class Test(msgspec.Struct):
+    __test__ = False  # not one of pytest's
+
+    id: UUID
+    user_id: str
+    status: TestStatus
+    error_code: str | None
+    error_message: str | None
+    result_ref: str | None
+    refunded: bool
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+
+
+class TestList(msgspec.Struct):
+    __test__ = False
+
+    tests: list[Test]
+    remaining_tests: int | None
+    """Of the user that was asked for; null where that is nobody in particular."""
+
+
+class TestAnswer(msgspec.Struct):
+    """What of a test was just recorded."""
+
+    __test__ = False
+
+    id: UUID
+    user_id: str
+    status: TestStatus
+    created_at: datetime | UnsetType = UNSET
+    updated_at: datetime | UnsetType = UNSET
+    completed_at: datetime | UnsetType = UNSET
+    result_ref: str | UnsetType | None = UNSET
+    error_code: str | UnsetType | None = UNSET
+    error_message: str | UnsetType | None = UNSET
+    remaining_tests: int | UnsetType = UNSET
+
+
+_START: Final = Body(StartTest)
+_COMPLETE: Final = Body(CompleteTest)
+_FAIL: Final = Body(FailTest)
+_ID: Final = (in_path("id", UUID, "Of the test."),)
+_WORKER: Final = Permission(ALL, Verb.UPDATE)
 
 
 class Tests:
     __test__ = False  # not one of pytest's
 
-    def __init__(
-        self, auth: Authenticator, permissions: Permissions, client: CommandClient, freshness: Freshness, pool: Any
-    ) -> None:
-        self._auth = auth
-        self._permissions = permissions
+    def __init__(self, client: CommandClient, freshness: Freshness, pool: Any) -> None:
         self._client = client
         self._freshness = freshness
         self._pool = pool
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self.show)
-        add_route(app, "POST", PATH, self.start)
-        add_route(app, "POST", f"{PATH}/{{id}}/complete", self.complete)
-        add_route(app, "POST", f"{PATH}/{{id}}/fail", self.fail)
-
-    async def start(self, request: web.Request) -> web.Response:
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, OWN if principal.user_id else ALL, Verb.CREATE)
+    @handles(
+        write(
+            path=PATH,
+            id="startTest",
+            summary="Start a test",
+            permission=Permission(ALL, Verb.CREATE, own=OWN),
+            body=StartTest,
+            body_optional=True,
+            answer=TestAnswer,
+            status=201,
+            errors=(402,),
+        )
+    )
+    async def start(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
-        wish = _START.decode(raw) if raw else _Start()
-        command = StartTest(str(uuid7()), _whose(principal, wish.user_id))
+        wish = _START.decode(raw) if raw else StartTest()
+        command = commands.StartTest(str(uuid7()), _whose(principal, wish.user_id))
         return await self._send(request, principal, command, raw, 201)
 
-    async def complete(self, request: web.Request) -> web.Response:
-        principal = self._worker(request)
+    @handles(
+        write(
+            path=f"{PATH}/{{id}}/complete",
+            id="completeTest",
+            summary="A worker is done",
+            permission=_WORKER,
+            parameters=_ID,
+            body=CompleteTest,
+            body_optional=True,
+            answer=TestAnswer,
+        )
+    )
+    async def complete(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
-        told = _COMPLETE.decode(raw) if raw else _Complete()
-        return await self._send(request, principal, CompleteTest(_id(request), told.result_ref), raw, 200)
+        told = _COMPLETE.decode(raw) if raw else CompleteTest()
+        return await self._send(request, principal, commands.CompleteTest(_id(request), told.result_ref), raw, 200)
 
-    async def fail(self, request: web.Request) -> web.Response:
-        principal = self._worker(request)
+    @handles(
+        write(
+            path=f"{PATH}/{{id}}/fail",
+            id="failTest",
+            summary="A worker failed",
+            permission=_WORKER,
+            parameters=_ID,
+            body=FailTest,
+            body_optional=True,
+            answer=TestAnswer,
+        )
+    )
+    async def fail(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
-        told = _FAIL.decode(raw) if raw else _Fail()
-        command = FailTest(_id(request), told.error_code, told.error_message)
+        told = _FAIL.decode(raw) if raw else FailTest()
+        command = commands.FailTest(_id(request), told.error_code, told.error_message)
         return await self._send(request, principal, command, raw, 200)
-
-    def _worker(self, request: web.Request) -> Principal:
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, ALL, Verb.UPDATE)
-        return principal
 
     async def _send(
         self, request: web.Request, principal: Principal, command: Command, raw: bytes, status: int
@@ -110,9 +178,26 @@ class Tests:
         done = await self._client.send(command, request_origin(request, principal, raw=raw))
         return _json(done.result, status, self._client.position_headers(done.position))
 
-    async def show(self, request: web.Request) -> web.Response:
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, OWN if principal.user_id else ALL, Verb.READ)
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="listTests",
+            tag="saju",
+            summary="Tests, newest first: a person's own, or any",
+            permission=Permission(ALL, Verb.READ, own=OWN),
+            parameters=(
+                Parameter("user_id", str, "Of this user."),
+                Parameter("status", TestStatus, "In this state."),
+                Parameter("before", UUID, "Older than this test: the last one of the page before."),
+                Parameter("limit", Annotated[int, Meta(ge=1, le=ROWS_MAX)], "Rows in the answer."),
+                MIN_POSITION,
+            ),
+            answers={200: Answer(TestList)},
+            errors=(400, 503),
+        )
+    )
+    async def show(self, request: web.Request, principal: Principal) -> web.Response:
         asked = _query(request)
         user_id = asked["user_id"] if principal.user_id is None else _whose(principal, asked["user_id"])
         await self._freshness.wait(request.headers, principal.name, ANALYSIS.context)

@@ -2,76 +2,102 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 import msgspec
 from aiohttp import web
+from msgspec import UNSET, UnsetType
 
-from drover.domain.analysis.commands import ChangeUser, RegisterUser
+from drover.cleanup.writes import write
+from drover.domain.analysis import commands
 from drover.domain.analysis.policy import TIER_DEFAULT
-from drover.web.application import add_route
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import encode_json
-from drover.web.permissions import Permissions, Verb
+from drover.web.permissions import Verb
+from drover.web.route import Permission, handles, in_path
 
 PATH: Final = "/api/saju/users"
 RELATION: Final = "users"
 
 
-class _Register(msgspec.Struct, forbid_unknown_fields=True):
-    """Who somebody is, is not for here: a name or an address is refused like any other unknown field."""
+class RegisterUser(msgspec.Struct, forbid_unknown_fields=True):
+    """A user, by an id that says nothing of who it is."""
 
     user_id: str
     remaining_tests: int = 0
     tier: str = TIER_DEFAULT
 
 
-class _Change(msgspec.Struct, forbid_unknown_fields=True):
+class ChangeUser(msgspec.Struct, forbid_unknown_fields=True):
+    """What is given changes."""
+
     tier: str | None = None
     frozen: bool | None = None
     grant_tests: int | None = None
 
 
-_REGISTER: Final = Body(_Register)
-_CHANGE: Final = Body(_Change)
+class UserAnswer(msgspec.Struct):
+    """What of a user was just recorded."""
+
+    id: str
+    tier: str | UnsetType = UNSET
+    remaining_tests: int | UnsetType = UNSET
+    frozen: bool | UnsetType = UNSET
+    created_at: datetime | UnsetType = UNSET
+    updated_at: datetime | UnsetType = UNSET
+
+
+_REGISTER: Final = Body(RegisterUser)
+_CHANGE: Final = Body(ChangeUser)
 
 
 class Users:
-    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient) -> None:
-        self._auth = auth
-        self._permissions = permissions
+    def __init__(self, client: CommandClient) -> None:
         self._client = client
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self.register)
-        add_route(app, "PATCH", f"{PATH}/{{id}}", self.change)
-
-    async def register(self, request: web.Request) -> web.Response:
-        principal = self._office(request, Verb.CREATE)
+    @handles(
+        write(
+            path=PATH,
+            id="registerUser",
+            summary="Register a user",
+            permission=Permission(RELATION, Verb.CREATE),
+            body=RegisterUser,
+            answer=UserAnswer,
+            status=201,
+        )
+    )
+    async def register(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _REGISTER.decode(raw)
-        command = RegisterUser(wish.user_id, wish.remaining_tests, wish.tier)
+        command = commands.RegisterUser(wish.user_id, wish.remaining_tests, wish.tier)
         return await self._send(request, principal, command, raw, 201)
 
-    async def change(self, request: web.Request) -> web.Response:
-        principal = self._office(request, Verb.UPDATE)
+    @handles(
+        write(
+            method="PATCH",
+            path=f"{PATH}/{{id}}",
+            id="changeUser",
+            summary="Grant tests, set the tier, freeze",
+            permission=Permission(RELATION, Verb.UPDATE),
+            parameters=(in_path("id", str, "Of the user."),),
+            body=ChangeUser,
+            answer=UserAnswer,
+        )
+    )
+    async def change(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _CHANGE.decode(raw)
-        command = ChangeUser(request.match_info["id"], wish.tier, wish.frozen, wish.grant_tests)
+        command = commands.ChangeUser(request.match_info["id"], wish.tier, wish.frozen, wish.grant_tests)
         return await self._send(request, principal, command, raw, 200)
-
-    def _office(self, request: web.Request, verb: Verb) -> Principal:
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, RELATION, verb)
-        return principal
 
     async def _send(
         self,
         request: web.Request,
         principal: Principal,
-        command: RegisterUser | ChangeUser,
+        command: commands.RegisterUser | commands.ChangeUser,
         raw: bytes,
         status: int,
     ) -> web.Response:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from drover.api.leads import CONNECTED
-from drover.api.status import PartitionStatus, Status, StatusReader
+from drover.api.status import PartitionStatus, PlatformStatus, StatusReader
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
@@ -61,7 +61,7 @@ async def _watch(reader: StatusReader, as_json: bool) -> None:
             await asyncio.sleep(WATCH_EVERY_S)
 
 
-def problems_of(status: Status) -> list[str]:
+def problems_of(status: PlatformStatus) -> list[str]:
     """Why the platform is not well, a sentence each; none if it is."""
     servers = (("NATS", status.nats), ("PostgreSQL", status.postgres))
     return [f"{name} is {state}." for name, state in servers if state != CONNECTED] + [
@@ -79,13 +79,13 @@ def _problems_of(partition: PartitionStatus) -> list[str]:
     return found
 
 
-def document(status: Status) -> dict[str, Any]:
+def document(status: PlatformStatus) -> dict[str, Any]:
     """What `status --json` prints."""
     problems = problems_of(status)
     return {"healthy": not problems, "problems": problems, **msgspec.structs.asdict(status)}
 
 
-def rendered(status: Status) -> RenderableType:
+def rendered(status: PlatformStatus) -> RenderableType:
     problems = problems_of(status)
     verdict = Text("degraded", "bold red") if problems else Text("healthy", "bold green")
     head = Text.assemble(verdict, (f"   {local(status.at)}", "dim"))
@@ -98,7 +98,7 @@ def rendered(status: Status) -> RenderableType:
     return Group(*parts)
 
 
-def _servers(status: Status) -> Table:
+def _servers(status: PlatformStatus) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, state in (("NATS", status.nats), ("PostgreSQL", status.postgres)):
         table.add_row(Text(name, "dim"), Text(printable(state), "" if state == CONNECTED else "red"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from drover.gateway.heartbeat import Heartbeat
+from drover.gateway.device_bodies import Heartbeat
 from drover.gateway.reports import ReportBody
 
 FRAME_BYTES_MAX: Final = 64 * 1024

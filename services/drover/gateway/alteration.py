@@ -18,11 +18,10 @@ from drover.gateway.representation import answer_update
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError
-from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.read import keep_sealed
 from drover.web.postgrest.sealed import Unseal
 
@@ -54,8 +53,6 @@ class Alteration(Generic[T]):
         shape: type[T],
         apply: Callable[[T, Sequence[str], Sending], Awaitable[Sequence[Outcome]]],
         *,
-        auth: Authenticator,
-        permissions: Permissions,
         client: CommandClient,
         stored: StoredRows,
         hint: str,
@@ -64,18 +61,14 @@ class Alteration(Generic[T]):
         self._relation = RELATIONS[relation]
         self._body = Body(shape)
         self._apply = apply
-        self._auth = auth
-        self._permissions = permissions
         self._client = client
         self._stored = stored
         self._hint = hint
         """What can be written, for whoever wrote something else."""
         self._unseal = unseal
 
-    async def patch(self, request: web.Request) -> web.Response:
+    async def patch(self, request: web.Request, principal: Principal) -> web.Response:
         headers, relation = request.headers, self._relation
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, relation.name, Verb.UPDATE)
         patch = parse_patch(request.rel_url.raw_query_string, headers, relation)
         raw = await read_body(request)
         change = self._decode(raw)

@@ -39,12 +39,12 @@ from drover.gateway.settings import GatewaySettings
 from drover.gateway.sockets import AgentSockets
 from drover.gateway.stored_rows import StoredRows
 from drover.hosting.host import Host
-from drover.hosting.service import Assembly, Routes, Service
+from drover.hosting.service import Assembly, Service, Unlisted
 from drover.readmodel.models import RELATIONS
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
-from drover.web.application import ANY, add_route, nothing_here
+from drover.web.application import ANY, nothing_here
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
@@ -69,12 +69,7 @@ class Gateway:
     """How far the roster is."""
     tell: Tell = tell_nobody
 
-    def add_routes(self, app: web.Application) -> None:
-        for part in self._parts():
-            part.add_routes(app)
-        add_route(app, ANY, "/rest/v1/{relation}", self._unknown)
-
-    def _parts(self) -> list[Routes]:
+    def handlers(self) -> list[object]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
         freshness = Freshness(self.positions)
@@ -91,21 +86,26 @@ class Gateway:
         stored = StoredRows(self.pool, self.positions)
         keys = settings.sealing_keys
         gfx_data = GfxData(Sealer.from_settings(keys) if keys else None)
-        render_queue = RenderQueue(auth, permissions, to_render, gfx_data, stored)
+        render_queue = RenderQueue(permissions, to_render, gfx_data, stored)
         more = render_functions(self.tell)
         return [
             Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, to_fleet)),
-            Registration(auth, permissions, to_fleet, roster),
-            Pcs(auth, permissions, to_fleet, roster),
-            Jobs(auth, permissions, to_fleet, roster),
-            Assignments(auth, permissions, to_fleet, roster, reports),
+            Registration(to_fleet, roster),
+            Pcs(to_fleet, roster),
+            Jobs(to_fleet, roster),
+            Assignments(permissions, to_fleet, roster, reports),
             render_queue,
-            Compositions(auth, permissions, to_render, stored),
-            FieldMapping(auth, permissions, to_render, stored),
+            Compositions(to_render, stored),
+            FieldMapping(to_render, stored),
             Rpc(auth, permissions, to_fleet, roster, self.roster_at, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, render_queue.unseal),
         ]
+
+    @property
+    def unknown_relation(self) -> Unlisted:
+        """What answers where no other route of `/rest/v1` does."""
+        return Unlisted(ANY, "/rest/v1/{relation}", self._unknown)
 
     async def _unknown(self, request: web.Request) -> web.StreamResponse:
         self.auth.authenticate(request.headers)
@@ -132,7 +132,9 @@ def assemble(host: Host) -> Assembly:
         tell=partial(broadcast, host.client),
     )
     return Assembly(
-        routes=[gateway],
+        handlers=gateway.handlers(),
+        access=host.access,
+        unlisted=[gateway.unknown_relation],
         components=[
             Component("roster", Phase.REACTOR, feed.running(), failure=feed.wait_failed),
             Component("telemetry", Phase.REACTOR, telemetry.running()),
@@ -142,5 +144,22 @@ def assemble(host: Host) -> Assembly:
 
 
 SERVICE: Final = Service(
-    name="gateway", assemble=assemble, settings=(GatewaySettings,), reads_postgres=True, takes_requests=True
+    name="gateway",
+    assemble=assemble,
+    handlers=(
+        Heartbeats,
+        Registration,
+        Pcs,
+        Jobs,
+        Assignments,
+        RenderQueue,
+        Compositions,
+        FieldMapping,
+        Rpc,
+        AgentSockets,
+        Reads,
+    ),
+    settings=(GatewaySettings,),
+    reads_postgres=True,
+    takes_requests=True,
 )

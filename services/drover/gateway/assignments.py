@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final, Literal
 from uuid import UUID
 
@@ -18,15 +18,16 @@ from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
 from drover.gateway.reports import ReportBody, Reports
 from drover.gateway.representation import answer_update
+from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, assignment_row
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError
 from drover.web.permissions import Permissions, Verb
+from drover.web.route import AnyOf, handles
 
 
 class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,10 +58,7 @@ _kind: Final = msgspec.json.Decoder(_Kind)
 
 
 class Assignments:
-    def __init__(
-        self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster, reports: Reports
-    ) -> None:
-        self._auth = auth
+    def __init__(self, permissions: Permissions, client: CommandClient, roster: Roster, reports: Reports) -> None:
         self._permissions = permissions
         self._client = client
         self._roster = roster
@@ -72,19 +70,16 @@ class Assignments:
             NewAssignment,
             NewAssignment.command,
             self._assigned,
-            auth=auth,
-            permissions=permissions,
             client=client,
         )
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/job_assignments", self._creation.post)
-        add_route(app, "PATCH", "/rest/v1/job_assignments", self.patch)
+    @handles(creates("job_assignments", NewAssignment))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
 
-    async def patch(self, request: web.Request) -> web.Response:
+    @handles(changes("job_assignments", AnyOf((ReportBody, Cancellation))))
+    async def patch(self, request: web.Request, principal: Principal) -> web.Response:
         headers = request.headers
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, "job_assignments", Verb.UPDATE)
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["job_assignments"])
         raw = await read_body(request)
         origin = request_origin(request, principal, route="PATCH job_assignments", raw=raw)

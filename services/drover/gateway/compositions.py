@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
 import msgspec
@@ -14,16 +14,15 @@ from drover.domain.render.commands import DescribeComposition, GetComposition, R
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation
 from drover.gateway.deletion import Deletion
+from drover.gateway.rest_routes import changes, creates, deletes
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.commands import CommandClient
 from drover.web.errors import invalid
-from drover.web.permissions import Permissions
+from drover.web.route import handles
 
-PATH: Final = "/rest/v1/aep_compositions"
 _HINT: Final = "name, template and output_module can be changed."
 
 
@@ -51,16 +50,12 @@ class CompositionChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Compositions:
-    def __init__(
-        self, auth: Authenticator, permissions: Permissions, client: CommandClient, stored: StoredRows
-    ) -> None:
+    def __init__(self, client: CommandClient, stored: StoredRows) -> None:
         self._creation = Creation(
             "aep_compositions",
             NewComposition,
             NewComposition.command,
             _described,
-            auth=auth,
-            permissions=permissions,
             client=client,
             unique="id",
             names={"composition_id": "id"},
@@ -69,20 +64,23 @@ class Compositions:
             "aep_compositions",
             CompositionChange,
             _apply,
-            auth=auth,
-            permissions=permissions,
             client=client,
             stored=stored,
             hint=_HINT,
         )
-        self._deletion = Deletion(
-            "aep_compositions", RemoveComposition, auth=auth, permissions=permissions, client=client, stored=stored
-        )
+        self._deletion = Deletion("aep_compositions", RemoveComposition, client=client, stored=stored)
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self._creation.post)
-        add_route(app, "PATCH", PATH, self._alteration.patch)
-        add_route(app, "DELETE", PATH, self._deletion.delete)
+    @handles(creates("aep_compositions", NewComposition))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
+
+    @handles(changes("aep_compositions", CompositionChange))
+    def patch(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._alteration.patch(request, principal)
+
+    @handles(deletes("aep_compositions"))
+    def delete(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._deletion.delete(request, principal)
 
 
 def _described(command: DescribeComposition, done: Accepted) -> Row:

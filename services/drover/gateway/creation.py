@@ -15,11 +15,10 @@ from drover.domain.errors import Code
 from drover.gateway.representation import answer_creation, parse_view
 from drover.gateway.rows import Row
 from drover.readmodel.models import RELATIONS
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin
 from drover.web.errors import ApiError, invalid
-from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile
 
@@ -51,8 +50,6 @@ class Creation(Generic[T, C]):
         to_command: Callable[[T], C],
         show: Callable[[C, Accepted], Row],
         *,
-        auth: Authenticator,
-        permissions: Permissions,
         client: CommandClient,
         unique: str | None = None,
         names: Mapping[str, str] = MappingProxyType({}),
@@ -62,8 +59,6 @@ class Creation(Generic[T, C]):
         self._body = Body(shape)
         self._to_command = to_command
         self._show = show
-        self._auth = auth
-        self._permissions = permissions
         self._client = client
         self._unique = unique
         """A field that no two rows of one body may share."""
@@ -71,10 +66,8 @@ class Creation(Generic[T, C]):
         """Fields of the command that clients know by another name."""
         self._merge = merge
 
-    async def post(self, request: web.Request) -> web.Response:
+    async def post(self, request: web.Request, principal: Principal) -> web.Response:
         headers = request.headers
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, self._relation, Verb.CREATE)
         check_profile(headers, "Content-Profile")
         query = request.rel_url.raw_query_string
         _refuse_filters(query, self._merge)

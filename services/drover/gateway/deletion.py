@@ -14,9 +14,8 @@ from drover.gateway.representation import answer_update, check_media, parse_view
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.commands import CommandClient, request_origin
-from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.respond import check_profile
 
 
@@ -28,23 +27,17 @@ class Deletion:
         relation: str,
         to_command: Callable[[str], Command],
         *,
-        auth: Authenticator,
-        permissions: Permissions,
         client: CommandClient,
         stored: StoredRows,
     ) -> None:
         self._relation = RELATIONS[relation]
         self._to_command = to_command
-        self._auth = auth
-        self._permissions = permissions
         self._client = client
         self._stored = stored
 
-    async def delete(self, request: web.Request) -> web.Response:
+    async def delete(self, request: web.Request, principal: Principal) -> web.Response:
         headers, query = request.headers, request.rel_url.raw_query_string
         relation = self._relation
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, relation.name, Verb.DELETE)
         check_profile(headers, "Content-Profile")
         ids = named_ids(query, relation, "DELETE")
         preferences, select = parse_view(relation, headers, query, len(ids))

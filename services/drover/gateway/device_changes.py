@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aiohttp import web
-from msgspec import UNSET, UnsetType
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.fleet.commands import ChangeDevice, ResetDevice
-from drover.domain.fleet.state import Device, DeviceStatus
+from drover.domain.fleet.state import Device
+from drover.gateway.device_bodies import DeviceChange
 from drover.gateway.device_lookup import find_devices
-from drover.gateway.heartbeat import Heartbeat
 from drover.gateway.representation import answer_update, parse_view
 from drover.gateway.roster import Roster
 from drover.gateway.rows import device_row
@@ -26,37 +25,6 @@ from drover.web.bodies import Body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import invalid
 from drover.web.permissions import Grant
-
-
-class DeviceChange(Heartbeat):
-    """All that the service key may write: the claims of a heartbeat, or these."""
-
-    group_id: str | UnsetType = UNSET
-    pc_id: str | UnsetType = UNSET
-    capabilities: tuple[str, ...] | UnsetType = UNSET
-    error: UnsetType | None = UNSET
-
-    @property
-    def changes(self) -> bool:
-        return not (self.group_id is UNSET and self.pc_id is UNSET and self.capabilities is UNSET)
-
-    @property
-    def resets(self) -> bool:
-        return self.error is None or (self.status is DeviceStatus.OFFLINE and not self.claims_life)
-
-    @property
-    def claims_life(self) -> bool:
-        """It says what only the phone itself can know."""
-        claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
-        return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
-
-    def command(self, device_id: str) -> ChangeDevice:
-        return ChangeDevice(
-            device_id,
-            None if self.group_id is UNSET else self.group_id,
-            None if self.pc_id is UNSET else self.pc_id,
-            None if self.capabilities is UNSET else self.capabilities,
-        )
 
 
 class DeviceChanges:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -13,18 +13,17 @@ from drover.domain.render.commands import ChangeField, MapField, UnmapField
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation, Merge
 from drover.gateway.deletion import Deletion
+from drover.gateway.rest_routes import changes, creates, deletes
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.commands import CommandClient
 from drover.web.errors import invalid
-from drover.web.permissions import Permissions
+from drover.web.route import handles
 
 Kind = Literal["data", "image"]
 
-PATH: Final = "/rest/v1/aep_field_mapping"
 _HINT: Final = "layer_name, kind and property can be changed. For another field delete this row and write another."
 
 
@@ -53,16 +52,12 @@ class FieldChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FieldMapping:
-    def __init__(
-        self, auth: Authenticator, permissions: Permissions, client: CommandClient, stored: StoredRows
-    ) -> None:
+    def __init__(self, client: CommandClient, stored: StoredRows) -> None:
         self._creation = Creation(
             "aep_field_mapping",
             NewField,
             NewField.command,
             _mapped,
-            auth=auth,
-            permissions=permissions,
             client=client,
             merge=Merge(_as_sent, ("composition_id,field_name", "field_name,composition_id")),
         )
@@ -70,8 +65,6 @@ class FieldMapping:
             "aep_field_mapping",
             FieldChange,
             _apply,
-            auth=auth,
-            permissions=permissions,
             client=client,
             stored=stored,
             hint=_HINT,
@@ -79,16 +72,21 @@ class FieldMapping:
         self._deletion = Deletion(
             "aep_field_mapping",
             lambda id_: UnmapField(int(id_)),
-            auth=auth,
-            permissions=permissions,
             client=client,
             stored=stored,
         )
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self._creation.post)
-        add_route(app, "PATCH", PATH, self._alteration.patch)
-        add_route(app, "DELETE", PATH, self._deletion.delete)
+    @handles(creates("aep_field_mapping", NewField))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
+
+    @handles(changes("aep_field_mapping", FieldChange))
+    def patch(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._alteration.patch(request, principal)
+
+    @handles(deletes("aep_field_mapping"))
+    def delete(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._deletion.delete(request, principal)
 
 
 def _mapped(command: MapField, done: Accepted) -> Row:

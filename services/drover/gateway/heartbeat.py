@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-import msgspec
 from aiohttp import web
-from msgspec import UNSET, Meta, UnsetType
 from multidict import CIMultiDictProxy
 
-from drover.domain.fleet.state import Device, DeviceStatus
+from drover.domain.fleet.state import Device
+from drover.gateway.device_bodies import DeviceChange, Heartbeat
 from drover.gateway.device_lookup import find_devices
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.representation import answer_update, parse_view
+from drover.gateway.rest_routes import changes
 from drover.gateway.roster import Roster
 from drover.gateway.rows import device_row
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.errors import ApiError
 from drover.web.permissions import Grant, Permissions, Verb, check_columns
 from drover.web.postgrest.respond import check_profile
+from drover.web.route import BY_HANDLER, AnyOf, handles
 
 OFFICE_COLUMNS: Final = frozenset({"group_id", "pc_id", "capabilities", "error"})
 """Who is refused one of these is told that it may not, rather than that there is no such thing."""
@@ -43,28 +43,6 @@ class Office(Protocol):
 
     async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
         """The answer, or None: it is a heartbeat after all."""
-
-
-class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a phone says of itself: claims. They decide nothing, save that a lock or a flat battery is over."""
-
-    last_seen_at: datetime | UnsetType | None = UNSET
-    status: DeviceStatus | UnsetType = UNSET
-    screen_locked: bool | UnsetType = UNSET
-    battery_pct: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
-
-    def claims(self) -> dict[str, Any] | None:
-        """As telemetry carries them; None: nothing was claimed."""
-        claims: dict[str, Any] = {}
-        if self.status is not UNSET:
-            claims["status"] = self.status
-        if self.last_seen_at is not UNSET and self.last_seen_at is not None:
-            claims["last_seen_at"] = self.last_seen_at
-        if self.screen_locked is not UNSET:
-            claims["screen_locked"] = self.screen_locked
-        if self.battery_pct is not UNSET:
-            claims["battery_pct"] = self.battery_pct
-        return claims or None
 
 
 class Heartbeats:
@@ -89,9 +67,7 @@ class Heartbeats:
         self._clock = clock
         self._body = Body(Heartbeat)
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "PATCH", "/rest/v1/devices", self.patch)
-
+    @handles(changes("devices", AnyOf((Heartbeat, DeviceChange)), permission=BY_HANDLER))
     async def patch(self, request: web.Request) -> web.Response:
         headers = request.headers
         principal = self._auth.authenticate(headers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 from uuid import UUID
 
@@ -18,15 +18,15 @@ from drover.domain.fleet.job_spec import JobSpec
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
 from drover.gateway.representation import answer_update
+from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, job_row
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import invalid
-from drover.web.permissions import Permissions, Verb
+from drover.web.route import handles
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -67,24 +67,19 @@ _BY_STATUS: Final[dict[str, Callable[[str], Command]]] = {
 
 
 class Jobs:
-    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
-        self._auth = auth
-        self._permissions = permissions
+    def __init__(self, client: CommandClient, roster: Roster) -> None:
         self._client = client
         self._roster = roster
         self._change = Body(JobChange)
-        self._creation = Creation(
-            "jobs", NewJob, NewJob.command, self._created, auth=auth, permissions=permissions, client=client
-        )
+        self._creation = Creation("jobs", NewJob, NewJob.command, self._created, client=client)
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/jobs", self._creation.post)
-        add_route(app, "PATCH", "/rest/v1/jobs", self.patch)
+    @handles(creates("jobs", NewJob))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
 
-    async def patch(self, request: web.Request) -> web.Response:
+    @handles(changes("jobs", JobChange))
+    async def patch(self, request: web.Request, principal: Principal) -> web.Response:
         headers = request.headers
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, "jobs", Verb.UPDATE)
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["jobs"])
         raw = await read_body(request)
         command = self._change.decode(raw).command()

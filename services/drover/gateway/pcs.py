@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable
 
 import msgspec
 from aiohttp import web
@@ -15,15 +16,15 @@ from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
 from drover.gateway.representation import answer_update
+from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, unavailable
-from drover.web.permissions import Permissions, Verb
+from drover.web.route import handles
 
 
 class NewPc(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,9 +44,7 @@ class PcChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pcs:
-    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
-        self._auth = auth
-        self._permissions = permissions
+    def __init__(self, client: CommandClient, roster: Roster) -> None:
         self._client = client
         self._roster = roster
         self._change = Body(PcChange)
@@ -54,21 +53,18 @@ class Pcs:
             NewPc,
             NewPc.command,
             self._shown,
-            auth=auth,
-            permissions=permissions,
             client=client,
             unique="id",
             names={"pc_id": "id"},
         )
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/pcs", self._creation.post)
-        add_route(app, "PATCH", "/rest/v1/pcs", self.patch)
+    @handles(creates("pcs", NewPc))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
 
-    async def patch(self, request: web.Request) -> web.Response:
+    @handles(changes("pcs", PcChange))
+    async def patch(self, request: web.Request, principal: Principal) -> web.Response:
         headers = request.headers
-        principal = self._auth.authenticate(headers)
-        self._permissions.demand(principal, "pcs", Verb.UPDATE)
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["pcs"])
         raw = await read_body(request)
         change = self._change.decode(raw)

@@ -8,14 +8,15 @@ from aiohttp import web
 
 from drover.gateway.poll_plan import device_in
 from drover.gateway.polling import Polling
+from drover.gateway.rest_routes import reads
 from drover.readmodel.models import RELATIONS
 from drover.service.api_keys import Role
-from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.read import Pool, read
 from drover.web.postgrest.sealed import Unseal
+from drover.web.route import handles
 
 
 class Reads:
@@ -37,10 +38,7 @@ class Reads:
         self._freshness = freshness
         self._unseal = unseal
 
-    def add_routes(self, app: web.Application) -> None:
-        for name in RELATIONS:
-            add_route(app, "GET", f"/rest/v1/{name}", self.get)
-
+    @handles(*map(reads, RELATIONS))
     async def get(self, request: web.Request) -> web.Response:
         name = request.path.rpartition("/")[2]
         principal = self._auth.authenticate(request.headers)

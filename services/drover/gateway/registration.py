@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from uuid import UUID
 
 import msgspec
@@ -12,12 +13,12 @@ from uuid_utils import uuid7
 from drover.bus.messages import Accepted
 from drover.domain.fleet.commands import RegisterDevice
 from drover.gateway.creation import Creation
+from drover.gateway.rest_routes import creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, device_row
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.commands import CommandClient
-from drover.web.permissions import Permissions
+from drover.web.route import handles
 
 
 class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,21 +38,20 @@ class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
 class Registration:
     """Registering phones. Their heartbeats, and other changes to them, are `heartbeat`'s."""
 
-    def __init__(self, auth: Authenticator, permissions: Permissions, client: CommandClient, roster: Roster) -> None:
+    def __init__(self, client: CommandClient, roster: Roster) -> None:
         self._roster = roster
         self._creation = Creation(
             "devices",
             NewDevice,
             NewDevice.command,
             self._row,
-            auth=auth,
-            permissions=permissions,
             client=client,
             unique="serial_number",
         )
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/devices", self._creation.post)
+    @handles(creates("devices", NewDevice))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
 
     def _row(self, command: RegisterDevice, done: Accepted) -> Row:
         """What the command recorded, and of the other columns what is known by now."""

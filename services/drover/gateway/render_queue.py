@@ -5,7 +5,7 @@ All else about a render is said by its worker, who does not come by this door.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import date
 from typing import Any, Final, Literal
 
@@ -18,14 +18,15 @@ from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRe
 from drover.gateway.alteration import Alteration, Sending
 from drover.gateway.creation import Creation
 from drover.gateway.gfx_data import GfxData, Sealed
+from drover.gateway.rest_routes import changes, creates
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
-from drover.web.application import add_route
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.commands import CommandClient
 from drover.web.permissions import Permissions, Verb
 from drover.web.postgrest.sealed import Unseal
+from drover.web.route import handles
 
 GFX_DATA: Final = "render_queue.gfx_data"
 """What the table of permissions calls the right to see it."""
@@ -72,7 +73,6 @@ class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
 class RenderQueue:
     def __init__(
         self,
-        auth: Authenticator,
         permissions: Permissions,
         client: CommandClient,
         gfx_data: GfxData,
@@ -85,8 +85,6 @@ class RenderQueue:
             NewRender,
             self._request,
             self._requested,
-            auth=auth,
-            permissions=permissions,
             client=client,
             names={"composition": "composition_name"},
         )
@@ -94,17 +92,19 @@ class RenderQueue:
             "render_queue",
             RenderChange,
             _apply,
-            auth=auth,
-            permissions=permissions,
             client=client,
             stored=stored,
             hint=_ONLY_STATUS,
             unseal=self.unseal,
         )
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/render_queue", self._creation.post)
-        add_route(app, "PATCH", "/rest/v1/render_queue", self._alteration.patch)
+    @handles(creates("render_queue", NewRender))
+    def post(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._creation.post(request, principal)
+
+    @handles(changes("render_queue", RenderChange))
+    def patch(self, request: web.Request, principal: Principal) -> Awaitable[web.Response]:
+        return self._alteration.patch(request, principal)
 
     def unseal(self, principal: Principal) -> Unseal:
         """What opens gfx_data for this caller, or says that it may not see it."""

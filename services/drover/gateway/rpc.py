@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import msgspec
@@ -19,9 +19,9 @@ from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.state import Fleet, Phase
 from drover.domain.fleet.why import why
+from drover.gateway.rest_routes import WRITE_ERRORS
 from drover.gateway.roster import Roster
 from drover.gateway.task_rows import claimed_row, failed_row
-from drover.web.application import add_route
 from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
@@ -30,6 +30,8 @@ from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
+from drover.web.route import BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
+from drover.web.route import Answer as Described
 
 TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 """The error code of a failure that a runner tells without one."""
@@ -40,7 +42,9 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     max_to_claim: int
 
 
-class Failure(msgspec.Struct, forbid_unknown_fields=True):
+class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
+    """What a runner says of a task that failed."""
+
     task_device_id: UUID
     error: str | None = None
     run: int | None = None
@@ -80,6 +84,16 @@ class Function(msgspec.Struct, frozen=True):
     only_reads: bool = False
 
 
+_FUNCTIONS: Final = Literal[
+    "claim_task_devices_for_pc",
+    "fail_or_retry_task_device",
+    "fn_timeout_tasks_and_task_devices",
+    "why",
+    "clear_render_cache",
+]
+_FUNCTION: Final = in_path("function", _FUNCTIONS, "Its name.")
+
+
 class Rpc:
     def __init__(
         self,
@@ -100,22 +114,51 @@ class Rpc:
         self._clock = clock
         self._functions: Final = {
             "claim_task_devices_for_pc": Function(Body(Claim), self._claim),
-            "fail_or_retry_task_device": Function(Body(Failure), self._fail),
+            "fail_or_retry_task_device": Function(Body(TaskFailure), self._fail),
             "fn_timeout_tasks_and_task_devices": Function(Body(Nothing), self._fire),
             "why": Function(Body(Subject), self._why, only_reads=True),
             **more,
         }
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/rest/v1/rpc/{function}", self.post)
-        add_route(app, "GET", "/rest/v1/rpc/{function}", self.get)
-
+    @handles(
+        Route(
+            method="POST",
+            path="/rest/v1/rpc/{function}",
+            id="restCall",
+            tag="rest",
+            summary="Call a function",
+            permission=BY_HANDLER,
+            parameters=(_FUNCTION, IDEMPOTENCY_KEY),
+            body=AnyOf((Claim, TaskFailure, Subject, Nothing)),
+            body_optional=True,
+            answers={200: Described(Any, "What the function gives", headers=POSITION)},
+            errors=(*WRITE_ERRORS, 405),
+        )
+    )
     async def post(self, request: web.Request) -> web.Response:
         name, function, principal, grant = self._find(request)
         check_profile(request.headers, "Content-Profile")
         raw = await read_body(request) or b"{}"
         return await self._answer(function, Call(name, request, principal, grant, raw))
 
+    @handles(
+        Route(
+            method="GET",
+            path="/rest/v1/rpc/{function}",
+            id="restAsk",
+            tag="rest",
+            summary="Call a function that changes nothing, such as `why`",
+            permission=BY_HANDLER,
+            parameters=(
+                _FUNCTION,
+                Parameter("assignment_id", UUID, "Why it waits. Exactly one of these three."),
+                Parameter("job_id", UUID, "Likewise."),
+                Parameter("device_id", UUID, "Likewise."),
+            ),
+            answers={200: Described(Any, "What the function gives")},
+            errors=(400, 404, 405, 503),
+        )
+    )
     async def get(self, request: web.Request) -> web.Response:
         """Arguments in the query. Only for what changes nothing: clients repeat a GET, and others follow links."""
         name, function, principal, grant = self._find(request)
@@ -164,7 +207,7 @@ class Rpc:
         fleet, claimed = self._roster.fleet, done.result or ()
         return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in claimed], done.position)
 
-    async def _fail(self, call: Call, failure: Failure) -> Answer:
+    async def _fail(self, call: Call, failure: TaskFailure) -> Answer:
         assignment_id = str(failure.task_device_id)
         run = failure.run
         assignment = self._roster.fleet.assignments.get(assignment_id)

@@ -18,10 +18,10 @@ from drover.gateway.agent_protocol import FRAME_BYTES_MAX, Bye, CloseCode
 from drover.gateway.agent_registry import Registry
 from drover.gateway.agent_session import Reports, Session, Surroundings, Telemetry
 from drover.gateway.roster import Roster
-from drover.web.application import SOCKETS, add_socket
 from drover.web.auth import Authenticator
 from drover.web.errors import ApiError
 from drover.web.permissions import Permissions, Verb
+from drover.web.route import BY_HANDLER, Answer, Route, Socket, handles
 
 PATH: Final = "/agent/v1/connect"
 FAREWELL_S: Final = 4.0
@@ -49,11 +49,21 @@ class AgentSockets:
         self._moves = RosterMoves()
         roster.subscribe(self._hear)
 
-    def add_routes(self, app: web.Application) -> None:
-        app[SOCKETS].close_s = FAREWELL_S
-        add_socket(app, PATH, self._accept, frame_bytes_max=FRAME_BYTES_MAX + 1)  # aiohttp refuses this size itself
-
-    async def _accept(self, request: web.Request) -> AgentSocket:
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="connectAgent",
+            tag="agents",
+            summary="The agents' WebSocket: work is pushed, heartbeats and reports come back",
+            description="Frames are described in docs/agents.md.",
+            permission=BY_HANDLER,
+            answers={101: Answer(None, "Switching protocols")},
+            errors=(400, 426, 503),
+            socket=Socket(frame_bytes_max=FRAME_BYTES_MAX + 1, close_s=FAREWELL_S),  # aiohttp refuses this size itself
+        )
+    )
+    async def accept(self, request: web.Request) -> AgentSocket:
         return AgentSocket(self, request.headers, request.transport)
 
     def _hear(self, events: Sequence[FleetEvent]) -> None:

@@ -26,7 +26,7 @@ from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.service.metrics import show_process
 from drover.service.spans import exporting_spans
-from drover.web.application import ANY, add_route, create_application, nothing_here
+from drover.web.application import ANY, add_handlers, add_route, create_application, nothing_here
 from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import prepare
 from drover.writer.writer import Writer
@@ -43,8 +43,11 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
         if name not in host.services:
             continue
         assembly = service.assemble(host)
-        for routes in assembly.routes:
-            routes.add_routes(app)
+        missing = {type(one) for one in assembly.handlers} - {*service.handlers}
+        assert not missing, f"the value of the service {name} does not name {missing}"
+        add_handlers(app, assembly.handlers, assembly.access)
+        for route in assembly.unlisted:
+            add_route(app, *route)
         components += assembly.components
         host.ready |= assembly.ready
         writers += assembly.writers

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
-from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from nats.aio.client import Client
@@ -25,7 +24,6 @@ from drover.eventlog.log import Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.reminder.edge.alarms import Alarms
-from drover.reminder.edge.callers import Callers
 from drover.reminder.edge.listing import Listing
 from drover.reminder.edge.sending import Sending
 from drover.reminder.edge.subscriptions import Subscriptions
@@ -38,10 +36,8 @@ from drover.reminder.settings import ReminderSettings
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
-from drover.web.auth import Authenticator
 from drover.web.commands import PartitionedClient
 from drover.web.freshness import Freshness, Waiter
-from drover.web.permissions import Permissions
 from drover.writer.nats_writer import nats_writer
 from drover.writer.peers import Peers
 from drover.writer.writer import Writer
@@ -136,7 +132,6 @@ class ReminderEdge:
         settings: Settings,
         reminder: ReminderSettings,
         *,
-        auth: Authenticator,
         bus: Bus,
         pool: Any,
         positions: Waiter,
@@ -146,21 +141,22 @@ class ReminderEdge:
         self._reminder = reminder
         self._freshness = Freshness(positions)
         self._pool = pool
-        self._callers = Callers(auth, Permissions.of(settings))
         names = [partition.name for partition in partitions]
         self.clients = PartitionedClient(bus, REMINDER.context, names, freshness=self._freshness, validate=validate)
 
-    def add_routes(self, app: web.Application) -> None:
-        callers, clients, settings = self._callers, self.clients, self._settings
+    def handlers(self) -> list[object]:
+        clients, settings = self.clients, self._settings
         sealer = Sealer.from_settings(settings.sealing_keys) if settings.sealing_keys else None
         public_key = None
         if self._reminder.reminder_vapid_private_key is not None:
             public_key = vapid_public_key(self._reminder.reminder_vapid_private_key)
-        Alarms(callers, clients).add_routes(app)
-        Users(callers, clients).add_routes(app)
-        Listing(callers, self._freshness, self._pool).add_routes(app)
-        Subscriptions(callers, clients, sealer, public_key).add_routes(app)
-        Sending(callers, clients).add_routes(app)
+        return [
+            Alarms(clients),
+            Users(clients),
+            Listing(self._freshness, self._pool),
+            Subscriptions(clients, sealer, public_key),
+            Sending(clients),
+        ]
 
     @asynccontextmanager
     async def listening(self, client: Client) -> AsyncIterator[None]:
@@ -190,7 +186,6 @@ def assemble(host: Host) -> Assembly:
     edge = ReminderEdge(
         host.settings,
         settings,
-        auth=host.auth,
         bus=host.bus,
         pool=host.pool,
         positions=host.positions,
@@ -202,9 +197,14 @@ def assemble(host: Host) -> Assembly:
     ]
     if not host.has_reactors_off(REMINDER.context):
         components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
-    return Assembly(routes=[edge], components=components, writers=service.writers)
+    return Assembly(handlers=edge.handlers(), access=host.access, components=components, writers=service.writers)
 
 
 SERVICE: Final = Service(
-    name="reminder", assemble=assemble, settings=(ReminderSettings,), reads_postgres=True, takes_requests=True
+    name="reminder",
+    assemble=assemble,
+    handlers=(Alarms, Users, Listing, Subscriptions, Sending),
+    settings=(ReminderSettings,),
+    reads_postgres=True,
+    takes_requests=True,
 )

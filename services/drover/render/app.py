@@ -24,7 +24,7 @@ from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
 from drover.nas.source import digest_of
 from drover.nas.store import NasStore
-from drover.render.health import WorkerHealth
+from drover.render.health import WorkerProbe
 from drover.render.local_disk import LocalDisk
 from drover.render.nexrender.client import NexrenderClient
 from drover.render.settings import RenderSettings
@@ -139,7 +139,7 @@ def assemble(host: Host) -> Assembly:
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
     has_workers = capacity.render_workers and capacity.render_nexrender_url
     workers = assemble_worker(host) if has_workers else Assembly()
-    return Assembly(routes=workers.routes, components=[writing, *workers.components], writers=[writer])
+    return Assembly(handlers=workers.handlers, components=[writing, *workers.components], writers=[writer])
 
 
 def assemble_worker(host: Host) -> Assembly:
@@ -148,12 +148,15 @@ def assemble_worker(host: Host) -> Assembly:
         return Assembly()
     workers = RenderWorkers(host.client, host.configuration)
     return Assembly(
-        routes=[WorkerHealth(workers.workers)],
+        handlers=[WorkerProbe(workers.workers)],
         components=[Component("render workers", Phase.REACTOR, workers.running())],
     )
 
 
 _SETTINGS: Final = (RenderSettings, RenderCapacity, NasSettings)
+_HANDLERS: Final = (WorkerProbe,)
 
-SERVICE: Final = Service(name="render", assemble=assemble, settings=_SETTINGS)
-WORKER: Final = Service(name="render-worker", assemble=assemble_worker, settings=_SETTINGS, is_part=True)
+SERVICE: Final = Service(name="render", assemble=assemble, handlers=_HANDLERS, settings=_SETTINGS)
+WORKER: Final = Service(
+    name="render-worker", assemble=assemble_worker, handlers=_HANDLERS, settings=_SETTINGS, is_part=True
+)

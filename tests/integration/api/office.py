@@ -14,8 +14,11 @@ from drover.eventlog.log import EventLog
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.application import SOCKETS, create_application
+from drover.web.access import Access
+from drover.web.application import SOCKETS, add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.permissions import Permissions
 from drover.web.serve import serve
 from tests.integration.api.listening import Listener, listening
 
@@ -29,8 +32,9 @@ class Office:
         self.anon_key = issue_api_key(SECRET, Role.ANON, now_s=time.time())
         self.url = ""
         self.app = create_application(Health(), body_bytes_max=1024)
-        self.live = Live(Authenticator([SECRET]), logs, **options)
-        self.live.add_routes(self.app)
+        auth = Authenticator([SECRET])
+        self.live = Live(auth, logs, **options)
+        add_handlers(self.app, [self.live], Access(auth, Permissions(), Callers()))
         self._stack = AsyncExitStack()
 
     @property

@@ -24,7 +24,8 @@ from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import prepare
@@ -84,15 +85,15 @@ async def office(own_nats, postgres_dsn):
         )
         pool = await enter(open_pool(settings.postgres_url, "test"))
         app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
-        CleanupEdge(
+        edge = CleanupEdge(
             settings=settings,
             cleanup=cleanup_settings,
-            auth=Authenticator(settings.jwt_secrets),
             bus=CommandBus(client),
             client=client,
             pool=pool,
             positions=positions,
-        ).add_routes(app)
+        )
+        add_handlers(app, edge.handlers(), Access.of(settings, Authenticator(settings.jwt_secrets)))
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         session = await enter(ClientSession())
         yield Office(session, f"http://127.0.0.1:{port}", pool, cleanup)

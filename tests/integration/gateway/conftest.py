@@ -35,7 +35,8 @@ from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
@@ -99,7 +100,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
 
         bus = CommandBus(client)
         app = create_application(Health(), body_bytes_max=settings.body_bytes_max)
-        Gateway(
+        gateway = Gateway(
             settings=settings,
             limits=GatewaySettings(),
             auth=Authenticator(settings.jwt_secrets),
@@ -110,7 +111,9 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             positions=positions,
             roster_at=feed.at,
             tell=partial(broadcast, client),
-        ).add_routes(app)
+        )
+        add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
+        add_route(app, *gateway.unknown_relation)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         yield Farm(
             f"http://127.0.0.1:{port}/rest/v1",

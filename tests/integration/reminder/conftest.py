@@ -29,7 +29,8 @@ from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.application import add_route, create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
 from drover.web.postgrest.read import read
@@ -83,7 +84,6 @@ class Platform:
         edge = ReminderEdge(
             settings,
             self.reminder,
-            auth=Authenticator([SECRET]),
             bus=bus,
             pool=self.pool,
             positions=self.positions,
@@ -91,7 +91,7 @@ class Platform:
         )
         await stack.enter_async_context(edge.listening(self.nats))
         app = create_application(Health(), body_bytes_max=1024 * 1024)
-        edge.add_routes(app)
+        add_handlers(app, edge.handlers(), Access.of(settings, Authenticator([SECRET])))
         add_route(app, "GET", "/rest/v1/{relation}", self._read)
         self.client = TestClient(TestServer(app))
         await self.client.start_server()

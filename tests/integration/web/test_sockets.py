@@ -13,6 +13,7 @@ from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.application import SOCKETS, add_socket, create_application
 from drover.web.errors import ApiError
+from drover.web.route import Socket
 from drover.web.serve import serve
 
 GRACE_S = 2.0
@@ -54,7 +55,7 @@ class World:
 
     def __init__(self) -> None:
         self.app = create_application(Health(), body_bytes_max=1024)
-        add_socket(self.app, "/echo", self.accept, frame_bytes_max=1024)
+        add_socket(self.app, "/echo", self.accept, Socket(frame_bytes_max=1024))
         self.serving = serve(self.app, "127.0.0.1", 0, grace_s=GRACE_S)
         self.stopped = False
 

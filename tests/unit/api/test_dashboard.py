@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.api.dashboard import SCREENS, Dashboard
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.application import add_route, create_application
 
 SCRIPT = b"console.log('hello');\n" * 200
 
@@ -24,7 +24,8 @@ async def browse(tmp_path):
     (root / ".vite" / "manifest.json").write_text("{}")
     (tmp_path / "secret.txt").write_text("not for you")
     app = create_application(Health(), body_bytes_max=1024)
-    Dashboard(root).add_routes(app)
+    for page in Dashboard(root).pages():
+        add_route(app, *page)
     async with TestClient(TestServer(app), auto_decompress=False) as client:
         yield client
 
@@ -58,6 +59,7 @@ async def test_nothing_else_is_there(browse, path):
 
 async def test_a_dashboard_that_was_not_built_says_how_to_build_it():
     app = create_application(Health(), body_bytes_max=1024)
-    Dashboard(None).add_routes(app)
+    for page in Dashboard(None).pages():
+        add_route(app, *page)
     async with TestClient(TestServer(app)) as client:
         assert "make dashboard" in await (await client.get("/")).text()

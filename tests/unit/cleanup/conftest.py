@@ -23,7 +23,8 @@ from drover.domain.decider import Command, Tick
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
 from tests.settings import load
 
@@ -167,15 +168,15 @@ async def world(request):
     }
     world.settings = load(environ)
     app = create_application(Health(), body_bytes_max=world.settings.body_bytes_max)
-    CleanupEdge(
+    edge = CleanupEdge(
         settings=world.settings,
         cleanup=load(environ, CleanupSettings),
-        auth=Auth(world.settings.jwt_secrets),
         bus=world.bus,
         client=world.nats,
         pool=world.pool,
         positions=Reached(),
-    ).add_routes(app)
+    )
+    add_handlers(app, edge.handlers(), Access.of(world.settings, Auth(world.settings.jwt_secrets)))
     async with TestClient(TestServer(app)) as client:
         world.client = client
         yield world

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from drover.cleanup import health
 from drover.eventlog.log import Partition
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.application import add_handlers, create_application
 from drover.writer import refusals
 from drover.writer.acceptance import Acceptance
 
@@ -80,7 +80,7 @@ async def test_a_writer_that_accepts_no_command_is_503_and_the_log_says_why(worl
 
 async def asked(probes, **options):
     app = create_application(Health(), body_bytes_max=1024)
-    health.SystemHealth(probes, "1.0.0", **options).add_routes(app)
+    add_handlers(app, [health.Dependencies(probes, "1.0.0", **options)])
     async with TestClient(TestServer(app)) as client:
         answer = await client.get(PATH)
         return answer.status, (await answer.json())["services"]
@@ -150,7 +150,7 @@ async def test_many_who_ask_cost_as_much_as_one():
         return "connected"
 
     app = create_application(Health(), body_bytes_max=1024)
-    health.SystemHealth({"database": probe}, "1", clock=lambda: now[0]).add_routes(app)
+    add_handlers(app, [health.Dependencies({"database": probe}, "1", clock=lambda: now[0])])
     async with TestClient(TestServer(app)) as client:
         answers = await asyncio.gather(*(client.get(PATH) for _ in range(20)))
         assert {answer.status for answer in answers} == {200}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from click.testing import CliRunner
 
-from drover.api.status import PartitionStatus, Status
+from drover.api.status import PartitionStatus, PlatformStatus
 from drover.cli.checks import machine
 from drover.cli.checks.finding import Scene, Verdict, fail, ok, skipped, warn
 from drover.cli.checks.platform import skew_s
@@ -93,13 +93,19 @@ def partition(**changes):
 @pytest.mark.parametrize(
     ("status", "problem"),
     [
-        (Status(AT, "connected", "connected", [partition()], {}), None),
-        (Status(AT, "connected", "connected", [partition(behind=BEHIND_MAX)], {}), None),
-        (Status(AT, "connected", "connected", [partition(behind=BEHIND_MAX + 1)], {}), "commits behind"),
-        (Status(AT, "connected", "connected", [partition(leader=None, refusal=NOBODY)], {}), "Nobody leads fleet/main"),
-        (Status(AT, "connected", "connected", [partition(refusal=FULL)], {}), "make room and then restart nats-server"),
-        (Status(AT, "unreachable: TimeoutError", "connected", [], {}), "NATS is unreachable"),
-        (Status(AT, "connected", "unreachable: X", [partition(behind=None)], {}), "PostgreSQL is unreachable"),
+        (PlatformStatus(AT, "connected", "connected", [partition()], {}), None),
+        (PlatformStatus(AT, "connected", "connected", [partition(behind=BEHIND_MAX)], {}), None),
+        (PlatformStatus(AT, "connected", "connected", [partition(behind=BEHIND_MAX + 1)], {}), "commits behind"),
+        (
+            PlatformStatus(AT, "connected", "connected", [partition(leader=None, refusal=NOBODY)], {}),
+            "Nobody leads fleet/main",
+        ),
+        (
+            PlatformStatus(AT, "connected", "connected", [partition(refusal=FULL)], {}),
+            "make room and then restart nats-server",
+        ),
+        (PlatformStatus(AT, "unreachable: TimeoutError", "connected", [], {}), "NATS is unreachable"),
+        (PlatformStatus(AT, "connected", "unreachable: X", [partition(behind=None)], {}), "PostgreSQL is unreachable"),
     ],
 )
 def test_what_counts_as_healthy(status, problem):

@@ -18,7 +18,8 @@ from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
 from tests.settings import load
 from tests.unit.gateway.office import Writer
@@ -139,7 +140,7 @@ async def world(request):
     }
     settings = load(environ)
     app = create_application(world.health, body_bytes_max=settings.body_bytes_max)
-    Gateway(
+    gateway = Gateway(
         settings=settings,
         limits=load(environ, GatewaySettings),
         auth=Authenticator(settings.jwt_secrets),
@@ -149,7 +150,9 @@ async def world(request):
         pool=world.pool,
         positions=world.positions,
         roster_at=world.roster_at,
-    ).add_routes(app)
+    )
+    add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
+    add_route(app, *gateway.unknown_relation)
     async with TestClient(TestServer(app)) as client:
         world.client = client
         yield world

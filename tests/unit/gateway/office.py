@@ -25,8 +25,10 @@ from drover.gateway.rpc import Rpc
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
@@ -159,11 +161,14 @@ async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Of
     permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
     fleet = fleet_client(office.bus, Here(), office.roster_at)
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
-    Registration(auth, permissions, fleet, office.roster).add_routes(app)
-    Pcs(auth, permissions, fleet, office.roster).add_routes(app)
-    Jobs(auth, permissions, fleet, office.roster).add_routes(app)
-    Assignments(auth, permissions, fleet, office.roster, office.reports).add_routes(app)
-    Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now).add_routes(app)
+    handlers = [
+        Registration(fleet, office.roster),
+        Pcs(fleet, office.roster),
+        Jobs(fleet, office.roster),
+        Assignments(permissions, fleet, office.roster, office.reports),
+        Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now),
+    ]
+    add_handlers(app, handlers, Access(auth, permissions, Callers()))
     async with TestClient(TestServer(app)) as client:
         office.client = client
         yield office

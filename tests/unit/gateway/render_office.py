@@ -23,7 +23,8 @@ from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.service.sealing import Sealer
 from drover.testing.scenario import Scenario
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Principal
 from tests.settings import load
 
@@ -157,7 +158,7 @@ class RenderOffice:
 async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
     office = RenderOffice()
     app = create_application(Health(), body_bytes_max=1024 * 1024)
-    Gateway(
+    gateway = Gateway(
         settings=load(SETTINGS | settings),
         limits=GatewaySettings(),
         auth=AnybodyIs(),
@@ -168,7 +169,9 @@ async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
         positions=office.positions,
         roster_at=office.positions,
         tell=office.tell,
-    ).add_routes(app)
+    )
+    add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))
+    add_route(app, *gateway.unknown_relation)
     async with TestClient(TestServer(app)) as client:
         office.client = client
         yield office

@@ -23,7 +23,7 @@ from drover.gateway.roster import Roster
 from drover.gateway.sockets import PATH, AgentSockets
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.permissions import Permissions
 from drover.web.serve import serve
@@ -228,7 +228,7 @@ class Farm:
 async def running_farm() -> AsyncIterator[Farm]:
     farm = Farm()
     app = create_application(Health(), body_bytes_max=1024)
-    farm.sockets.add_routes(app)
+    add_handlers(app, [farm.sockets])
     async with farm.serving:
         port = await farm.serving.enter_async_context(serve(app, "127.0.0.1", 0, grace_s=GRACE_S))
         async with ClientSession(f"http://127.0.0.1:{port}") as client:

@@ -14,7 +14,8 @@ from drover.reminder.app import ReminderEdge
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
 from tests.settings import load
 from tests.unit.reminder.world import PARTITIONS, LocalBus
@@ -74,7 +75,6 @@ class Edge:
         edge = ReminderEdge(
             load(environ),
             load(environ, ReminderSettings),
-            auth=Auth([SECRET]),
             bus=self.bus,
             pool=self.postgres,
             positions=self.positions,
@@ -82,7 +82,7 @@ class Edge:
         )
         self.clients = edge.clients
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
-        edge.add_routes(self.app)
+        add_handlers(self.app, edge.handlers(), Access.of(load(environ), Auth([SECRET])))
 
     async def call(self, method: str, path: str, json: Any = None, *, who: str = "service", **headers: str):
         """The answer and its body, as `who`: service, anon, or a person `role:id`."""

@@ -19,12 +19,13 @@ from drover.nas.store import NasAway
 from drover.platform.settings import SECTIONS
 from drover.platform.settings import load as configured
 from drover.render.app import RenderSettingsMissing, RenderWorkers, worker_ids
-from drover.render.health import WorkerHealth
+from drover.render.health import WorkerProbe
 from drover.render.queue import Queue
 from drover.render.settings import RenderSettings
 from drover.render.worker import Worker
 from drover.service.config import ConfigurationError
 from drover.testing.scenario import NOON
+from drover.web.application import add_handlers
 from tests.settings import load
 
 BASE = {
@@ -172,7 +173,7 @@ class NoNews:
 
 async def health_of(crew):
     served = web.Application()
-    WorkerHealth(crew).add_routes(served)
+    add_handlers(served, [WorkerProbe(crew)])
     async with TestClient(TestServer(served)) as client:
         return await (await client.get("/health")).json()
 

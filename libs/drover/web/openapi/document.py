@@ -1,18 +1,19 @@
-"""From operations to the document: paths, parameters, refusals. The schemas of their types are made in `schemas`."""
+"""From routes to the document: paths, parameters, refusals. The schemas of their types are made in `schemas`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
-from drover.web.openapi.operation import JSON, Answer, Operation, Parameter
 from drover.web.openapi.schemas import REF, Schemas
+from drover.web.route import JSON, Answer, Method, Parameter, Route
 
 OPENAPI: Final = "3.1.0"
+_METHODS: Final = get_args(Method)
 _PLAIN: Final = ("/api/", "/auth/")
 _USUAL: Final[Mapping[str, tuple[int, ...]]] = {"token": (401, 403), "cron secret": (401,), "anybody": ()}
 _SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
@@ -54,27 +55,27 @@ class RestError(msgspec.Struct):
     hint: str | None
 
 
-def document(operations: Sequence[Operation], *, title: str, version: str, description: str) -> dict[str, Any]:
-    return _Document(operations).made({"title": title, "version": version, "description": description})
+def document(routes: Sequence[Route], *, title: str, version: str, description: str) -> dict[str, Any]:
+    return _Document(routes).made({"title": title, "version": version, "description": description})
 
 
 class _Document:
-    """What stands in several operations is said once, in `components`."""
+    """What stands in several routes is said once, in `components`."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        self._operations = sorted(operations, key=lambda operation: operation.path)
-        self._schemas = Schemas([Error, RestError, *(type_ for one in operations for type_ in one.types)])
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = sorted(routes, key=lambda route: (route.path, _METHODS.index(route.method)))
+        self._schemas = Schemas([Error, RestError, *(type_ for one in routes for type_ in one.types)])
         self._shared = self._name_shared()
         self._responses: dict[str, Any] = {}
 
     def made(self, info: dict[str, str]) -> dict[str, Any]:
         paths: dict[str, dict[str, Any]] = {}
-        for operation in self._operations:
-            paths.setdefault(operation.path, {})[operation.method.lower()] = self._operation(operation)
+        for route in self._routes:
+            paths.setdefault(route.path, {})[route.method.lower()] = self._route(route)
         return {
             "openapi": OPENAPI,
             "info": info,
-            "tags": [{"name": tag} for tag in sorted({operation.tag for operation in self._operations})],
+            "tags": [{"name": tag} for tag in sorted({route.tag for route in self._routes})],
             "paths": paths,
             "components": {
                 "schemas": self._schemas.components,
@@ -85,31 +86,31 @@ class _Document:
         }
 
     def _name_shared(self) -> dict[Parameter, str]:
-        uses = Counter(parameter for operation in self._operations for parameter in set(operation.parameters))
+        uses = Counter(parameter for route in self._routes for parameter in set(route.parameters))
         names: dict[Parameter, str] = {}
-        for operation in self._operations:
-            for parameter in operation.parameters:
+        for route in self._routes:
+            for parameter in route.parameters:
                 if uses[parameter] > 1 and parameter not in names:
                     taken = parameter.name in names.values()
-                    names[parameter] = f"{operation.tag}_{parameter.name}" if taken else parameter.name
+                    names[parameter] = f"{route.tag}_{parameter.name}" if taken else parameter.name
         assert len(set(names.values())) == len(names), "two parameters would have one name"
         return names
 
-    def _operation(self, operation: Operation) -> dict[str, Any]:
+    def _route(self, route: Route) -> dict[str, Any]:
         described: dict[str, Any] = {
-            "operationId": operation.id,
-            "tags": [operation.tag],
-            "summary": operation.summary,
-            **({"description": operation.description} if operation.description else {}),
-            "security": _SECURITY[operation.caller],
+            "operationId": route.id,
+            "tags": [route.tag],
+            "summary": route.summary,
+            **({"description": route.description} if route.description else {}),
+            "security": _SECURITY[route.caller],
         }
-        if operation.parameters:
-            described["parameters"] = [self._named(parameter) for parameter in operation.parameters]
-        if operation.body is not None:
-            content = {JSON: {"schema": self._schemas[operation.body]}}
-            described["requestBody"] = {"required": not operation.body_optional, "content": content}
-        answers = {str(status): self._answer(answer) for status, answer in operation.answers.items()}
-        described["responses"] = answers | self._refusals(operation)
+        if route.parameters:
+            described["parameters"] = [self._named(parameter) for parameter in route.parameters]
+        if route.body is not None:
+            content = {JSON: {"schema": self._schemas[route.body]}}
+            described["requestBody"] = {"required": not route.body_optional, "content": content}
+        answers = {str(status): self._answer(answer) for status, answer in route.answers.items()}
+        described["responses"] = answers | self._refusals(route)
         return described
 
     def _named(self, parameter: Parameter) -> dict[str, Any]:
@@ -141,10 +142,10 @@ class _Document:
             described["content"] = {answer.media: {"schema": self._schemas[answer.type]}}
         return described
 
-    def _refusals(self, operation: Operation) -> dict[str, Any]:
-        shape = Error if operation.path.startswith(_PLAIN) else RestError
+    def _refusals(self, route: Route) -> dict[str, Any]:
+        shape = Error if route.path.startswith(_PLAIN) else RestError
         refusals = {}
-        for status in sorted({*_USUAL[operation.caller], *operation.errors} - operation.answers.keys()):
+        for status in sorted({*_USUAL[route.caller], *route.errors} - route.answers.keys()):
             name = f"{shape.__name__}{status}"
             refusals[str(status)] = {"$ref": f"#/components/responses/{name}"}
             self._responses[name] = {

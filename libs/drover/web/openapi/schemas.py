@@ -1,4 +1,4 @@
-"""JSON Schema of the types that operations name: msgspec makes it, names and texts are ours."""
+"""JSON Schema of the types that routes name: msgspec makes it, names and texts are ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.inspect import StructType, multi_type_info
 
 from drover.readmodel.docstrings import field_texts
 from drover.readmodel.row import Row
-from drover.web.openapi.operation import AnyOf, Schema
+from drover.web.route import AnyOf, Schema
 
 REF: Final = "#/components/schemas/{name}"
 _GENERIC: Final = re.compile(r"([A-Za-z]+)_([A-Za-z]+)_")

@@ -25,15 +25,13 @@ from drover.api.reads.door import not_found, number_in, respond
 from drover.api.reads.parameters import INT_MAX
 from drover.api.reads.queries import QUERIES
 from drover.domain.errors import Code, DroverError
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.access import Access
+from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.openapi.operation import Answer, Operation, Parameter, in_path
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, handles, in_path
 
-PREVIEW_PATH: Final = "/api/renders/{id}/preview"
 FILE_PATH: Final = "/api/renders/{id}/file"
-RELATION: Final = "render_files"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
 """Sent by one process at the same time: each may hold a thread that waits for the NAS."""
@@ -65,51 +63,13 @@ class Film(NamedTuple):
 
 _ID: Final = in_path("id", int, "The render's number.")
 _FAULTS: Final = (400, 404, 409, 501, 503)
-OPERATIONS: Final = (
-    Operation(
-        method="GET",
-        path=PREVIEW_PATH,
-        id="getRenderPreview",
-        tag="render",
-        summary="Whether the finished file of a render can be shown, and where",
-        description=(
-            "Looks at the NAS. 404 NO_FILE: it is not finished; FILE_GONE: nothing stands where it was delivered;"
-            " FILE_ELSEWHERE: that is no place of a finished file. 409 FILE_CHANGED: another file stands there."
-            " 501 NAS_NOT_CONFIGURED: this process has no NAS. 503 NAS_UNREACHABLE: it does not answer."
-        ),
-        parameters=(_ID,),
-        answers={200: Answer(RenderPreview, "It is there")},
-        errors=_FAULTS,
-    ),
-    Operation(
-        method="GET",
-        path=FILE_PATH,
-        id="getRenderFile",
-        tag="render",
-        summary="The finished file of a render",
-        description=(
-            "With a token, or with the ticket that is in the address of a preview. Faults are those of the preview;"
-            " 503 OVERLOADED: too many are being sent."
-        ),
-        parameters=(
-            _ID,
-            Parameter("ticket", str, "As the preview gave it."),
-            Parameter("download", bool, "To be kept as a file, not shown."),
-            Parameter("Range", str, "One range of bytes.", place="header"),
-        ),
-        answers={
-            200: Answer(bytes, "The whole file", media=MEDIA),
-            206: Answer(bytes, "The bytes that were asked for", media=MEDIA),
-        },
-        errors=(*_FAULTS, 416),
-    ),
-)
+_MAY_READ: Final = Permission("render_files", Verb.READ)
 
 
 class Films:
     def __init__(
         self,
-        auth: Authenticator,
+        access: Access,
         models: ReadModels,
         store: FilmStore | None,
         secrets: Sequence[str],
@@ -117,19 +77,32 @@ class Films:
         send_s: float = SEND_S,
     ) -> None:
         """`store`: where finished files are; None: this process has no NAS. `secrets`: what tickets are made with."""
-        self._auth = auth
+        self._access = access
         self._models = models
         self._store = store
         self._tickets = Tickets(secrets)
         self._send_s = send_s
         self._sending = 0
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PREVIEW_PATH, self.preview)
-        add_route(app, "GET", FILE_PATH, self.file)
-
-    async def preview(self, request: web.Request) -> web.Response:
-        demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+    @handles(
+        Route(
+            method="GET",
+            path="/api/renders/{id}/preview",
+            id="getRenderPreview",
+            tag="render",
+            summary="Whether the finished file of a render can be shown, and where",
+            description=(
+                "Looks at the NAS. 404 NO_FILE: it is not finished; FILE_GONE: nothing stands where it was delivered;"
+                " FILE_ELSEWHERE: that is no place of a finished file. 409 FILE_CHANGED: another file stands there."
+                " 501 NAS_NOT_CONFIGURED: this process has no NAS. 503 NAS_UNREACHABLE: it does not answer."
+            ),
+            permission=_MAY_READ,
+            parameters=(_ID,),
+            answers={200: Answer(RenderPreview, "It is there")},
+            errors=_FAULTS,
+        )
+    )
+    async def preview(self, request: web.Request, principal: Principal) -> web.Response:
         render_id = number_in(request, "id", INT_MAX)
         film = await self._find(render_id)
         await self._read(film, 0, 1)  # it is there, and as large as it should be
@@ -144,6 +117,31 @@ class Films:
             )
         )
 
+    @handles(
+        Route(
+            method="GET",
+            path=FILE_PATH,
+            id="getRenderFile",
+            tag="render",
+            summary="The finished file of a render",
+            description=(
+                "With a token, or with the ticket that is in the address of a preview. Faults are those of the preview;"
+                " 503 OVERLOADED: too many are being sent."
+            ),
+            permission=BY_HANDLER,
+            parameters=(
+                _ID,
+                Parameter("ticket", str, "As the preview gave it."),
+                Parameter("download", bool, "To be kept as a file, not shown."),
+                Parameter("Range", str, "One range of bytes.", place="header"),
+            ),
+            answers={
+                200: Answer(bytes, "The whole file", media=MEDIA),
+                206: Answer(bytes, "The bytes that were asked for", media=MEDIA),
+            },
+            errors=(*_FAULTS, 416),
+        )
+    )
     async def file(self, request: web.Request) -> web.StreamResponse:
         render_id = number_in(request, "id", INT_MAX)
         self._let_in(request, render_id)
@@ -169,7 +167,7 @@ class Films:
     def _let_in(self, request: web.Request, render_id: int) -> None:
         ticket = request.query.get("ticket")
         if ticket is None:
-            demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+            self._access.admit(request, _MAY_READ)
         elif not self._tickets.admits(ticket, render_id):
             raise ApiError(
                 403, Code.FORBIDDEN, "The ticket is not for this film, or has ended", hint="Ask for another."

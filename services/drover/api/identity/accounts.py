@@ -11,11 +11,11 @@ from aiohttp import web
 from msgspec import UNSET, UnsetType
 
 from drover.api.identity.addresses import Addresses
+from drover.api.identity.answers import NO_BODY, Ended, People, Person, Sessions, route
 from drover.api.identity.bodies import NO_STORE, read, respond
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.passwords import Passwords
-from drover.api.identity.self_service import Door
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.domain.identity.commands import (
@@ -30,11 +30,11 @@ from drover.domain.identity.commands import (
 )
 from drover.domain.identity.policy import AccountRole
 from drover.postgres.pool import Pool
-from drover.web.application import add_route
 from drover.web.auth import Principal
 from drover.web.commands import origin_of
 from drover.web.errors import ApiError, invalid, unavailable
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import POSITION, Answer, Parameter, Permission, handles, in_path
 
 PAGE_MAX: Final = 200
 QUERY_S: Final = 5.0
@@ -60,34 +60,40 @@ class Change(msgspec.Struct, forbid_unknown_fields=True):
     password: str | UnsetType = UNSET
 
 
+_ID: Final = in_path("id", str, "Of the account.")
+
+
 class Accounts:
     def __init__(
         self,
-        door: Door,
         issuing: Issuing,
         client: IdentityClient,
         addresses: Addresses,
         passwords: Passwords,
         pool: Pool,
     ) -> None:
-        self._door = door
         self._issuing = issuing
         self._client = client
         self._addresses = addresses
         self._passwords = passwords
         self._pool = pool
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", "/api/accounts", self.list)
-        add_route(app, "POST", "/api/accounts", self.create)
-        add_route(app, "GET", "/api/accounts/{id}", self.get)
-        add_route(app, "PATCH", "/api/accounts/{id}", self.change)
-        add_route(app, "GET", "/api/accounts/{id}/sessions", self.sessions)
-        add_route(app, "DELETE", "/api/accounts/{id}/sessions", self.end_all)
-        add_route(app, "DELETE", "/api/accounts/{id}/sessions/{session_id}", self.end_one)
-
-    async def list(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "accounts", Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/accounts",
+            id="listAccounts",
+            tag="accounts",
+            summary="All accounts, for admins",
+            permission=Permission("accounts", Verb.READ),
+            parameters=(
+                Parameter("limit", int, f"At most {PAGE_MAX}."),
+                Parameter("offset", int, "So many are left out."),
+            ),
+            answer=Answer(People, "Oldest first"),
+        )
+    )
+    async def list(self, request: web.Request, admin: Principal) -> web.Response:
         limit, offset = _number(request, "limit", PAGE_MAX, PAGE_MAX), _number(request, "offset", 0, 1_000_000)
         await self._client.readable(request.headers, admin)
         try:
@@ -96,8 +102,21 @@ class Accounts:
             raise unavailable("The read model cannot be asked") from error
         return respond({"accounts": [self._row(row) for row in rows]})
 
-    async def create(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "accounts", Verb.CREATE)
+    @handles(
+        route(
+            "POST",
+            "/api/accounts",
+            id="createAccount",
+            tag="accounts",
+            summary="Make an account",
+            permission=Permission("accounts", Verb.CREATE),
+            body=NewAccount,
+            answer=Answer(Person, "Made", headers=POSITION),
+            status=201,
+            errors=(409, 413, 415),
+        )
+    )
+    async def create(self, request: web.Request, admin: Principal) -> web.Response:
         body = await read(request, NewAccount)
         account_id = str(uuid4())
         command = await new_account(self._addresses, self._passwords, account_id, body.email, body.password, body.role)
@@ -105,40 +124,95 @@ class Accounts:
         headers = self._client.position_headers(done.position)
         return respond(await self._shown(account_id), status=201, headers=headers)
 
-    async def get(self, request: web.Request) -> web.Response:
-        self._admin(request, "accounts", Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/accounts/{id}",
+            id="getAccount",
+            tag="accounts",
+            summary="One account",
+            permission=Permission("accounts", Verb.READ),
+            parameters=(_ID,),
+            answer=Answer(Person),
+            errors=(404,),
+        )
+    )
+    async def get(self, request: web.Request, admin: Principal) -> web.Response:
         return respond(await self._shown(request.match_info["id"]))
 
-    async def change(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "accounts", Verb.UPDATE)
+    @handles(
+        route(
+            "PATCH",
+            "/api/accounts/{id}",
+            id="changeAccount",
+            tag="accounts",
+            summary="Change role, password, or whether it is disabled: one at a time",
+            permission=Permission("accounts", Verb.UPDATE),
+            parameters=(_ID,),
+            body=Change,
+            answer=Answer(Person, "As it is now", headers=POSITION),
+            errors=(404, 409, 413, 415),
+        )
+    )
+    async def change(self, request: web.Request, admin: Principal) -> web.Response:
         body = await read(request, Change)
         account_id = request.match_info["id"]
         done = await self._client.send(await self._command(account_id, body), origin_of(admin))
         return respond(await self._shown(account_id), headers=self._client.position_headers(done.position))
 
-    async def sessions(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "sessions", Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/accounts/{id}/sessions",
+            id="listSessions",
+            tag="accounts",
+            summary="Sessions of an account",
+            permission=Permission("sessions", Verb.READ),
+            parameters=(_ID,),
+            answer=Answer(Sessions),
+            errors=(404,),
+        )
+    )
+    async def sessions(self, request: web.Request, admin: Principal) -> web.Response:
         listed = await self._client.send(ListSessions(request.match_info["id"]), origin_of(admin))
         return respond({"sessions": listed.result})
 
-    async def end_all(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "sessions", Verb.DELETE)
+    @handles(
+        route(
+            "DELETE",
+            "/api/accounts/{id}/sessions",
+            id="endSessions",
+            tag="accounts",
+            summary="End all sessions of an account",
+            permission=Permission("sessions", Verb.DELETE),
+            parameters=(_ID,),
+            answer=Answer(Ended, headers=POSITION),
+            errors=(404,),
+        )
+    )
+    async def end_all(self, request: web.Request, admin: Principal) -> web.Response:
         command = EndAllSessions(request.match_info["id"], reason=BY_ADMIN)
         done = await self._client.send(command, origin_of(admin))
         headers = self._client.position_headers(done.position)
         return respond({"ended": (done.result or {}).get("ended", 0)}, headers=headers)
 
-    async def end_one(self, request: web.Request) -> web.Response:
-        admin = self._admin(request, "sessions", Verb.DELETE)
+    @handles(
+        route(
+            "DELETE",
+            "/api/accounts/{id}/sessions/{session_id}",
+            id="endSession",
+            tag="accounts",
+            summary="End one session of an account",
+            permission=Permission("sessions", Verb.DELETE),
+            parameters=(_ID, in_path("session_id", str, "Of the session.")),
+            answer=NO_BODY,
+            errors=(404,),
+        )
+    )
+    async def end_one(self, request: web.Request, admin: Principal) -> web.Response:
         account_id, session_id = request.match_info["id"], request.match_info["session_id"]
         done = await self._client.send(EndSession(session_id, account_id, reason=BY_ADMIN), origin_of(admin))
         return web.Response(status=204, headers={**NO_STORE, **self._client.position_headers(done.position)})
-
-    def _admin(self, request: web.Request, relation: str, verb: Verb) -> Principal:
-        self._door.callers.demand_https(request)
-        principal = self._door.auth.authenticate(request.headers)
-        demand(principal, relation, verb)
-        return principal
 
     async def _command(self, account_id: str, body: Change) -> Command:
         given = [name for name in body.__struct_fields__ if getattr(body, name) is not UNSET]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Final
 
 import structlog
-from aiohttp import web
 from argon2 import PasswordHasher
 
 from drover.api.identity.accounts import Accounts
@@ -20,7 +20,6 @@ from drover.api.identity.issuing import Issuing
 from drover.api.identity.key_ring import Keys
 from drover.api.identity.metrics import count_end
 from drover.api.identity.passwords import Passwords
-from drover.api.identity.self_service import Door
 from drover.api.identity.settings import IdentitySettings
 from drover.bus.messages import Bus
 from drover.domain.identity import IDENTITY
@@ -31,10 +30,11 @@ from drover.service.config import ConfigurationError, Settings
 from drover.service.identity_keys import IdentityKeys
 from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
-from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
+
+HANDLERS: Final = (GoTrue, Browser, Accounts, Keys)
 
 log = structlog.get_logger("drover.identity")
 
@@ -57,7 +57,6 @@ class Identity:
         settings: Settings,
         identity: IdentitySettings,
         *,
-        auth: Authenticator,
         bus: Bus,
         pool: Pool,
         freshness: Freshness,
@@ -69,18 +68,14 @@ class Identity:
         self.client = IdentityClient(bus, freshness)
         self.passwords = Passwords(sealer, hasher)
         self.addresses = Addresses(keys, sealer)
-        door = Door(auth, Callers(settings.trusted_proxies))
+        callers = Callers(settings.trusted_proxies)
         issuing = Issuing(identity, keys, self.client, self.addresses, self.passwords, clock=clock)
-        self._parts = (
-            GoTrue(door, issuing, self.client, keys),
-            Browser(door, issuing, self.client, self.passwords, clock=clock),
-            Accounts(door, issuing, self.client, self.addresses, self.passwords, pool),
-            Keys(auth, settings),
+        self.handlers = (
+            GoTrue(callers, issuing, self.client, keys),
+            Browser(callers, issuing, self.client, self.passwords, clock=clock),
+            Accounts(issuing, self.client, self.addresses, self.passwords, pool),
+            Keys(settings),
         )
-
-    def add_routes(self, app: web.Application) -> None:
-        for part in self._parts:
-            part.add_routes(app)
 
     def first_admin(self, admin: FirstAdmin) -> AbstractAsyncContextManager[None]:
         return made(self.client, self.addresses, self.passwords, admin)
@@ -103,7 +98,6 @@ def assemble(host: Host) -> Assembly:
     identity = Identity(
         settings,
         host[IdentitySettings],
-        auth=host.auth,
         bus=host.bus,
         pool=host.pool,
         freshness=Freshness(host.positions),
@@ -111,4 +105,4 @@ def assemble(host: Host) -> Assembly:
     components = [writing, Component("passwords", Phase.REACTOR, identity.passwords.running())]
     if host.first_admin is not None:
         components.append(Component("first admin", Phase.REACTOR, identity.first_admin(host.first_admin)))
-    return Assembly(routes=[identity], components=components, writers=[writer])
+    return Assembly(handlers=identity.handlers, components=components, writers=[writer])

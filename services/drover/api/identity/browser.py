@@ -10,19 +10,23 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from drover.api.identity import answers
+from drover.api.identity.answers import NO_BODY, mine, route
 from drover.api.identity.bodies import NO_STORE, SignInBody, read, respond
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.passwords import Passwords
-from drover.api.identity.self_service import Door
+from drover.api.identity.self_service import person_of
 from drover.api.identity.user_agents import label
 from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.identity.commands import ChangePassword, EndAllSessions, EndSession, ListSessions
-from drover.web.application import add_route
+from drover.web.auth import Principal
+from drover.web.callers import Callers
 from drover.web.commands import Origin, origin_of
 from drover.web.errors import ApiError
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import Answer, handles, in_path
 from drover.web.same_origin import demand_same_origin
 
 COOKIE: Final = "drover_refresh"
@@ -39,45 +43,58 @@ class PasswordBody(msgspec.Struct):
 class Browser:
     def __init__(
         self,
-        door: Door,
+        callers: Callers,
         issuing: Issuing,
         client: IdentityClient,
         passwords: Passwords,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._door = door
+        self._callers = callers
         self._issuing = issuing
         self._client = client
         self._passwords = passwords
         self._clock = clock
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/api/auth/sign-in", self.sign_in)
-        add_route(app, "POST", "/api/auth/refresh", self.refresh)
-        add_route(app, "POST", "/api/auth/sign-out", self.sign_out)
-        add_route(app, "POST", "/api/auth/password", self.change_password)
-        add_route(app, "GET", "/api/auth/me", self.me)
-        add_route(app, "GET", "/api/auth/sessions", self.sessions)
-        add_route(app, "DELETE", "/api/auth/sessions", self.end_others)
-        add_route(app, "DELETE", "/api/auth/sessions/{id}", self.end_one)
-
+    @handles(
+        route(
+            "POST",
+            "/api/auth/sign-in",
+            id="signIn",
+            summary="Sign in with a password",
+            caller="anybody",
+            body=SignInBody,
+            answer=Answer(answers.SignedIn, "Signed in; the cookie is set"),
+            errors=(401, 413, 415, 429),
+        )
+    )
     async def sign_in(self, request: web.Request) -> web.Response:
-        self._guard_cookie(request)
+        demand_same_origin(request)
         body = await read(request, SignInBody)
         try:
             signed_in = await self._issuing.sign_in(
                 body.email,
                 body.password,
-                address=self._door.callers.key_of(request),
+                address=self._callers.key_of(request),
                 user_agent=label(request.headers.get("User-Agent")),
             )
         except ApiError as error:
             raise _as_401(error) from error
         return self._answer(request, signed_in)
 
+    @handles(
+        route(
+            "POST",
+            "/api/auth/refresh",
+            id="refresh",
+            summary="A new access token, by the cookie",
+            caller="anybody",
+            answer=Answer(answers.SignedIn, "Refreshed; the cookie is another one"),
+            errors=(401, 429),
+        )
+    )
     async def refresh(self, request: web.Request) -> web.Response:
-        self._guard_cookie(request)
+        demand_same_origin(request)
         token = request.cookies.get(COOKIE)
         if token is None:
             raise ApiError(401, "SESSION_EXPIRED", "Please sign in again")
@@ -91,9 +108,20 @@ class Browser:
             return response
         return self._answer(request, signed_in)
 
+    @handles(
+        route(
+            "POST",
+            "/api/auth/sign-out",
+            id="signOut",
+            summary="End the session of the cookie",
+            caller="anybody",
+            answer=NO_BODY,
+            errors=(401,),
+        )
+    )
     async def sign_out(self, request: web.Request) -> web.Response:
         """Of the session whose cookie it is. Whoever has none is signed out already."""
-        self._guard_cookie(request)
+        demand_same_origin(request)
         session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
         if session_id is not None:
             outcome = await self._client.outcome(EndSession(session_id), Origin(by=f"session:{session_id}"))
@@ -103,24 +131,43 @@ class Browser:
         self._drop_cookie(request, response)
         return response
 
-    async def change_password(self, request: web.Request) -> web.Response:
-        person = self._door.person(request, Verb.UPDATE)
+    @handles(
+        route(
+            "POST",
+            "/api/auth/password",
+            id="changePassword",
+            summary="Change one's own password",
+            permission=mine(Verb.UPDATE),
+            body=PasswordBody,
+            answer=NO_BODY,
+            errors=(404, 413, 415, 429),
+        )
+    )
+    async def change_password(self, request: web.Request, principal: Principal) -> web.Response:
+        person = person_of(principal)
         body = await read(request, PasswordBody)
         account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, Code.NOT_FOUND, "Account not found")
         # As with a sign-in: a token that was left open somewhere must not be a way to guess the password.
-        if not await self._issuing.confirms(account, body.current_password, address=self._door.callers.key_of(request)):
+        if not await self._issuing.confirms(account, body.current_password, address=self._callers.key_of(request)):
             raise ApiError(401, "INVALID_CREDENTIALS", "This is not the current password")
         sealed = await self._passwords.sealed(body.new_password, person.account_id)
         command = ChangePassword(person.account_id, sealed, keep_session_id=person.session_id)
         await self._client.send(command, origin_of(person.principal))
         return web.Response(status=204, headers=NO_STORE)
 
-    async def me(self, request: web.Request) -> web.Response:
-        self._door.callers.demand_https(request)
-        principal = self._door.auth.authenticate(request.headers)
-        demand(principal, "me", Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/auth/me",
+            id="getMe",
+            summary="Who asks",
+            permission=mine(Verb.READ),
+            answer=Answer(answers.Me, "As the token says"),
+        )
+    )
+    async def me(self, request: web.Request, principal: Principal) -> web.Response:
         about: dict[str, Any] = {"user": {"id": principal.user_id, "role": principal.role}}
         if principal.issuer == self._issuing.issuer and principal.user_id is not None:
             account = await self._client.read(principal.user_id)
@@ -133,31 +180,59 @@ class Browser:
         }
         return respond(about)
 
-    async def sessions(self, request: web.Request) -> web.Response:
-        person = self._door.person(request, Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/auth/sessions",
+            id="listOwnSessions",
+            summary="One's own sessions",
+            permission=mine(Verb.READ),
+            answer=Answer(answers.OwnSessions, "Newest use first"),
+        )
+    )
+    async def sessions(self, request: web.Request, principal: Principal) -> web.Response:
+        person = person_of(principal)
         listed = await self._client.send(ListSessions(person.account_id), origin_of(person.principal))
         rows = [{**row, "current": row["id"] == person.session_id} for row in listed.result]
         return respond({"sessions": rows})
 
-    async def end_others(self, request: web.Request) -> web.Response:
+    @handles(
+        route(
+            "DELETE",
+            "/api/auth/sessions",
+            id="endOtherSessions",
+            summary="End all but this session",
+            permission=mine(Verb.DELETE),
+            answer=Answer(answers.Ended, "Ended"),
+        )
+    )
+    async def end_others(self, request: web.Request, principal: Principal) -> web.Response:
         """All but the one that asks, which signs out by itself."""
-        person = self._door.person(request, Verb.DELETE)
+        person = person_of(principal)
         command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
         ended = await self._client.send(command, origin_of(person.principal))
         return respond({"ended": (ended.result or {}).get("ended", 0)})
 
-    async def end_one(self, request: web.Request) -> web.Response:
-        person = self._door.person(request, Verb.DELETE)
+    @handles(
+        route(
+            "DELETE",
+            "/api/auth/sessions/{id}",
+            id="endOwnSession",
+            summary="End one of one's own sessions",
+            permission=mine(Verb.DELETE),
+            parameters=(in_path("id", str, "Of the session."),),
+            answer=NO_BODY,
+            errors=(404,),
+        )
+    )
+    async def end_one(self, request: web.Request, principal: Principal) -> web.Response:
+        person = person_of(principal)
         session_id = request.match_info["id"]
         await self._client.send(EndSession(session_id, person.account_id), origin_of(person.principal))
         response = web.Response(status=204, headers=NO_STORE)
         if session_id == person.session_id:
             self._drop_cookie(request, response)
         return response
-
-    def _guard_cookie(self, request: web.Request) -> None:
-        self._door.callers.demand_https(request)
-        demand_same_origin(request)
 
     def _answer(self, request: web.Request, signed_in: SignedIn) -> web.Response:
         response = respond(
@@ -180,7 +255,7 @@ class Browser:
             max_age=max(0, int(ends.timestamp() - self._clock())),
             path=COOKIE_PATH,
             httponly=True,
-            secure=not self._door.callers.is_local(request),
+            secure=not self._callers.is_local(request),
             samesite="Strict",
         )
 
@@ -189,7 +264,7 @@ class Browser:
             COOKIE,
             path=COOKIE_PATH,
             httponly=True,
-            secure=not self._door.callers.is_local(request),
+            secure=not self._callers.is_local(request),
             samesite="Strict",
         )
 

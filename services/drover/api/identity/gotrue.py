@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 from aiohttp import web
 
+from drover.api.identity.answers import NO_BODY, GoTrueSession, GoTrueUser, Jwks, mine, route
 from drover.api.identity.bodies import NO_STORE, RefreshBody, SignInBody, read, respond
 from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.issuing import Issuing, SignedIn
-from drover.api.identity.self_service import Door
+from drover.api.identity.self_service import person_of
 from drover.api.identity.user_agents import label
 from drover.bus.messages import Rejected
 from drover.domain.decider import Command
@@ -17,34 +18,59 @@ from drover.domain.errors import Code
 from drover.domain.identity.commands import EndAllSessions, EndSession
 from drover.service.access_tokens import AUDIENCE
 from drover.service.identity_keys import IdentityKeys
-from drover.web.application import add_route
+from drover.web.auth import Principal
+from drover.web.callers import Callers
 from drover.web.commands import origin_of
 from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
+from drover.web.route import Answer, Parameter, Schema, handles
+
+TOKEN_BODY: Final = Schema(
+    "TokenBody",
+    {
+        "description": "Of the password grant, or of the refresh grant.",
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"email": {"type": "string"}, "password": {"type": "string"}},
+                "required": ["email", "password"],
+            },
+            {"type": "object", "properties": {"refresh_token": {"type": "string"}}, "required": ["refresh_token"]},
+        ],
+    },
+)
 
 
 class GoTrue:
-    def __init__(self, door: Door, issuing: Issuing, client: IdentityClient, keys: IdentityKeys) -> None:
-        self._door = door
+    def __init__(self, callers: Callers, issuing: Issuing, client: IdentityClient, keys: IdentityKeys) -> None:
+        self._callers = callers
         self._issuing = issuing
         self._client = client
         self._jwks = keys.jwks()
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", "/auth/v1/token", self.token)
-        add_route(app, "GET", "/auth/v1/user", self.user)
-        add_route(app, "POST", "/auth/v1/logout", self.logout)
-        add_route(app, "GET", "/auth/v1/.well-known/jwks.json", self.jwks)
-
+    @handles(
+        route(
+            "POST",
+            "/auth/v1/token",
+            id="gotrueToken",
+            summary="Sign in or refresh, as Supabase's clients do",
+            caller="anybody",
+            parameters=(
+                Parameter("grant_type", Literal["password", "refresh_token"], "Which of the two.", required=True),
+            ),
+            body=TOKEN_BODY,
+            answer=Answer(GoTrueSession, "Signed in"),
+            errors=(401, 413, 415, 429),
+        )
+    )
     async def token(self, request: web.Request) -> web.Response:
-        self._door.callers.demand_https(request)
         grant = request.query.get("grant_type")
         if grant == "password":
             body = await read(request, SignInBody)
             signed_in = await self._issuing.sign_in(
                 body.email,
                 body.password,
-                address=self._door.callers.key_of(request),
+                address=self._callers.key_of(request),
                 user_agent=label(request.headers.get("X-Client-Info") or request.headers.get("User-Agent")),
             )
         elif grant == "refresh_token":
@@ -53,16 +79,38 @@ class GoTrue:
             raise ApiError(400, "UNSUPPORTED_GRANT_TYPE", "grant_type must be password or refresh_token")
         return respond(self._session(signed_in))
 
-    async def user(self, request: web.Request) -> web.Response:
-        person = self._door.person(request, Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/auth/v1/user",
+            id="gotrueUser",
+            summary="Who asks, as Supabase's clients do",
+            permission=mine(Verb.READ),
+            answer=Answer(GoTrueUser),
+            errors=(404,),
+        )
+    )
+    async def user(self, request: web.Request, principal: Principal) -> web.Response:
+        person = person_of(principal)
         account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, "USER_NOT_FOUND", "User not found")
         return respond(self._user(account))
 
-    async def logout(self, request: web.Request) -> web.Response:
+    @handles(
+        route(
+            "POST",
+            "/auth/v1/logout",
+            id="gotrueLogout",
+            summary="End sessions, as Supabase's clients do",
+            permission=mine(Verb.DELETE),
+            parameters=(Parameter("scope", Literal["global", "local", "others"], "Which; all if nothing is said."),),
+            answer=NO_BODY,
+        )
+    )
+    async def logout(self, request: web.Request, principal: Principal) -> web.Response:
         """`scope`: global (all sessions, the default), local (this one), others."""
-        person = self._door.person(request, Verb.DELETE)
+        person = person_of(principal)
         ends: dict[str, Command] = {
             "global": EndAllSessions(person.account_id),
             "others": EndAllSessions(person.account_id, keep_session_id=person.session_id),
@@ -76,6 +124,17 @@ class GoTrue:
             raise self._client.refusal(outcome)
         return web.Response(status=204, headers=NO_STORE)
 
+    @handles(
+        route(
+            "GET",
+            "/auth/v1/.well-known/jwks.json",
+            id="getJwks",
+            summary="Public keys of access tokens",
+            caller="anybody",
+            https=False,
+            answer=Answer(Jwks, "As RFC 7517 has it"),
+        )
+    )
     async def jwks(self, request: web.Request) -> web.Response:
         headers = {"Cache-Control": "public, max-age=300"}
         return web.json_response(self._jwks, headers=headers)

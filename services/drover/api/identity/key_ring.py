@@ -14,15 +14,14 @@ from typing import Final, Literal
 import msgspec
 from aiohttp import web
 
+from drover.api.identity.answers import route
 from drover.service.config import Settings
 from drover.service.identity_keys import IdentityKeys
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.errors import encode_json
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import Answer, Permission, handles
 
-PATH: Final = "/api/keys"
-RELATION: Final = "keys"
 _PURPOSE: Final = b"drover: the name of a secret"
 _NAME_BYTES: Final = 4
 
@@ -64,14 +63,21 @@ def _in_use(names: Sequence[str]) -> list[KeyInUse]:
 
 
 class Keys:
-    def __init__(self, auth: Authenticator, settings: Settings) -> None:
-        self._auth = auth
+    def __init__(self, settings: Settings) -> None:
         self._ring = encode_json(key_ring(settings))
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self.get)
-
-    async def get(self, request: web.Request) -> web.Response:
-        demand(self._auth.authenticate(request.headers), RELATION, Verb.READ)
+    @handles(
+        route(
+            "GET",
+            "/api/keys",
+            id="getKeyRing",
+            tag="accounts",
+            summary="Which keys sign, and which are still believed, by name; for admins",
+            permission=Permission("keys", Verb.READ),
+            https=False,
+            answer=Answer(KeyRing, "Of the process that answers"),
+        )
+    )
+    async def get(self, request: web.Request, principal: Principal) -> web.Response:
         headers = {"Cache-Control": "no-store"}
         return web.Response(body=self._ring, content_type="application/json", headers=headers)

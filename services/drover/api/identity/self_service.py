@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aiohttp import web
-
 from drover.service.access_tokens import ISSUER
-from drover.web.auth import Authenticator, Principal
-from drover.web.callers import Callers
+from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.permissions import Verb, demand
 
 
 class Person(NamedTuple):
@@ -19,18 +15,8 @@ class Person(NamedTuple):
     session_id: str
 
 
-class Door:
-    """What stands before every route of the issuer."""
-
-    def __init__(self, auth: Authenticator, callers: Callers) -> None:
-        self.auth = auth
-        self.callers = callers
-
-    def person(self, request: web.Request, verb: Verb) -> Person:
-        """401 without a good token, 403 for a key and for people of another issuer, whose ids mean somebody else."""
-        self.callers.demand_https(request)
-        principal = self.auth.authenticate(request.headers)
-        demand(principal, "me", verb)
-        if principal.issuer != ISSUER or principal.user_id is None or principal.session_id is None:
-            raise ApiError(403, "FOREIGN_ISSUER", "Your account is kept by another issuer; ask there")
-        return Person(principal, principal.user_id, principal.session_id)
+def person_of(principal: Principal) -> Person:
+    """403 for a key and for people of another issuer, whose ids mean somebody else."""
+    if principal.issuer != ISSUER or principal.user_id is None or principal.session_id is None:
+        raise ApiError(403, "FOREIGN_ISSUER", "Your account is kept by another issuer; ask there")
+    return Person(principal, principal.user_id, principal.session_id)

@@ -13,14 +13,15 @@ from aiohttp import web
 from drover.api.live.follower import LOG_READERS_MAX, Follower
 from drover.api.live.place import START, Place
 from drover.api.live.query import Wish, no_such_event, read_wish
-from drover.api.live.stream import chunks
+from drover.api.live.stream import Hello, chunks
 from drover.api.live.tail import Bell, Tail
 from drover.api.live.window import Window
 from drover.eventlog.log import EventLog, LogUnreachable
-from drover.web.application import SOCKETS, add_route
-from drover.web.auth import Authenticator
+from drover.web.application import SOCKETS
+from drover.web.auth import Authenticator, Principal
 from drover.web.errors import unavailable
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import Answer, Parameter, Permission, Route, handles
 from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams, StreamSession
 
 PATH: Final = "/api/stream"
@@ -45,6 +46,7 @@ class Live:
         self._tails = {log.partition.context: Tail(log, self._bell, window) for log in logs}
         self._readers = asyncio.Semaphore(LOG_READERS_MAX)
         self._streams_max = streams_max
+        self._streams: Streams | None = None
         self._heartbeat_s = heartbeat_s
         self._send_s = send_s
         self._clock = clock
@@ -62,29 +64,56 @@ class Live:
     def why_not_ready(self) -> str | None:
         return None if all(tail.end for tail in self._tails.values()) else "The log has not answered yet."
 
-    def add_routes(self, app: web.Application) -> None:
-        streams = Streams(app[SOCKETS], PATH, self._streams_max)
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="stream",
+            tag="operations",
+            summary="Every event as it is recorded, as server-sent events",
+            description=(
+                "The first one is `hello`. All others are events of the log: `event` is the type, `data` the event as"
+                " JSON, `id` its place. A client that comes back with `Last-Event-ID` misses nothing."
+            ),
+            permission=Permission("stream", Verb.READ),
+            parameters=(
+                Parameter("context", str, "Only these contexts.", many=True),
+                Parameter("type", str, "Only these types; `*` stands for any letters, as in Attempt*.", many=True),
+                Parameter("entity", str, "Only events that name this id."),
+                Parameter("after", str, "Begin after this id."),
+                Parameter("Last-Event-ID", str, "Likewise; browsers send it by themselves.", place="header"),
+            ),
+            answers={
+                200: Answer(
+                    Hello, "A stream without an end; this is the data of its `hello`", media="text/event-stream"
+                )
+            },
+            errors=(400, 503),
+        )
+    )
+    async def stream(self, request: web.Request, principal: Principal) -> web.StreamResponse:
+        wish = read_wish(request.headers, request.query, [*self._tails])
+        streams = self._streams_of(request.app)
+        streams.check_room()
+        followers = [await self._follower(wish, context) for context in wish.contexts]
+        if request.method == "HEAD":
+            return web.Response(headers=HEADERS)
+        streams.check_room()  # finding the place took its time
+        session = StreamSession(
+            chunks(followers, wish.selection, self._bell),
+            request.transport,
+            lasts_s=principal.expires_at - self._clock(),
+            holds=lambda: self._auth.holds(principal),
+            heartbeat_s=self._heartbeat_s,
+            send_s=self._send_s,
+        )
+        return EventStream(streams, session)
 
-        async def stream(request: web.Request) -> web.StreamResponse:
-            principal = self._auth.authenticate(request.headers)
-            demand(principal, "stream", Verb.READ)
-            wish = read_wish(request.headers, request.query, [*self._tails])
-            streams.check_room()
-            followers = [await self._follower(wish, context) for context in wish.contexts]
-            if request.method == "HEAD":
-                return web.Response(headers=HEADERS)
-            streams.check_room()  # finding the place took its time
-            session = StreamSession(
-                chunks(followers, wish.selection, self._bell),
-                request.transport,
-                lasts_s=principal.expires_at - self._clock(),
-                holds=lambda: self._auth.holds(principal),
-                heartbeat_s=self._heartbeat_s,
-                send_s=self._send_s,
-            )
-            return EventStream(streams, session)
-
-        add_route(app, "GET", PATH, stream)
+    def _streams_of(self, app: web.Application) -> Streams:
+        """Those of the one application that this process has."""
+        if self._streams is None:
+            self._streams = Streams(app[SOCKETS], PATH, self._streams_max)
+        return self._streams
 
     async def _follower(self, wish: Wish, context: str) -> Follower:
         tail = self._tails[context]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from aiohttp import web
 
-from drover.api.past.questions import fleet_moment, render_moment
+from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
 from drover.history.travel import MomentNotYet, MomentTooFar, TooManyTravellers
-from drover.web.application import add_route
-from drover.web.auth import Authenticator
+from drover.web.auth import Principal
 from drover.web.errors import ApiError, invalid, unavailable
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import Answer, Parameter, Permission, Route, handles
 
-QUESTIONS: Final[dict[str, Callable[..., bytes]]] = {"fleet": fleet_moment, "render": render_moment}
 FOR_EVER: Final = "private, max-age=3600, immutable"
 """The past does not change."""
 
@@ -27,21 +26,38 @@ class Traveller(Protocol):
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: object) -> bytes: ...
 
 
+def _moment_of(context: str, *, id: str, summary: str, shape: Any) -> Route:
+    return Route(
+        method="GET",
+        path=f"/api/moments/{context}",
+        id=id,
+        tag="past",
+        summary=summary,
+        permission=Permission("moments", Verb.READ),
+        parameters=(Parameter("as_of", datetime, "The moment, with its offset. Not in the future.", required=True),),
+        answers={200: Answer(shape, "As it was")},
+        errors=(400, 503),
+    )
+
+
 class Moments:
-    def __init__(self, auth: Authenticator, traveller: Traveller) -> None:
-        self._auth = auth
+    def __init__(self, traveller: Traveller) -> None:
         self._traveller = traveller
 
-    def add_routes(self, app: web.Application) -> None:
-        for context in QUESTIONS:
-            add_route(app, "GET", f"/api/moments/{context}", self.get)
+    @handles(_moment_of("fleet", id="getFleetMoment", summary="The farm as it was at a moment", shape=FleetMoment))
+    async def fleet(self, request: web.Request, principal: Principal) -> web.Response:
+        return await self._answer(request, "fleet", fleet_moment)
 
-    async def get(self, request: web.Request) -> web.Response:
-        demand(self._auth.authenticate(request.headers), "moments", Verb.READ)
-        context = request.path.rpartition("/")[2]
+    @handles(
+        _moment_of("render", id="getRenderMoment", summary="The render queue as it was at a moment", shape=RenderMoment)
+    )
+    async def render(self, request: web.Request, principal: Principal) -> web.Response:
+        return await self._answer(request, "render", render_moment)
+
+    async def _answer(self, request: web.Request, context: str, question: Callable[..., bytes]) -> web.Response:
         at = _moment(request.query.get("as_of", ""))
         try:
-            body = await self._traveller.ask(context, at, QUESTIONS[context])
+            body = await self._traveller.ask(context, at, question)
         except MomentNotYet as error:
             raise invalid("as_of lies in the future", field="as_of", value=request.query["as_of"][:64]) from error
         except TooManyTravellers as error:

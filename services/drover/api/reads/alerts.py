@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from aiohttp import web
-
-from drover.api.reads.door import Door, Question, described
+from drover.api.reads.door import Question, Subject, reads
 from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import FROM, TO, Asked, flag, one_of, text
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
 from drover.readmodel.alerts import AlertRow
-from drover.web.application import add_route
 
 PATH: Final = "/api/alerts"
 
@@ -59,17 +56,16 @@ ALERTS: Final = United(
     branches=_branches,
 )
 
-OPERATIONS: Final = (
-    described(PATH, "listAlerts", "operations", "Alerts, newest first", Page[Alert], kinds=ALERTS.kinds),
-)
 
-
-class Alerts:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, ALERTS.kinds, self.list))
-
+class Alerts(Subject):
+    @reads(
+        PATH,
+        id="listAlerts",
+        tag="operations",
+        summary="Alerts, newest first",
+        answer=Page[Alert],
+        contexts=CONTEXTS,
+        kinds=ALERTS.kinds,
+    )
     async def list(self, question: Question) -> Page[Alert]:
         return await ALERTS.page(self._door.models, question.asked)

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 
-from drover.api.reads.door import Door, Question, described, not_found, text_in, uuid_in
+from drover.api.reads.door import Question, Subject, lists, not_found, reads, text_in, uuid_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of, text, uuid
 from drover.api.reads.queries import QUERIES
@@ -17,8 +17,7 @@ from drover.api.reads.records import maker
 from drover.domain.analysis.state import TestStatus
 from drover.readmodel.analysis.cleanups import FoundTest, RunRow
 from drover.readmodel.analysis.users import LedgerEntry, TestRow, UserRow
-from drover.web.application import add_route
-from drover.web.openapi.operation import in_path
+from drover.web.route import in_path
 
 CONTEXT: Final = "analysis"
 PATH: Final = "/api/analyses"
@@ -104,54 +103,38 @@ LEDGER: Final = Listing(
 )
 
 _RUN_ID: Final = in_path("id", UUID, "Its id.")
-OPERATIONS: Final = (
-    described(PATH, "listAnalyses", "analysis", "Tests by their start", Page[Analysis], kinds=ANALYSES.kinds),
-    described(
-        RUNS_PATH, "listCleanupRuns", "analysis", "Cleanups, newest first", Page[CleanupRun], kinds=CLEANUP_RUNS.kinds
-    ),
-    described(
-        f"{RUNS_PATH}/{{id}}",
-        "getCleanupRun",
-        "analysis",
-        "A cleanup and what it found",
-        CleanupRunDetail,
-        parameters=(_RUN_ID,),
-        errors=(404,),
-    ),
-    described(
+
+
+def _run(request: web.Request) -> dict[str, Any]:
+    return {"run_id": uuid_in(request, "id")}
+
+
+class Analyses(Subject):
+    analyses = lists(ANALYSES, PATH, id="listAnalyses", tag="analysis", summary="Tests by their start", row=Analysis)
+    runs = lists(
+        CLEANUP_RUNS, RUNS_PATH, id="listCleanupRuns", tag="analysis", summary="Cleanups, newest first", row=CleanupRun
+    )
+    run_tests = lists(
+        CLEANUP_RUN_TESTS,
         f"{RUNS_PATH}/{{id}}/tests",
-        "listCleanupRunTests",
-        "analysis",
-        "Tests that a cleanup found",
-        Page[CleanedTest],
+        id="listCleanupRunTests",
+        tag="analysis",
+        summary="Tests that a cleanup found",
+        row=CleanedTest,
         parameters=(_RUN_ID,),
-        kinds=CLEANUP_RUN_TESTS.kinds,
-    ),
-    described(
-        LEDGER_PATH,
-        "getLedger",
-        "analysis",
-        "What a user was given, charged and refunded",
-        Ledger,
-        parameters=(in_path("id", str, "The user's id."),),
-        kinds=LEDGER.kinds,
+        in_path=_run,
+    )
+
+    @reads(
+        f"{RUNS_PATH}/{{id}}",
+        id="getCleanupRun",
+        tag="analysis",
+        summary="A cleanup and what it found",
+        answer=CleanupRunDetail,
+        contexts=(CONTEXT,),
+        parameters=(_RUN_ID,),
         errors=(404,),
-    ),
-)
-
-
-class Analyses:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        door = self._door
-        add_route(app, "GET", PATH, door.listing(ANALYSES))
-        add_route(app, "GET", RUNS_PATH, door.listing(CLEANUP_RUNS))
-        add_route(app, "GET", f"{RUNS_PATH}/{{id}}", door.handler((CONTEXT,), (), self.run))
-        add_route(app, "GET", f"{RUNS_PATH}/{{id}}/tests", door.listing(CLEANUP_RUN_TESTS, path=_run))
-        add_route(app, "GET", LEDGER_PATH, door.handler((CONTEXT,), LEDGER.kinds, self.ledger))
-
+    )
     async def run(self, question: Question) -> CleanupRunDetail:
         models, found = self._door.models, _run(question.request)
         run = await CLEANUP_RUNS.one(models, "r.id = $1", found["run_id"])
@@ -160,6 +143,17 @@ class Analyses:
         tests = await CLEANUP_RUN_TESTS.page(models, question.asked.with_(**found))
         return CleanupRunDetail(run, tests)
 
+    @reads(
+        LEDGER_PATH,
+        id="getLedger",
+        tag="analysis",
+        summary="What a user was given, charged and refunded",
+        answer=Ledger,
+        contexts=(CONTEXT,),
+        kinds=LEDGER.kinds,
+        parameters=(in_path("id", str, "The user's id."),),
+        errors=(404,),
+    )
     async def ledger(self, question: Question) -> Ledger:
         models, user_id = self._door.models, text_in(question.request, "id")
         row = await models.fetch_one(CONTEXT, QUERIES["user"], user_id)
@@ -167,7 +161,3 @@ class Analyses:
             raise not_found("User")
         page = await LEDGER.page(models, question.asked.with_(user_id=user_id))
         return Ledger(None if row is None else _make_user(row), page.items, page.next)
-
-
-def _run(request: web.Request) -> dict[str, Any]:
-    return {"run_id": uuid_in(request, "id")}

@@ -1,11 +1,9 @@
-"""The reads put together: one door, one connection to the read models, every subject's routes."""
+"""The reads put together: one door, one connection to the read models, every subject."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
-
-from aiohttp import web
 
 from drover.api.leads import LogState
 from drover.api.reads import alerts, analyses, chain, devices, events, jobs, overview, pcs, reminders, renders, system
@@ -13,29 +11,27 @@ from drover.api.reads.database import Pool, ReadModels
 from drover.api.reads.door import Door
 from drover.api.reads.openapi import DocumentPage
 from drover.api.reads.system import SystemReader
-from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness, Waiter
-from drover.web.openapi.operation import Operation
 
-OPERATIONS: Final[tuple[Operation, ...]] = (
-    *overview.OPERATIONS,
-    *pcs.OPERATIONS,
-    *devices.OPERATIONS,
-    *jobs.OPERATIONS,
-    *renders.OPERATIONS,
-    *analyses.OPERATIONS,
-    *reminders.OPERATIONS,
-    *alerts.OPERATIONS,
-    *events.OPERATIONS,
-    *chain.OPERATIONS,
-    *system.OPERATIONS,
+HANDLERS: Final = (
+    overview.Overviews,
+    pcs.Pcs,
+    devices.Devices,
+    jobs.Jobs,
+    renders.Renders,
+    analyses.Analyses,
+    reminders.Reminders,
+    alerts.Alerts,
+    events.Events,
+    chain.Chains,
+    system.Systems,
+    DocumentPage,
 )
 
 
 class Reads:
     def __init__(
         self,
-        auth: Authenticator,
         pool: Pool,
         positions: Waiter,
         log: LogState,
@@ -45,9 +41,9 @@ class Reads:
     ) -> None:
         """`document`: the OpenAPI document of all services, made when it is first asked for."""
         models = ReadModels(pool)
-        door = Door(auth, Freshness(positions), models)
+        door = Door(Freshness(positions), models)
         reader = SystemReader(log, models, instance)
-        self._subjects = (
+        self.handlers = (
             overview.Overviews(door, reader),
             pcs.Pcs(door),
             devices.Devices(door),
@@ -61,7 +57,3 @@ class Reads:
             system.Systems(door, reader),
             DocumentPage(document),
         )
-
-    def add_routes(self, app: web.Application) -> None:
-        for subject in self._subjects:
-            subject.add_routes(app)

@@ -6,15 +6,13 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from aiohttp import web
 
 from drover.api.reads.database import ReadModels
-from drover.api.reads.door import Door, Question, described
+from drover.api.reads.door import Question, Subject, reads
 from drover.api.reads.events import EVENTS, ONE_PATH, PLACE, Event, find_event, make_event
 from drover.api.reads.parameters import Asked
 from drover.api.reads.queries import QUERIES
 from drover.domain.contexts import CONTEXTS
-from drover.web.application import add_route
 
 PATH: Final = f"{ONE_PATH}/chain"
 EVENTS_MAX: Final = 500
@@ -56,21 +54,17 @@ class Chain(msgspec.Struct):
     """Oldest first; of the first 100 things that the command changed."""
 
 
-OPERATIONS: Final = (
-    described(
-        PATH, "getEventChain", "operations", "An event's command, effects, and what came next", Chain,
-        parameters=PLACE, errors=(404,),
-    ),
-)  # fmt: skip
-
-
-class Chains:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, (), self.chain))
-
+class Chains(Subject):
+    @reads(
+        PATH,
+        id="getEventChain",
+        tag="operations",
+        summary="An event's command, effects, and what came next",
+        answer=Chain,
+        contexts=CONTEXTS,
+        parameters=PLACE,
+        errors=(404,),
+    )
     async def chain(self, question: Question) -> Chain:
         models = self._door.models
         event = await find_event(self._door, question.request)

@@ -8,11 +8,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from aiohttp import web
 
 from drover.api.reads.attempts import Attempt, attempts_of
-from drover.api.reads.door import Door, Question, described, not_found, uuid_in
-from drover.api.reads.listing import Key, Listing, Page, Where
+from drover.api.reads.door import Door, Question, Subject, lists, not_found, reads, uuid_in
+from drover.api.reads.listing import Key, Listing, Where
 from drover.api.reads.parameters import Asked, Kind, moment, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
@@ -20,9 +19,8 @@ from drover.api.reads.work import DeviceWork, make_work
 from drover.domain.fleet.state import DeviceStatus
 from drover.readmodel.fleet.devices import STATUS
 from drover.readmodel.fleet.devices import Device as DeviceColumns
-from drover.web.application import add_route
 from drover.web.errors import invalid
-from drover.web.openapi.operation import in_path
+from drover.web.route import in_path
 
 CONTEXT: Final = "fleet"
 PATH: Final = "/api/devices"
@@ -99,30 +97,25 @@ _WINDOW_KINDS: Final[tuple[Kind, ...]] = (
     moment("to", "Attempts until then; now if nothing is said."),
 )
 
-OPERATIONS: Final = (
-    described(PATH, "listDevices", "fleet", "Devices by serial number", Page[Device], kinds=DEVICES.kinds),
-    described(
-        f"{PATH}/{{id}}",
-        "getDevice",
-        "fleet",
-        "A device, its work, and its attempts within a time",
-        DeviceDetail,
-        parameters=(in_path("id", UUID, "Its id."),),
-        kinds=_WINDOW_KINDS,
-        errors=(404,),
-    ),
-)
 
+class Devices(Subject):
+    devices = lists(DEVICES, PATH, id="listDevices", tag="fleet", summary="Devices by serial number", row=Device)
 
-class Devices:
     def __init__(self, door: Door, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._door = door
+        super().__init__(door)
         self._now = now
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.listing(DEVICES))
-        add_route(app, "GET", f"{PATH}/{{id}}", self._door.handler((CONTEXT,), _WINDOW_KINDS, self.detail))
-
+    @reads(
+        f"{PATH}/{{id}}",
+        id="getDevice",
+        tag="fleet",
+        summary="A device, its work, and its attempts within a time",
+        answer=DeviceDetail,
+        contexts=(CONTEXT,),
+        kinds=_WINDOW_KINDS,
+        parameters=(in_path("id", UUID, "Its id."),),
+        errors=(404,),
+    )
     async def detail(self, question: Question) -> DeviceDetail:
         models, device_id, window = self._door.models, uuid_in(question.request, "id"), self._window(question.asked)
         device = await DEVICES.one(models, "d.id = $1", device_id)

@@ -1,8 +1,9 @@
-"""What every read does before it asks and after: who may, how fresh, JSON that nobody on the way keeps."""
+"""How reads are declared, and what each does before it asks and after: how fresh, JSON that nobody on the way keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -12,15 +13,14 @@ from drover.api.reads.database import ReadModels
 from drover.api.reads.listing import Listing, Page
 from drover.api.reads.parameters import Asked, Kind, parse_number, parse_text, parse_uuid, read_query
 from drover.domain.errors import Code
-from drover.web.application import Handler
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.errors import ApiError, encode_json, invalid
 from drover.web.freshness import Freshness
-from drover.web.openapi.operation import MIN_POSITION, Answer, Operation, Parameter
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Verb
+from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
-RELATION: Final = "dashboard"
-"""All that is read here, in the table of permissions."""
+MAY_READ: Final = Permission("dashboard", Verb.READ)
+"""All that is read here is one relation in the table of permissions."""
 READ_ERRORS: Final = (400, 503)
 
 T = TypeVar("T")
@@ -35,64 +35,101 @@ class Question(NamedTuple):
 
 
 class Door:
-    def __init__(self, auth: Authenticator, freshness: Freshness, models: ReadModels) -> None:
+    def __init__(self, freshness: Freshness, models: ReadModels) -> None:
         self.models = models
-        self._auth = auth
         self._freshness = freshness
 
-    def handler(
-        self, contexts: tuple[str, ...], kinds: tuple[Kind, ...], read: Callable[[Question], Awaitable[Any]]
-    ) -> Handler:
-        """A handler that lets in who may, waits for what they know of, and shows what `read` gives."""
-
-        async def handle(request: web.Request) -> web.Response:
-            principal = self._auth.authenticate(request.headers)
-            demand(principal, RELATION, Verb.READ)
-            asked = read_query(request.query, kinds)
-            await self._freshness.wait(request.headers, principal.name, *contexts)
-            return respond(await read(Question(request, asked, principal)))
-
-        return handle
-
-    def listing(self, listing: Listing[Any], *, path: Callable[[web.Request], dict[str, Any]] | None = None) -> Handler:
-        """A list. `path`: what the path says of it."""
-
-        async def read(question: Question) -> Page[Any]:
-            request, asked, _ = question
-            return await listing.page(self.models, asked.with_(**path(request)) if path else asked)
-
-        return self.handler((listing.context,), listing.kinds, read)
+    async def ask(
+        self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
+    ) -> Question:
+        """Read the parameters, and wait for what the caller knows of."""
+        asked = read_query(request.query, kinds)
+        await self._freshness.wait(request.headers, principal.name, *contexts)
+        return Question(request, asked, principal)
 
 
-def respond(value: Any) -> web.Response:
-    headers = {"Cache-Control": "no-store"}
-    return web.Response(body=encode_json(value), content_type="application/json", headers=headers)
+class Subject:
+    """What is read of one thing, by the methods that `reads` and `lists` declare."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
 
 
-def described(
+S = TypeVar("S", bound=Subject)
+Read = Callable[[S, Question], Awaitable[Any]]
+Handle = Callable[[S, web.Request, Principal], Awaitable[web.Response]]
+
+
+def reads(
     path: str,
+    *,
     id: str,
     tag: str,
     summary: str,
     answer: Any,
-    *,
+    contexts: tuple[str, ...],
     kinds: tuple[Kind, ...] = (),
     parameters: tuple[Parameter, ...] = (),
     errors: tuple[int, ...] = (),
-    description: str = "",
-) -> Operation:
-    """The operation of a read."""
-    return Operation(
+) -> Callable[[Read[S]], Handle[S]]:
+    """Declare a read. `contexts`: those whose read models it asks. `kinds`: the parameters of its query."""
+    route = Route(
         method="GET",
         path=path,
         id=id,
         tag=tag,
         summary=summary,
-        description=description,
+        permission=MAY_READ,
         parameters=(*parameters, *(kind.described for kind in kinds), MIN_POSITION),
         answers={200: Answer(answer, "As the read model has it")},
         errors=(*READ_ERRORS, *errors),
     )
+
+    def declare(read: Read[S]) -> Handle[S]:
+        @handles(route)
+        @wraps(read)
+        async def handle(subject: S, request: web.Request, principal: Principal) -> web.Response:
+            question = await subject._door.ask(request, principal, contexts=contexts, kinds=kinds)
+            return respond(await read(subject, question))
+
+        return handle
+
+    return declare
+
+
+def lists(
+    listing: Listing[Any],
+    path: str,
+    *,
+    id: str,
+    tag: str,
+    summary: str,
+    row: Any,
+    parameters: tuple[Parameter, ...] = (),
+    in_path: Callable[[web.Request], dict[str, Any]] | None = None,
+) -> Handle[Any]:
+    """Declare a list. `in_path`: what the path says of it."""
+
+    async def read(subject: Subject, question: Question) -> Page[Any]:
+        request, asked, _ = question
+        return await listing.page(subject._door.models, asked.with_(**in_path(request)) if in_path else asked)
+
+    declare = reads(
+        path,
+        id=id,
+        tag=tag,
+        summary=summary,
+        answer=Page[row],
+        contexts=(listing.context,),
+        kinds=listing.kinds,
+        parameters=parameters,
+    )
+    return declare(read)
+
+
+def respond(value: Any) -> web.Response:
+    headers = {"Cache-Control": "no-store"}
+    return web.Response(body=encode_json(value), content_type="application/json", headers=headers)
 
 
 def uuid_in(request: web.Request, name: str) -> UUID:

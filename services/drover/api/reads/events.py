@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from drover.api.reads.alerts import CONTEXT
-from drover.api.reads.door import Door, Question, described, not_found, number_in
+from drover.api.reads.door import Door, Question, Subject, not_found, number_in, reads
 from drover.api.reads.event_types import ALL, EVERYDAY, TYPES
 from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, one_of, text
@@ -18,8 +18,7 @@ from drover.api.reads.records import maker
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
 from drover.readmodel.events import ENTITIES_MAX, EventRow
-from drover.web.application import add_route
-from drover.web.openapi.operation import in_path
+from drover.web.route import in_path
 
 PATH: Final = "/api/events"
 ONE_PATH: Final = f"{PATH}/{{context}}/{{seq}}/{{line}}"
@@ -143,23 +142,30 @@ PLACE: Final = (
     in_path("line", int, "Line within it, from 0."),
 )
 
-OPERATIONS: Final = (
-    described(PATH, "listEvents", "operations", "Events, newest first", Page[Event], kinds=EVENTS.kinds),
-    described(ONE_PATH, "getEvent", "operations", "One event", Event, parameters=PLACE, errors=(404,)),
-)
 
-
-class Events:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, EVENTS.kinds, self.list))
-        add_route(app, "GET", ONE_PATH, self._door.handler(CONTEXTS, (), self.one))
-
+class Events(Subject):
+    @reads(
+        PATH,
+        id="listEvents",
+        tag="operations",
+        summary="Events, newest first",
+        answer=Page[Event],
+        contexts=CONTEXTS,
+        kinds=EVENTS.kinds,
+    )
     async def list(self, question: Question) -> Page[Event]:
         return await EVENTS.page(self._door.models, question.asked)
 
+    @reads(
+        ONE_PATH,
+        id="getEvent",
+        tag="operations",
+        summary="One event",
+        answer=Event,
+        contexts=CONTEXTS,
+        parameters=PLACE,
+        errors=(404,),
+    )
     async def one(self, question: Question) -> Event:
         return await find_event(self._door, question.request)
 

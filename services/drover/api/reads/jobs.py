@@ -11,14 +11,13 @@ from aiohttp import web
 
 from drover.api.reads.assignments import ASSIGNMENTS, ATTEMPTS, Assignment
 from drover.api.reads.attempts import AttemptEvent
-from drover.api.reads.door import Door, Question, described, not_found, uuid_in
+from drover.api.reads.door import Question, Subject, lists, not_found, reads, uuid_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of
 from drover.api.reads.queries import QUERIES
 from drover.domain.fleet.state import JobStatus
 from drover.readmodel.fleet.jobs import JobRow
-from drover.web.application import add_route
-from drover.web.openapi.operation import in_path
+from drover.web.route import in_path
 
 CONTEXT: Final = "fleet"
 PATH: Final = "/api/jobs"
@@ -62,49 +61,45 @@ JOBS: Final = Listing(
 )
 
 _ID: Final = in_path("id", UUID, "Its id.")
-OPERATIONS: Final = (
-    described(PATH, "listJobs", "queue", "Jobs by their creation", Page[Job], kinds=JOBS.kinds),
-    described(
+
+
+def _job(request: web.Request) -> dict[str, Any]:
+    return {"job_id": uuid_in(request, "id")}
+
+
+class Jobs(Subject):
+    jobs = lists(JOBS, PATH, id="listJobs", tag="queue", summary="Jobs by their creation", row=Job)
+    assignments = lists(
+        ASSIGNMENTS,
+        f"{PATH}/{{id}}/assignments",
+        id="listJobAssignments",
+        tag="queue",
+        summary="Assignments of a job, oldest first",
+        row=Assignment,
+        parameters=(_ID,),
+        in_path=_job,
+    )
+    attempts = lists(
+        ATTEMPTS,
+        f"{PATH}/{{id}}/attempts",
+        id="listJobAttempts",
+        tag="queue",
+        summary="What happened to attempts of a job, newest first",
+        row=AttemptEvent,
+        parameters=(_ID,),
+        in_path=_job,
+    )
+
+    @reads(
         f"{PATH}/{{id}}",
-        "getJob",
-        "queue",
-        "A job with its counters, assignments and attempts",
-        JobDetail,
+        id="getJob",
+        tag="queue",
+        summary="A job with its counters, assignments and attempts",
+        answer=JobDetail,
+        contexts=(CONTEXT,),
         parameters=(_ID,),
         errors=(404,),
-    ),
-    described(
-        f"{PATH}/{{id}}/assignments",
-        "listJobAssignments",
-        "queue",
-        "Assignments of a job, oldest first",
-        Page[Assignment],
-        parameters=(_ID,),
-        kinds=ASSIGNMENTS.kinds,
-    ),
-    described(
-        f"{PATH}/{{id}}/attempts",
-        "listJobAttempts",
-        "queue",
-        "What happened to attempts of a job, newest first",
-        Page[AttemptEvent],
-        parameters=(_ID,),
-        kinds=ATTEMPTS.kinds,
-    ),
-)
-
-
-class Jobs:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        door = self._door
-        add_route(app, "GET", PATH, door.listing(JOBS))
-        add_route(app, "GET", f"{PATH}/{{id}}", door.handler((CONTEXT,), (), self.detail))
-        add_route(app, "GET", f"{PATH}/{{id}}/assignments", door.listing(ASSIGNMENTS, path=_job))
-        add_route(app, "GET", f"{PATH}/{{id}}/attempts", door.listing(ATTEMPTS, path=_job))
-
+    )
     async def detail(self, question: Question) -> JobDetail:
         models, job_id = self._door.models, uuid_in(question.request, "id")
         job = await JOBS.one(models, "j.id = $1", job_id)
@@ -118,7 +113,3 @@ class Jobs:
             await ASSIGNMENTS.page(models, mine),
             await ATTEMPTS.page(models, mine),
         )
-
-
-def _job(request: web.Request) -> dict[str, Any]:
-    return {"job_id": uuid_in(request, "id")}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from drover.web.application import add_route
-
-PATH: Final = "/api/openapi.json"
+from drover.web.route import Answer, Route, handles
 
 
 class DocumentPage:
@@ -19,9 +17,17 @@ class DocumentPage:
         self._document = document
         self._body: bytes | None = None
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self.get)
-
+    @handles(
+        Route(
+            method="GET",
+            path="/api/openapi.json",
+            id="getOpenapi",
+            tag="process",
+            summary="This document",
+            caller="anybody",
+            answers={200: Answer(dict[str, Any], "OpenAPI 3.1")},
+        )
+    )
     async def get(self, request: web.Request) -> web.Response:
         """For anybody: it says what there is, and nothing of what is in it."""
         if self._body is None:  # in a thread: it reads the source of every shape, and the loop is shared

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
-from aiohttp import web
 
 from drover.api.reads.alerts import ALERTS, Alert
-from drover.api.reads.door import Door, Question, described
+from drover.api.reads.door import Door, Question, Subject, reads
 from drover.api.reads.parameters import Asked
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.series import (
@@ -28,7 +27,6 @@ from drover.api.reads.system import PartitionState, SystemReader
 from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet.state import DeviceStatus, JobStatus, Phase
 from drover.projection.positions import MIN_POSITION_HEADER
-from drover.web.application import add_route
 
 PATH: Final = "/api/overview"
 KEPT_S: Final = 1.0
@@ -64,10 +62,7 @@ class Overview(msgspec.Struct):
     """Who leads, and how far the read models are behind."""
 
 
-OPERATIONS: Final = (described(PATH, "getOverview", "operations", "What runs, what waits, what went wrong", Overview),)
-
-
-class Overviews:
+class Overviews(Subject):
     def __init__(
         self,
         door: Door,
@@ -76,7 +71,7 @@ class Overviews:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._door = door
+        super().__init__(door)
         self._system = system
         self._now = now
         self._clock = clock
@@ -84,9 +79,14 @@ class Overviews:
         self._kept_at = float("-inf")
         self._looking = asyncio.Lock()
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler(CONTEXTS, (), self.get))
-
+    @reads(
+        PATH,
+        id="getOverview",
+        tag="operations",
+        summary="What runs, what waits, what went wrong",
+        answer=Overview,
+        contexts=CONTEXTS,
+    )
     async def get(self, question: Question) -> Overview:
         if MIN_POSITION_HEADER in question.request.headers:
             return await self._look()

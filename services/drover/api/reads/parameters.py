@@ -12,7 +12,7 @@ from msgspec import Meta
 from multidict import MultiMapping
 
 from drover.web.errors import ApiError, invalid
-from drover.web.openapi.operation import Parameter
+from drover.web.route import Parameter
 
 TEXT_CHARS_MAX: Final = 256
 VALUES_MAX: Final = 8

@@ -6,9 +6,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from aiohttp import web
 
-from drover.api.reads.door import Door, Question, described
+from drover.api.reads.door import Question, Subject, reads
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import text
 from drover.api.reads.queries import QUERIES
@@ -16,7 +15,6 @@ from drover.api.reads.records import maker
 from drover.api.reads.work import DeviceWork, make_work
 from drover.domain.fleet.state import DeviceStatus
 from drover.readmodel.fleet.devices import PcRow
-from drover.web.application import add_route
 
 CONTEXT: Final = "fleet"
 PATH: Final = "/api/pcs"
@@ -61,16 +59,17 @@ PCS: Final = Listing(
     descending=False,
 )
 
-OPERATIONS: Final = (described(PATH, "listPcs", "fleet", "PCs with their slots", Page[Pc], kinds=PCS.kinds),)
 
-
-class Pcs:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler((CONTEXT,), PCS.kinds, self.list))
-
+class Pcs(Subject):
+    @reads(
+        PATH,
+        id="listPcs",
+        tag="fleet",
+        summary="PCs with their slots",
+        answer=Page[Pc],
+        contexts=(CONTEXT,),
+        kinds=PCS.kinds,
+    )
     async def list(self, question: Question) -> Page[Pc]:
         page = await PCS.page(self._door.models, question.asked)
         pcs = {pc.id: pc for pc in page.items}

@@ -6,17 +6,15 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from aiohttp import web
 from msgspec.structs import replace
 
-from drover.api.reads.door import Door, Question, described, not_found, text_in
+from drover.api.reads.door import Question, Subject, lists, not_found, reads, text_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, moment, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.readmodel.reminder import ALARM_EVENT_TYPES, AlarmEventRow, AlarmFacts
-from drover.web.application import add_route
-from drover.web.openapi.operation import in_path
 from drover.web.permissions import Verb, may
+from drover.web.route import in_path
 
 CONTEXT: Final = "reminder"
 PATH: Final = "/api/reminders"
@@ -90,43 +88,42 @@ REMINDER_EVENTS: Final = Listing(
     ),
 )
 
-OPERATIONS: Final = (
-    described(PATH, "listReminders", "reminder", "Alarms, the soonest first", Page[Reminder], kinds=REMINDERS.kinds),
-    described(
-        ONE_PATH,
-        "getReminder",
-        "reminder",
-        "An alarm and what happened to it",
-        ReminderDetail,
-        parameters=(in_path("user_id", str, "Whose it is."), in_path("page_id", str, "Its page.")),
-        errors=(404,),
-    ),
-    described(
+
+class Reminders(Subject):
+    events = lists(
+        REMINDER_EVENTS,
         EVENTS_PATH,
-        "listReminderEvents",
-        "reminder",
-        "What happened to alarms, newest first",
-        Page[ReminderEvent],
-        kinds=REMINDER_EVENTS.kinds,
-    ),
-)
+        id="listReminderEvents",
+        tag="reminder",
+        summary="What happened to alarms, newest first",
+        row=ReminderEvent,
+    )
 
-
-class Reminders:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler((CONTEXT,), REMINDERS.kinds, self.list))
-        add_route(app, "GET", EVENTS_PATH, self._door.listing(REMINDER_EVENTS))
-        add_route(app, "GET", ONE_PATH, self._door.handler((CONTEXT,), (), self.detail))
-
+    @reads(
+        PATH,
+        id="listReminders",
+        tag="reminder",
+        summary="Alarms, the soonest first",
+        answer=Page[Reminder],
+        contexts=(CONTEXT,),
+        kinds=REMINDERS.kinds,
+    )
     async def list(self, question: Question) -> Page[Reminder]:
         page = await REMINDERS.page(self._door.models, question.asked)
         if not _reads_words(question):
             page.items = [replace(reminder, title=None) for reminder in page.items]
         return page
 
+    @reads(
+        ONE_PATH,
+        id="getReminder",
+        tag="reminder",
+        summary="An alarm and what happened to it",
+        answer=ReminderDetail,
+        contexts=(CONTEXT,),
+        parameters=(in_path("user_id", str, "Whose it is."), in_path("page_id", str, "Its page.")),
+        errors=(404,),
+    )
     async def detail(self, question: Question) -> ReminderDetail:
         models = self._door.models
         user_id, page_id = text_in(question.request, "user_id"), text_in(question.request, "page_id")

@@ -6,17 +6,15 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from aiohttp import web
 
-from drover.api.reads.door import Door, Question, described, not_found, number_in
+from drover.api.reads.door import Question, Subject, lists, not_found, number_in, reads
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, INT_MAX, TO, day, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
 from drover.domain.render.state import Status
 from drover.readmodel.render.queue import Render, RenderStage, StatusChange, WorkerFacts
-from drover.web.application import add_route
-from drover.web.openapi.operation import in_path
+from drover.web.route import in_path
 
 CONTEXT: Final = "render"
 PATH: Final = "/api/renders"
@@ -67,30 +65,20 @@ RENDERS: Final = Listing(
     order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
 )
 
-OPERATIONS: Final = (
-    described(PATH, "listRenders", "render", "Renders by their request", Page[Render], kinds=RENDERS.kinds),
-    described(
+
+class Renders(Subject):
+    renders = lists(RENDERS, PATH, id="listRenders", tag="render", summary="Renders by their request", row=Render)
+
+    @reads(
         f"{PATH}/{{id}}",
-        "getRender",
-        "render",
-        "A render with its history and its stages",
-        RenderDetail,
+        id="getRender",
+        tag="render",
+        summary="A render with its history and its stages",
+        answer=RenderDetail,
+        contexts=(CONTEXT,),
         parameters=(in_path("id", int, "Its number."),),
         errors=(404,),
-    ),
-    described(WORKERS_PATH, "listRenderWorkers", "render", "Render workers", Page[RenderWorker]),
-)
-
-
-class Renders:
-    def __init__(self, door: Door) -> None:
-        self._door = door
-
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.listing(RENDERS))
-        add_route(app, "GET", f"{PATH}/{{id}}", self._door.handler((CONTEXT,), (), self.detail))
-        add_route(app, "GET", WORKERS_PATH, self._door.handler((CONTEXT,), (), self.workers))
-
+    )
     async def detail(self, question: Question) -> RenderDetail:
         models, render_id = self._door.models, number_in(question.request, "id", INT_MAX)
         render = await RENDERS.one(models, "r.id = $1", render_id)
@@ -105,6 +93,14 @@ class Renders:
             [_make_stage(stage) for stage in stages],
         )
 
+    @reads(
+        WORKERS_PATH,
+        id="listRenderWorkers",
+        tag="render",
+        summary="Render workers",
+        answer=Page[RenderWorker],
+        contexts=(CONTEXT,),
+    )
     async def workers(self, question: Question) -> Page[RenderWorker]:
         """All of them: there are as many as licences."""
         rows = await self._door.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)

@@ -8,14 +8,12 @@ from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from aiohttp import web
 from nats.errors import Error as NatsError
 
 from drover.api.leads import CONNECTED, Lead, LogState
 from drover.api.reads.database import ReadModels
-from drover.api.reads.door import Door, Question, described
+from drover.api.reads.door import Door, Question, Subject, reads
 from drover.api.reads.queries import QUERIES
-from drover.web.application import add_route
 from drover.web.errors import ApiError
 from drover.writer.refusals import Refusal
 
@@ -218,18 +216,18 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
     )
 
 
-OPERATIONS: Final = (
-    described(PATH, "getSystem", "operations", "Leases, positions, lag, servers, connections", System),
-)
-
-
-class Systems:
+class Systems(Subject):
     def __init__(self, door: Door, reader: SystemReader) -> None:
-        self._door = door
+        super().__init__(door)
         self._reader = reader
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self._door.handler((), (), self.get))
-
+    @reads(
+        PATH,
+        id="getSystem",
+        tag="operations",
+        summary="Leases, positions, lag, servers, connections",
+        answer=System,
+        contexts=(),
+    )
     async def get(self, question: Question) -> System:
         return await self._reader.read()

@@ -9,78 +9,121 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.errors import Code
-from drover.domain.reminder.commands import DeletePages, RegisterByPage, Schedule
+from drover.domain.reminder import commands
 from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
 from drover.domain.reminder.texts import cut
-from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.callers import Callers, whose
+from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
-from drover.web.application import add_route
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import Origin, PartitionedClient, request_origin
 from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
+from drover.web.route import handles
 
-REGISTER: Final = "/api/reminder/register-by-page"
-SCHEDULE: Final = "/api/reminder/schedule/v2"
-DELETED: Final = "/api/reminder/pages-deleted"
 PAGES_MAX: Final = 1_000
 """In one request; they travel in several commands."""
 TIME_CHARS_MAX: Final = 64
 
 
-class _Register(msgspec.Struct, forbid_unknown_fields=True):
+class RegisterByPage(msgspec.Struct, forbid_unknown_fields=True):
+    """A page whose user is to be reminded of it."""
+
     page_id: str
     user_id: str | None = None
     title: str | None = None
     body: str | None = None
 
 
-class _Schedule(msgspec.Struct, forbid_unknown_fields=True):
+class ScheduleAlarm(msgspec.Struct, forbid_unknown_fields=True):
+    """A time with an offset, or without one on the user's own clock."""
+
     page_id: str
     next_alarm_time: str
     user_id: str | None = None
 
 
-class _Deleted(msgspec.Struct, forbid_unknown_fields=True):
+class PagesDeleted(msgspec.Struct, forbid_unknown_fields=True):
+    """Pages that are gone."""
+
     page_ids: list[str]
     user_id: str | None = None
 
 
-_REGISTER: Final = Body(_Register)
-_SCHEDULE: Final = Body(_Schedule)
-_DELETED: Final = Body(_Deleted)
+class RegisteredAlarm(msgspec.Struct):
+    page_id: str
+    user_id: str
+    title: str
+    body: str
+    next_alarm_time: datetime
+    sent_count: int
+
+
+class ScheduledAlarm(msgspec.Struct):
+    page_id: str
+    user_id: str
+    next_alarm_time: datetime
+    sent_count: int
+    timezone: str
+    shift_min: int
+    """By so much later than asked for: the minute was taken."""
+    crowded: bool
+    """No free minute was found."""
+
+
+class DeletedPages(msgspec.Struct):
+    deleted: list[str]
+    """Those that had an alarm."""
+
+
+_REGISTER: Final = Body(RegisterByPage)
+_SCHEDULE: Final = Body(ScheduleAlarm)
+_DELETED: Final = Body(PagesDeleted)
 
 
 class Alarms:
-    def __init__(self, callers: Callers, clients: PartitionedClient) -> None:
-        self._callers = callers
+    def __init__(self, clients: PartitionedClient) -> None:
         self._clients = clients
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", REGISTER, self.register)
-        add_route(app, "POST", SCHEDULE, self.schedule)
-        add_route(app, "POST", DELETED, self.pages_deleted)
-
-    async def register(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.CREATE)
+    @handles(
+        write(
+            path="/api/reminder/register-by-page",
+            id="registerAlarm",
+            summary="Make or renew the alarm of a page: it is due now",
+            permission=for_alarms(Verb.CREATE),
+            body=RegisterByPage,
+            answers={200: recorded(RegisteredAlarm), 201: recorded(RegisteredAlarm)},
+            errors=(409,),
+        )
+    )
+    async def register(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _REGISTER.decode(raw)
         user_id = whose(principal, wish.user_id)
         # Cut here already: what a page has beyond that need not travel.
         title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
-        command = RegisterByPage(wish.page_id, user_id, title, body)
+        command = commands.RegisterByPage(wish.page_id, user_id, title, body)
         client = self._clients.of(user_id)
         done = await client.send(command, request_origin(request, principal, raw=raw))
         alarm = {name: value for name, value in done.result.items() if name != "created"}
         return json_answer(alarm, 201 if done.result["created"] else 200, client.position_headers(done.position))
 
-    async def schedule(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.UPDATE)
+    @handles(
+        write(
+            path="/api/reminder/schedule/v2",
+            id="scheduleAlarm",
+            summary="Set the next time",
+            permission=for_alarms(Verb.UPDATE),
+            body=ScheduleAlarm,
+            answers={200: recorded(ScheduledAlarm)},
+        )
+    )
+    async def schedule(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _SCHEDULE.decode(raw)
         user_id = whose(principal, wish.user_id)
-        command = Schedule(wish.page_id, user_id, _time(wish.next_alarm_time))
+        command = commands.Schedule(wish.page_id, user_id, _time(wish.next_alarm_time))
         client = self._clients.of(user_id)
         try:
             done = await client.send(command, request_origin(request, principal, raw=raw))
@@ -93,10 +136,19 @@ class Alarms:
             report("crowded_minute", "minute_crowded", page_id=wish.page_id, user_id=user_id)
         return json_answer(done.result, 200, client.position_headers(done.position))
 
-    async def pages_deleted(self, request: web.Request) -> web.Response:
+    @handles(
+        write(
+            path="/api/reminder/pages-deleted",
+            id="deleteAlarms",
+            summary="Pages are gone",
+            permission=for_alarms(Verb.DELETE),
+            body=PagesDeleted,
+            answers={200: recorded(DeletedPages)},
+        )
+    )
+    async def pages_deleted(self, request: web.Request, principal: Principal) -> web.Response:
         """Without a user, the back office's wish goes to all partitions: pages are deleted by programs that may not
         know whose they are."""
-        principal = self._callers.admit(request, Verb.DELETE)
         raw = await read_body(request)
         wish = _DELETED.decode(raw)
         if len(wish.page_ids) > PAGES_MAX:
@@ -104,7 +156,7 @@ class Alarms:
         user_id = whose(principal, wish.user_id) if principal.user_id or wish.user_id else None
         origin = request_origin(request, principal, raw=raw)
         deleted, headers = await delete_pages(self._clients, wish.page_ids, user_id, origin)
-        return json_answer({"deleted": deleted}, 200, headers)
+        return json_answer(DeletedPages(deleted), 200, headers)
 
 
 async def delete_pages(
@@ -112,8 +164,8 @@ async def delete_pages(
 ) -> tuple[list[str], dict[str, str]]:
     """Those that had an alarm, and where that is on record."""
     parts = [page_ids[at : at + PAGES_PER_DELETION_MAX] for at in range(0, len(page_ids), PAGES_PER_DELETION_MAX)]
-    commands = [DeletePages(tuple(part), user_id) for part in parts]
-    results, headers = await clients.send_all(commands, origin, owner=user_id)
+    deletions = [commands.DeletePages(tuple(part), user_id) for part in parts]
+    results, headers = await clients.send_all(deletions, origin, owner=user_id)
     return [page_id for result in results for page_id in result["deleted"]], headers
 
 

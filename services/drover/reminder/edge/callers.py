@@ -1,34 +1,16 @@
-"""For whom somebody speaks: a person for themselves, the back office for whom it says."""
+"""Who may do what with alarms, and for whom: a person for themselves, the back office for whom it says."""
 
 from __future__ import annotations
 
-from typing import Final
-
-from aiohttp import web
-
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.errors import invalid
-from drover.web.permissions import Permissions, Verb
-
-ANYBODYS: Final = "alarm"
-OWN: Final = "my_alarms"
+from drover.web.permissions import Verb
+from drover.web.route import Permission
 
 
-class Callers:
-    def __init__(self, auth: Authenticator, permissions: Permissions) -> None:
-        self._auth = auth
-        self._permissions = permissions
-
-    def admit(self, request: web.Request, verb: Verb) -> Principal:
-        """Who may do this with alarms: their own, or anybody's."""
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, OWN if principal.user_id else ANYBODYS, verb)
-        return principal
-
-    def demand(self, request: web.Request, relation: str, verb: Verb) -> Principal:
-        principal = self._auth.authenticate(request.headers)
-        self._permissions.demand(principal, relation, verb)
-        return principal
+def for_alarms(verb: Verb) -> Permission:
+    """A person needs it for their own alarms, a program for anybody's."""
+    return Permission("alarm", verb, own="my_alarms")
 
 
 def whose(principal: Principal, asked_for: str | None) -> str:

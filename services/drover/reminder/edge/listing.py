@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import asyncpg
 import msgspec
@@ -13,14 +13,14 @@ from aiohttp import web
 
 from drover.domain.reminder import REMINDER
 from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.callers import Callers, whose
+from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
-from drover.web.application import add_route
+from drover.web.auth import Principal
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
+from drover.web.route import MIN_POSITION, Answer, Parameter, Route, handles
 
-PATH: Final = "/api/reminder/alarms"
 ROWS_DEFAULT: Final = 50
 ROWS_MAX: Final = 500
 READ_S: Final = 5.0
@@ -43,17 +43,52 @@ class _Cursor(msgspec.Struct, array_like=True):
     page_id: str
 
 
+class OwnAlarm(msgspec.Struct):
+    page_id: str
+    user_id: str
+    title: str
+    body: str
+    next_alarm_time: datetime
+    sent_count: int
+    last_notification_id: str | None
+    processed_at: datetime | None
+    retry_at: datetime | None
+    attempt: int
+    last_error: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class OwnAlarms(msgspec.Struct):
+    alarms: list[OwnAlarm]
+    after: str | None
+    """For the page that follows."""
+
+
 class Listing:
-    def __init__(self, callers: Callers, freshness: Freshness, pool: Any) -> None:
-        self._callers = callers
+    def __init__(self, freshness: Freshness, pool: Any) -> None:
         self._freshness = freshness
         self._pool = pool
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "GET", PATH, self.show)
-
-    async def show(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.READ)
+    @handles(
+        Route(
+            method="GET",
+            path="/api/reminder/alarms",
+            id="listOwnAlarms",
+            tag="reminder",
+            summary="Alarms, soonest first: a person's own, or any",
+            permission=for_alarms(Verb.READ),
+            parameters=(
+                Parameter("user_id", str, "Of this user."),
+                Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=ROWS_MAX)], "Rows in the answer."),
+                Parameter("after", str, "Where to go on: `after` of the page before."),
+                MIN_POSITION,
+            ),
+            answers={200: Answer(OwnAlarms)},
+            errors=(400, 503),
+        )
+    )
+    async def show(self, request: web.Request, principal: Principal) -> web.Response:
         query = request.query
         for name in query:
             if name not in _PARAMETERS:

@@ -8,46 +8,60 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.reminder.commands import AddSubscription, RemoveSubscription
-from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.callers import Callers, whose
+from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.providers.push_keys import PushSubscription, id_of, sealed
 from drover.service.sealing import Sealer
-from drover.web.application import add_route
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
 from drover.web.errors import ApiError
 from drover.web.permissions import Verb
+from drover.web.route import Answer, Parameter, Route, handles, in_path
 
 PATH: Final = "/api/reminder/subscriptions"
-KEY_PATH: Final = "/api/reminder/vapid-public-key"
 CHANNEL: Final = "webpush"
 
 
-class _Subscribe(msgspec.Struct, forbid_unknown_fields=True):
+class Subscribe(msgspec.Struct, forbid_unknown_fields=True):
+    """As the browser's push manager gives it."""
+
     subscription: PushSubscription
     user_id: str | None = None
 
 
-_SUBSCRIBE: Final = Body(_Subscribe)
+class Subscribed(msgspec.Struct):
+    id: str
+    user_id: str
+    channel: str
+
+
+class PublicKey(msgspec.Struct):
+    public_key: str
+
+
+_SUBSCRIBE: Final = Body(Subscribe)
 
 
 class Subscriptions:
-    def __init__(
-        self, callers: Callers, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None
-    ) -> None:
+    def __init__(self, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None) -> None:
         """`sealer` and `public_key` are None where nothing is pushed to browsers."""
-        self._callers = callers
         self._clients = clients
         self._sealer = sealer
         self._public_key = public_key
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "POST", PATH, self.add)
-        add_route(app, "DELETE", f"{PATH}/{{id}}", self.remove)
-        add_route(app, "GET", KEY_PATH, self.key)
-
-    async def add(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.CREATE)
+    @handles(
+        write(
+            path=PATH,
+            id="subscribe",
+            summary="Push to this browser",
+            permission=for_alarms(Verb.CREATE),
+            body=Subscribe,
+            answers={201: recorded(Subscribed)},
+            errors=(409,),
+        )
+    )
+    async def add(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _SUBSCRIBE.decode(raw)
         if self._sealer is None:
@@ -59,19 +73,41 @@ class Subscriptions:
         done = await client.send(command, request_origin(request, principal, raw=raw))
         return json_answer(done.result, 201, client.position_headers(done.position))
 
-    async def remove(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.DELETE)
+    @handles(
+        write(
+            method="DELETE",
+            path=f"{PATH}/{{id}}",
+            id="unsubscribe",
+            summary="Push to it no more",
+            permission=for_alarms(Verb.DELETE),
+            parameters=(in_path("id", str, "Of the subscription."), Parameter("user_id", str, "Whose it is.")),
+            answers={204: recorded(None)},
+        )
+    )
+    async def remove(self, request: web.Request, principal: Principal) -> web.Response:
         user_id = whose(principal, request.query.get("user_id"))
         command = RemoveSubscription(user_id, request.match_info["id"])
         client = self._clients.of(user_id)
         done = await client.send(command, request_origin(request, principal))
         return web.Response(status=204, headers=client.position_headers(done.position))
 
+    @handles(
+        Route(
+            method="GET",
+            path="/api/reminder/vapid-public-key",
+            id="getVapidKey",
+            tag="reminder",
+            summary="What a browser needs to subscribe",
+            caller="anybody",
+            answers={200: Answer(PublicKey)},
+            errors=(409,),
+        )
+    )
     async def key(self, request: web.Request) -> web.Response:
         """What a browser needs to subscribe. It is public, as its name says."""
         if self._public_key is None:
             raise _not_here()
-        return json_answer({"public_key": self._public_key}, 200)
+        return json_answer(PublicKey(self._public_key), 200)
 
 
 def _not_here() -> ApiError:

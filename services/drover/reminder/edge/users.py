@@ -7,37 +7,53 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from drover.domain.reminder.commands import SetTimezone
-from drover.reminder.edge.answers import json_answer
-from drover.reminder.edge.callers import Callers, whose
-from drover.web.application import add_route
+from drover.domain.reminder import commands
+from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.callers import for_alarms, whose
+from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
 from drover.web.permissions import Verb
+from drover.web.route import handles, in_path
 
 PATH: Final = "/api/reminder/users/{id}/timezone"
 
 
-class _Timezone(msgspec.Struct, forbid_unknown_fields=True):
+class SetTimezone(msgspec.Struct, forbid_unknown_fields=True):
+    """An IANA name, such as Asia/Seoul."""
+
     timezone: str
 
 
-_TIMEZONE: Final = Body(_Timezone)
+class UserTimezone(msgspec.Struct):
+    user_id: str
+    timezone: str
+
+
+_TIMEZONE: Final = Body(SetTimezone)
 
 
 class Users:
-    def __init__(self, callers: Callers, clients: PartitionedClient) -> None:
-        self._callers = callers
+    def __init__(self, clients: PartitionedClient) -> None:
         self._clients = clients
 
-    def add_routes(self, app: web.Application) -> None:
-        add_route(app, "PUT", PATH, self.set_timezone)
-
-    async def set_timezone(self, request: web.Request) -> web.Response:
-        principal = self._callers.admit(request, Verb.UPDATE)
+    @handles(
+        write(
+            method="PUT",
+            path=PATH,
+            id="setTimezone",
+            summary="Where a user lives",
+            permission=for_alarms(Verb.UPDATE),
+            parameters=(in_path("id", str, "Of the user."),),
+            body=SetTimezone,
+            answers={200: recorded(UserTimezone)},
+        )
+    )
+    async def set_timezone(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _TIMEZONE.decode(raw)
         user_id = whose(principal, request.match_info["id"])
         client = self._clients.of(user_id)
-        done = await client.send(SetTimezone(user_id, wish.timezone), request_origin(request, principal, raw=raw))
+        command = commands.SetTimezone(user_id, wish.timezone)
+        done = await client.send(command, request_origin(request, principal, raw=raw))
         return json_answer(done.result, 200, client.position_headers(done.position))

@@ -19,8 +19,11 @@ from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.permissions import Permissions
 
 SECRET = "s" * 32
 PARTITIONS = [Partition(context) for context in CONTEXTS]
@@ -91,7 +94,7 @@ async def desk_on(dsn: str, *, connections: int = 4) -> AsyncIterator[Desk]:
         recording, positions = RecordingPool(pool), Positions(PARTITIONS)
         app = create_application(Health(), body_bytes_max=1024)
         auth, log = Authenticator([SECRET]), QuietLog()
-        reads = Reads(auth, recording, positions, log, instance="test", document=dict)
-        reads.add_routes(app)
+        reads = Reads(recording, positions, log, instance="test", document=dict)
+        add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
         async with TestClient(TestServer(app)) as client:
             yield Desk(client, recording, positions)

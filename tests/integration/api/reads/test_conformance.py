@@ -21,16 +21,20 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
-from drover.api.reads.app import OPERATIONS, Reads
+from drover.api.reads.app import Reads
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.openapi.document import document
+from drover.web.permissions import Permissions
 from drover.web.serve import serve
+from tests.contract.routes import READS
 from tests.integration.api.reads.desk import PARTITIONS, SECRET, QuietLog
 from tests.integration.api.reads.logs import Logs, at_second
 from tests.integration.api.reads.test_office_reads import write_analyses, write_fleet, write_reminders, write_renders
@@ -45,9 +49,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-_DOCUMENT = msgspec.json.decode(
-    msgspec.json.encode(document(OPERATIONS, title="reads", version="1", description="reads"))
-)
+_DOCUMENT = msgspec.json.decode(msgspec.json.encode(document(READS, title="reads", version="1", description="reads")))
 SCHEMA = schemathesis.openapi.from_dict(_DOCUMENT)
 pytestmark = pytest.mark.req("EV-05", "EV-09")
 
@@ -63,7 +65,8 @@ async def served_on(dsn: str) -> AsyncIterator[str]:
     async with open_pool(dsn, "test", 4) as pool:
         app = create_application(Health(), body_bytes_max=1024)
         auth = Authenticator([SECRET])
-        Reads(auth, pool, Positions(PARTITIONS), QuietLog(), instance="test", document=dict).add_routes(app)
+        reads = Reads(pool, Positions(PARTITIONS), QuietLog(), instance="test", document=dict)
+        add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
         async with serve(app, "127.0.0.1", 0, grace_s=1) as port:
             yield f"http://127.0.0.1:{port}"
 

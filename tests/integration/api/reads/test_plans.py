@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from drover.api.reads.app import OPERATIONS
+from tests.contract import routes
 from tests.filled.lists import LISTS, READS
 from tests.integration.api.reads.conftest import FILLED_WITHIN_S
 
@@ -99,7 +99,7 @@ async def test_a_read_that_is_asked_again_and_again_keeps_its_index(filled, conn
 
 def named(path: str) -> str:
     """The operation that a path asks for: what stands in it for an id is anybody's."""
-    return next(it.path for it in OPERATIONS if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", it.path), path))
+    return next(it.path for it in routes.READS if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", it.path), path))
 
 
 def test_every_read_and_every_filter_is_among_those_that_are_looked_at():
@@ -109,7 +109,7 @@ def test_every_read_and_every_filter_is_among_those_that_are_looked_at():
         asked |= {(named(path), name) for name in ("", *(pair.partition("=")[0] for pair in query.split("&")))}
     there = {
         (it.path, name)
-        for it in OPERATIONS
+        for it in routes.READS
         for name in ("", *(parameter.name for parameter in it.parameters if parameter.place == "query"))
         if name not in ANYWHERE and it.path != "/api/overview"
     }

@@ -20,9 +20,12 @@ from drover.nas.opening import open_store
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.people import BuiltIn
+from drover.web.permissions import Permissions
 from tests.unit.api.reads.desk import KEYS, SECRET, FakePool, Row, key_of
 
 ROOT = "/mnt/nas"
@@ -75,8 +78,9 @@ class Cinema:
 async def cinema_with(nas: Any) -> AsyncIterator[Cinema]:
     pool = FakePool()
     app = create_application(Health(), body_bytes_max=1024)
-    films = Films(Authenticator([SECRET], people=[BuiltIn(KEYS)]), ReadModels(pool), nas, [SECRET])
-    films.add_routes(app)
+    access = Access(Authenticator([SECRET], people=[BuiltIn(KEYS)]), Permissions(), Callers())
+    films = Films(access, ReadModels(pool), nas, [SECRET])
+    add_handlers(app, [films], access)
     async with TestClient(TestServer(app)) as client:
         cinema = Cinema(client, pool, nas, films)
         cinema.delivered()

@@ -27,7 +27,8 @@ from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
 from drover.testing.scenario import Scenario
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from drover.web.people import BuiltIn
@@ -136,7 +137,6 @@ class World:
         self.identity = Identity(
             self.settings,
             load(environment, IdentitySettings),
-            auth=self.auth,
             bus=self.bus,
             pool=NoPool(),
             freshness=Freshness(Fresh()),
@@ -144,7 +144,7 @@ class World:
             clock=self.seconds,
         )
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
-        self.identity.add_routes(self.app)
+        add_handlers(self.app, self.identity.handlers, Access.of(self.settings, self.auth))
 
     def seconds(self) -> float:
         return self.bus.scenario.now.timestamp()

@@ -19,8 +19,11 @@ from drover.history.travel import MomentNotYet, MomentTooFar, TooManyTravellers
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import NOON, Scenario
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.permissions import Permissions
 
 SECRET = "s" * 32
 PHONE, JOB = "00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-00000000000a"
@@ -42,7 +45,7 @@ class Traveller:
 async def machine():
     traveller = Traveller()
     app = create_application(Health(), body_bytes_max=1024)
-    Moments(Authenticator([SECRET]), traveller).add_routes(app)
+    add_handlers(app, [Moments(traveller)], Access(Authenticator([SECRET]), Permissions(), Callers()))
     async with TestClient(TestServer(app)) as client:
         client.traveller = traveller
         client.key = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}

@@ -19,9 +19,12 @@ from drover.service.access_tokens import issue_access_token
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
-from drover.web.application import create_application
+from drover.web.access import Access
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.people import BuiltIn
+from drover.web.permissions import Permissions
 
 SECRET = "s" * 32
 KEYS = IdentityKeys(("i" * 32,))
@@ -116,6 +119,7 @@ async def desk_with(document: Callable[[], dict[str, Any]] = dict) -> AsyncItera
     pool, positions, log = FakePool(), Fresh(), FakeLog()
     auth = Authenticator([SECRET], people=[BuiltIn(KEYS)])
     app = create_application(Health(), body_bytes_max=1024)
-    Reads(auth, pool, positions, log, instance="api-1", document=document).add_routes(app)
+    reads = Reads(pool, positions, log, instance="api-1", document=document)
+    add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
     async with TestClient(TestServer(app)) as client:
         yield Desk(client, pool, positions, log)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from drover.api.reads.app import OPERATIONS
 from drover.domain.contexts import CONTEXTS
 from drover.service.api_keys import Role
+from tests.contract import routes
 from tests.unit.api.reads.desk import desk_with, key_of
 
 SOMETHING = {"id": "00000000-0000-4000-8000-000000000001", "context": "fleet", "seq": "1", "line": "0"}
 SOMETHING |= {"user_id": "ann", "page_id": "p"}
 PATHS = [
-    operation.path.format_map(SOMETHING) if "render" not in operation.path else operation.path.replace("{id}", "1")
-    for operation in OPERATIONS
+    route.path.format_map(SOMETHING) if "render" not in route.path else route.path.replace("{id}", "1")
+    for route in routes.READS
 ]
-LISTS = [operation.path for operation in OPERATIONS if "{" not in operation.path and "list" in operation.id]
+LISTS = [route.path for route in routes.READS if "{" not in route.path and "list" in route.id]
 pytestmark = pytest.mark.req("EV-05")
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from drover.api.reads.app import OPERATIONS
 from drover.api.reads.parameters import FROM, LIMIT, LIMIT_MAX, flag, one_of, read_query, text, uuid
 from drover.web.errors import ApiError
+from tests.contract import routes
 
 KINDS = (
     LIMIT,
@@ -111,7 +111,7 @@ def test_any_query_is_understood_or_refused_and_never_anything_else(query):
 
 
 def test_every_list_has_a_limit_and_a_cursor():
-    for operation in OPERATIONS:
-        names = {parameter.name for parameter in operation.parameters}
-        if operation.id.startswith("list") and operation.id != "listRenderWorkers":
-            assert {"limit", "cursor", "Drover-Min-Position"} <= names, operation.id
+    for route in routes.READS:
+        names = {parameter.name for parameter in route.parameters}
+        if route.id.startswith("list") and route.id != "listRenderWorkers":
+            assert {"limit", "cursor", "Drover-Min-Position"} <= names, route.id

@@ -1,0 +1,73 @@
+"""What every process answers: is it alive, is it ready, its metrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from drover.domain.errors import Code
+from drover.service.health import Health as ProcessHealth
+from drover.web.errors import ApiError, encode_json
+from drover.web.route import Answer, Route, handles
+
+_PROXIED: Final = ("X-Forwarded-For", "Forwarded")
+
+
+class Health(msgspec.Struct):
+    status: str
+    """`ok` or `not ok`; of `/readyz` also `degraded`: it takes requests, but not everything works."""
+    reasons: dict[str, str]
+    """By the part that is not well, a sentence."""
+
+
+def _probe(path: str, id: str, summary: str) -> Route:
+    well, unwell = Answer(Health, "It is"), Answer(Health, "It is not; `reasons` says why")
+    return Route(
+        method="GET",
+        path=path,
+        id=id,
+        tag="process",
+        summary=summary,
+        answers={200: well, 503: unwell},
+        caller="anybody",
+    )
+
+
+class Probes:
+    def __init__(self, health: ProcessHealth) -> None:
+        self._health = health
+
+    @handles(_probe("/livez", "isAlive", "Whether the process is alive"))
+    async def livez(self, request: web.Request) -> web.Response:
+        return _respond(self._health.not_live())
+
+    @handles(_probe("/readyz", "isReady", "Whether the process takes requests"))
+    async def readyz(self, request: web.Request) -> web.Response:
+        return _respond(self._health.not_ready(), self._health.degraded())
+
+    @handles(
+        Route(
+            method="GET",
+            path="/metrics",
+            id="getMetrics",
+            tag="process",
+            summary="Metrics for Prometheus",
+            answers={200: Answer(str, "Prometheus' text format", media="text/plain")},
+            caller="anybody",
+        )
+    )
+    async def metrics(self, request: web.Request) -> web.Response:
+        """For those who ask this process itself. An ingress passes on every path: what comes that way finds nothing."""
+        if any(name in request.headers for name in _PROXIED):
+            raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
+        return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _respond(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
+    """503 only for what fails: who balances load looks at the status alone."""
+    status = "not ok" if failing else "degraded" if degraded else "ok"
+    body = Health(status, failing | (degraded or {}))
+    return web.Response(body=encode_json(body), status=503 if failing else 200, content_type="application/json")

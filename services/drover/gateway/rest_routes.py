@@ -1,0 +1,155 @@
+"""How routes of a relation are declared: PostgREST's way to read, create, change and delete rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from drover.readmodel.column import Column
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import Relation
+from drover.web.openapi.schemas import inlined_schema
+from drover.web.permissions import Verb
+from drover.web.postgrest.compile import ROWS_MAX
+from drover.web.route import (
+    BY_HANDLER,
+    IDEMPOTENCY_KEY,
+    MIN_POSITION,
+    POSITION,
+    Answer,
+    AnyOf,
+    Method,
+    Parameter,
+    Permission,
+    Route,
+    Schema,
+)
+
+_SELECT: Final = Parameter("select", str, "Columns, casts and embedded relations, as PostgREST has them.")
+_PREFER: Final = Parameter(
+    "Prefer",
+    str,
+    "`return=representation`, `count=exact`, `resolution=merge-duplicates`, `handling=strict`, …",
+    "header",
+)
+_READ: Final = (
+    _SELECT,
+    Parameter("order", str, "Such as `created_at.desc,id`."),
+    Parameter("limit", Annotated[int, Meta(ge=0)], f"At most {ROWS_MAX} rows come in one answer."),
+    Parameter("offset", Annotated[int, Meta(ge=0)], "So many rows are left out."),
+    _PREFER,
+    MIN_POSITION,
+)
+_FILTERS: Final = (
+    "Any column is a filter: `status=eq.active`, `id=in.(1,2)`, `created_at=gte.2026-01-01`, `not.is.null`, and"
+    " `or=(…)`, `and=(…)` over them."
+)
+_FILTER: Final = Parameter("id", str, "Which rows: `eq.<id>` or `in.(<id>,<id>)`.")
+_SERIAL: Final = Parameter("serial_number", str, "Of devices also by this: `eq.<serial number>`.")
+WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
+
+
+def _row(relation: Relation) -> Schema:
+    """A row as `select=*` gives it; of fewer columns, fewer."""
+    properties = {column.name: _described(column) for column in relation.shape}
+    required = list(properties)
+    return Schema(
+        f"rest_{relation.name}",
+        {"title": relation.name, "type": "object", "properties": properties, "required": required},
+    )
+
+
+def _written(relation: Relation) -> Schema:
+    """A row as a write shows it: what its command does not say is null, or not there."""
+    columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
+    return Schema(
+        f"rest_{relation.name}_written",
+        {"title": relation.name, "type": "object", "properties": {one.name: _described(one) for one in columns}},
+    )
+
+
+def _described(column: Column) -> dict[str, Any]:
+    schema = dict(inlined_schema(column.python))
+    if column.nullable and schema:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return schema | ({"description": column.text} if column.text else {})
+
+
+def _list(row: Schema) -> Schema:
+    ref = {"$ref": f"#/components/schemas/{row.name}"}
+    return Schema(f"{row.name}_list", {"type": "array", "items": ref}, parts=(row,))
+
+
+_LISTS: Final = {name: _list(_row(relation)) for name, relation in RELATIONS.items()}
+_WRITTEN: Final = {name: _list(_written(relation)) for name, relation in RELATIONS.items()}
+
+
+def _title(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def reads(name: str) -> Route:
+    """The handler checks the permission: all relations have the same one, and it is the poll of every phone."""
+    return Route(
+        method="GET",
+        path=f"/rest/v1/{name}",
+        id=f"restRead{_title(name)}",
+        tag="rest",
+        summary=f"Rows of {name}",
+        description=_FILTERS,
+        permission=BY_HANDLER,
+        parameters=_READ,
+        answers={
+            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "Which rows, of how many if asked for."}),
+            206: Answer(_LISTS[name], "Some of them, where the number of all was asked for"),
+        },
+        errors=(400, 406, 416, 503),
+    )
+
+
+def creates(name: str, row: Any) -> Route:
+    """`row`: what a client sends, alone or several in an array."""
+    return Route(
+        method="POST",
+        path=f"/rest/v1/{name}",
+        id=f"restCreate{_title(name)}",
+        tag="rest",
+        summary=f"Rows for {name}",
+        permission=Permission(name, Verb.CREATE),
+        parameters=(_SELECT, _PREFER, IDEMPOTENCY_KEY),
+        body=AnyOf((row, list[row])),
+        answers={
+            200: Answer(_WRITTEN[name], "Merged with what was there", headers=POSITION),
+            201: Answer(_WRITTEN[name], "Made; rows only with return=representation", headers=POSITION),
+        },
+        errors=WRITE_ERRORS,
+    )
+
+
+def changes(name: str, body: Any, *, permission: Permission | Literal["by handler"] | None = None) -> Route:
+    """`permission`: another one than that to update rows of the relation."""
+    return _writes("PATCH", name, "Change", body, permission or Permission(name, Verb.UPDATE))
+
+
+def deletes(name: str) -> Route:
+    return _writes("DELETE", name, "Delete", None, Permission(name, Verb.DELETE))
+
+
+def _writes(method: Method, name: str, word: str, body: Any, permission: Permission | Literal["by handler"]) -> Route:
+    return Route(
+        method=method,
+        path=f"/rest/v1/{name}",
+        id=f"rest{word}{_title(name)}",
+        tag="rest",
+        summary=f"{word} rows of {name}",
+        permission=permission,
+        parameters=(_FILTER, *((_SERIAL,) if name == "devices" else ()), _SELECT, _PREFER, IDEMPOTENCY_KEY),
+        body=body,
+        answers={
+            200: Answer(_WRITTEN[name], "The rows, with return=representation", headers=POSITION),
+            204: Answer(None, "Done", headers=POSITION),
+        },
+        errors=WRITE_ERRORS,
+    )
