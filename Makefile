@@ -91,12 +91,12 @@ format: setup ## Format the code
 .PHONY: contracts
 contracts: setup ## Write the published contracts anew from the code; refuses an incompatible change
 	@$(BIN)/python -m drover.readmodel.ddl
-	@$(BIN)/python -m drover.cli.contracts
-	@$(BIN)/python -m drover.platform.openapi
-	@$(BIN)/python -m drover.cli.metrics_document
-	@$(BIN)/python deploy/grafana/dashboards.py
+	@$(BIN)/python -m tools.messages
+	@$(BIN)/python -m tools.openapi
+	@$(BIN)/python -m tools.metrics_document
+	@$(BIN)/python -m tools.grafana.dashboards
+	@$(BIN)/python -m tools.nats_users
 	@$(NPM) run contract
-	@$(BIN)/python -m drover.cli.nats_users
 
 .PHONY: bench
 bench: setup ## Measure against raw limits in the same run; ONLY=spine for a part; writes build/bench.json

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 import yaml
 
-from drover.cli.contracts.published import FOLDER, Name, read_schemas
-from drover.cli.contracts.publishing import Publication, publication, stale
-from drover.cli.contracts.schemas import types_of
 from drover.domain.contexts import CONTEXTS
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
+from tools.messages.published import FOLDER, Name, read_schemas
+from tools.messages.publishing import Publication, publication, stale
+from tools.messages.schemas import types_of
 
 CONTRACTS = Path(__file__).parents[2] / FOLDER
 SAMPLES = sorted((CONTRACTS / "samples").glob("*/*.json"))

@@ -13,9 +13,10 @@ import msgspec
 import pytest
 import yaml
 
-from drover.platform.openapi import FILE, all_routes, openapi_document, openapi_yaml
+from drover.platform.openapi import all_routes, openapi_document
 from drover.web.application import ANY
 from tests.contract.routes import all_services
+from tools.openapi import FILE, openapi_yaml
 
 ROOT = Path(__file__).parents[2]
 DESCRIBED = ("/api/", "/auth/", "/rest/", "/agent/", "/livez", "/readyz", "/metrics", "/health")

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from drover.cli.nats_users import SYSTEM, USERS, password_of
 from drover.embedded import programs
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.testing.waiting import eventually
 from tests.e2e.process import free_port
+from tools.nats_users import SYSTEM, USERS, password_of
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 STOP = (StopStep(signal.SIGTERM, 10.0), StopStep(signal.SIGKILL, 5.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from drover.cli.metrics_document import all_metrics
+from tools.metrics_document import all_metrics
 
 FOREIGN = {
     # Of Prometheus itself, of the kubelet.

@@ -9,12 +9,12 @@ import subprocess
 import pytest
 import yaml
 
-from drover.cli.nats_users import USERS
 from drover.cli.service_names import PARTS, SERVICES
 from drover.platform.registry import REGISTRY
 from drover.platform.settings import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY
+from tools.nats_users import USERS
 
 TEXT = (DEPLOY / "compose.yaml").read_text()
 FILE = yaml.safe_load(TEXT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -13,19 +12,13 @@ import pytest
 import yaml
 
 from tests.deploy.promql import faults, shown
+from tools.grafana import dashboards
 
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "deploy" / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))
 PROMTOOL = shutil.which("promtool")
 pytestmark = pytest.mark.req("EV-07")
-
-
-def description():
-    spec = importlib.util.spec_from_file_location("grafana_dashboards", GRAFANA / "dashboards.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def panels_of(dashboard: dict) -> list[dict]:
@@ -46,8 +39,7 @@ def expressions() -> dict[str, str]:
 
 
 def test_the_dashboards_are_fresh():
-    made = description()
-    assert {made.file_of(one): made.text_of(one) for one in made.DASHBOARDS} == {
+    assert {dashboards.file_of(one): dashboards.text_of(one) for one in dashboards.DASHBOARDS} == {
         file: file.read_text(encoding="utf-8") for file in FILES
     }, "run `make contracts`"
 
@@ -104,7 +96,7 @@ def test_grafana_finds_prometheus_and_the_dashboards_where_compose_puts_them():
     (source,) = yaml.safe_load((GRAFANA / "provisioning" / "datasources" / "prometheus.yaml").read_text())[
         "datasources"
     ]
-    assert source["uid"] == description().DASHBOARDS[0].json()["panels"][1]["datasource"]["uid"]
+    assert source["uid"] == dashboards.DASHBOARDS[0].json()["panels"][1]["datasource"]["uid"]
     (provider,) = yaml.safe_load((GRAFANA / "provisioning" / "dashboards" / "drover.yaml").read_text())["providers"]
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"]
     assert any(one.split(":")[1] == provider["options"]["path"] for one in compose["grafana"]["volumes"])

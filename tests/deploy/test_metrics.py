@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from drover.cli.metrics_document import FILE, all_metrics, metrics_markdown
 from drover.domain.analysis.alerts import CLEANUP_FAILED
 from drover.domain.fleet.alerts import (
     HOST_FAILING,
@@ -21,6 +20,7 @@ from drover.domain.reminder.alerts import MINUTE_CROWDED, PUSH_FAILING
 from drover.domain.render.alerts import NEXRENDER_DOWN_RULE, NO_WORKER, RECOVERING, STOP_FAILED
 from drover.domain.render.policy import RULES
 from drover.domain.severity import SEVERITIES, severity_of
+from tools.metrics_document import FILE, all_metrics, metrics_markdown
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.req("EV-07")

@@ -11,8 +11,6 @@ import nats
 import pytest
 
 from drover.bus.connection import connected, inbox_of
-from drover.cli import nats_users
-from drover.cli.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
 from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.durability import refuse_unsynced
@@ -24,6 +22,8 @@ from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
 from tests.chunks import each
 from tests.deploy.permitted_nats import DEPLOY
+from tools import nats_users
+from tools.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
 
 LOG = [context.upper() for context in CONTEXTS]
 HARM = ("DELETE", "UPDATE", "PURGE", "RESTORE", "SNAPSHOT", "MSG.DELETE", "PEER.REMOVE", "LEADER.STEPDOWN")
@@ -57,7 +57,7 @@ HEARD = {
 
 
 def test_the_file_is_what_the_table_says():
-    stale = "deploy/nats/users.conf is stale: run `python -m drover.cli.nats_users`"
+    stale = "deploy/nats/users.conf is stale: run `make contracts`"
     assert (DEPLOY / "nats" / "users.conf").read_text() == nats_users.users_conf(), stale
 
 

@@ -10,7 +10,6 @@ from functools import partial
 
 import pytest
 
-from drover.cli.nats_users import SYSTEM
 from drover.cli.service_names import PARTS, SERVICES
 from drover.platform import serve as platform
 from drover.platform.settings import load
@@ -20,6 +19,7 @@ from drover.testing.waiting import eventually
 from tests.e2e.client import calling
 from tests.e2e.farmhand import hire, order
 from tests.e2e.process import free_port
+from tools.nats_users import SYSTEM
 
 SECRET = "a secret of the tests of deployment and long enough"
 READY_S = 60.0

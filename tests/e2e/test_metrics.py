@@ -12,10 +12,10 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from drover.cli.metrics_document import all_metrics
 from drover.testing.waiting import eventually
 from tests.e2e.client import calling
 from tests.e2e.process import ends_with_us, free_port
+from tools.metrics_document import all_metrics
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")

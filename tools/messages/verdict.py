@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from drover.cli.contracts.compatibility import Break, breaks
-from drover.cli.contracts.published import Name, Samples, Schemas
 from drover.domain.decider import Decider
 from drover.eventlog.codec import Codec, UnreadableCommit
+from tools.messages.compatibility import Break, breaks
+from tools.messages.published import Name, Samples, Schemas
 
 _ADVICE: Final = "contracts/README.md shows how, with an example."
 

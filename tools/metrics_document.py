@@ -9,7 +9,6 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -100,7 +99,7 @@ def _labels_of(family: Metric) -> tuple[str, ...]:
 
 
 def metrics_markdown() -> str:
-    text = (files("drover.cli") / "metrics_head.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "metrics_head.md").read_text(encoding="utf-8")
     lines = [HEAD + text.rstrip(), ""]
     by_home: dict[str, list[Described]] = {}
     for metric in all_metrics():

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from drover.cli.contracts.asyncapi import FILE, asyncapi_yaml
-from drover.cli.contracts.published import SCHEMAS, read_samples, read_schemas, schemas_of, to_text, with_retired
-from drover.cli.contracts.verdict import verdict_on
 from drover.domain.decider import Decider
 from drover.domain.deciders import DECIDERS
+from tools.messages.asyncapi import FILE, asyncapi_yaml
+from tools.messages.published import SCHEMAS, read_samples, read_schemas, schemas_of, to_text, with_retired
+from tools.messages.verdict import verdict_on
 
 
 class Publication(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from drover.cli.contracts.schemas import DIALECT, Schema, event_schema, schema_of, types_of
 from drover.domain.decider import Decider
+from tools.messages.schemas import DIALECT, Schema, event_schema, schema_of, types_of
 
 FOLDER: Final = Path("contracts")
 SCHEMAS: Final = "schemas"

@@ -11,8 +11,6 @@ from typing import Any, Final
 from drover.bus.live import Progress
 from drover.bus.messages import Reply, Submission
 from drover.bus.telemetry import TelemetryBatch
-from drover.cli.contracts.published import DEPRECATED, SUCCESSOR, Name, Schemas
-from drover.cli.contracts.schemas import Schema, schema_of
 from drover.domain.contexts import CONTEXTS
 from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
@@ -20,7 +18,9 @@ from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
 from drover.reminder.edge.alarms import PAGES_MAX
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.reminder.page_events import PagesDeleted
-from drover.web.openapi.yaml_text import to_yaml
+from tools.messages.published import DEPRECATED, SUCCESSOR, Name, Schemas
+from tools.messages.schemas import Schema, schema_of
+from tools.yaml_text import to_yaml
 
 FILE: Final = "asyncapi.yaml"
 ASYNCAPI: Final = "3.0.0"

@@ -1,12 +1,12 @@
-"""`python -m drover.cli.contracts [FOLDER]`: publish what the code says, unless that would break what was published."""
+"""`python -m tools.messages [FOLDER]`: publish what the code says, unless that would break what was published."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from drover.cli.contracts.published import FOLDER
-from drover.cli.contracts.publishing import publish
+from tools.messages.published import FOLDER
+from tools.messages.publishing import publish
 
 if __name__ == "__main__":
     problems = publish(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

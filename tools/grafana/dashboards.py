@@ -1,4 +1,4 @@
-"""The dashboards of Grafana as a description. `python deploy/grafana/dashboards.py` writes the JSON that Grafana reads.
+"""The dashboards of Grafana as a description. `python -m tools.grafana.dashboards` writes the JSON that Grafana reads.
 
 Numbers of read models are the same in every projector, hence max(); what each process counts for itself is added up.
 """
@@ -6,14 +6,12 @@ Numbers of read models are the same in every projector, hence max(); what each p
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parent))
-from panels import GREEN, RED, Dashboard, Panel, Query, Row  # it stands beside this file
+from tools.grafana.panels import GREEN, RED, Dashboard, Panel, Query, Row
 
-FOLDER: Final = Path(__file__).parent / "dashboards"
+FOLDER: Final = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
 RATE: Final = "$__rate_interval"
 
 

@@ -82,7 +82,7 @@ class Panel:
 
     def _thresholds(self) -> dict[str, Any]:
         limits = [(limit, color) for limit, color in ((self.yellow, YELLOW), (self.red, RED)) if limit is not None]
-        if len(limits) == 2 and limits[0][0] > limits[1][0]:  # type: ignore[operator]  # None is left out
+        if len(limits) == 2 and limits[0][0] > limits[1][0]:
             (yellow, _), (red, _) = limits
             steps = [{"value": None, "color": RED}, {"value": red, "color": YELLOW}, {"value": yellow, "color": GREEN}]
         else:

@@ -10,10 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from drover.cli.contracts.publishing import publication, publish, stale
 from drover.domain.decider import Command
 from drover.domain.event import Event, TermStarted
-from tests.unit.cli.contracts.toy import (
+from tests.unit.tools.messages.toy import (
     BOOK_ADDED,
     AddBook,
     BookAdded,
@@ -23,6 +22,7 @@ from tests.unit.cli.contracts.toy import (
     keep_sample,
     library,
 )
+from tools.messages.publishing import publication, publish, stale
 
 pytestmark = pytest.mark.req("EV-09")
 
@@ -201,7 +201,7 @@ def test_the_program_says_why_and_exits_with_one(tmp_path):
     broken.parent.mkdir(parents=True)
     broken.write_text('{"type": "object", "properties": {}}')
     ran = subprocess.run(
-        [sys.executable, "-m", "drover.cli.contracts", str(tmp_path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tools.messages", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 1
     assert "fleet: the event JobEnchanted was published and is gone" in ran.stderr

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from drover.cli.contracts.compatibility import breaks
-from drover.cli.contracts.published import schemas_of
 from drover.domain.deciders import DECIDERS
+from tools.messages.compatibility import breaks
+from tools.messages.published import schemas_of
 
 pytestmark = pytest.mark.req("EV-09")
 

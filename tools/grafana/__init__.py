@@ -1,0 +1,1 @@
+"""The dashboards of Grafana, described in Python and written as JSON."""
