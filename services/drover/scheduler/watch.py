@@ -15,7 +15,7 @@ from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.fleet.commands import MarkStalled
 from drover.domain.fleet.policy import AD_HOLDS_S, OFFLINE_AFTER_S, STALLED_AFTER_S
 from drover.domain.fleet.state import Device, Fleet
-from drover.scheduler.asking import Asking
+from drover.scheduler.command_client import CommandClient
 from drover.scheduler.presence import Presence
 from drover.scheduler.sources import Sources
 from drover.scheduler.stalls import Stalls
@@ -40,7 +40,7 @@ class PresenceWatch:
         self._sources = Sources(GAP_AFTER_S)
         self._presence = Presence(OFFLINE_AFTER_S, self._sources)
         self._stalls = Stalls(STALLED_AFTER_S, AD_HOLDS_S)
-        self._asking = Asking(partial(writer.submit, by="presence"))
+        self._client = CommandClient(partial(writer.submit, by="presence"))
         self._later: dict[str, dict[str, Any]] = {}
         """Known devices that were heard when nothing could be asked for them, and what they claimed."""
         self._missed = False
@@ -75,7 +75,7 @@ class PresenceWatch:
         assert fleet is not None
         if self._writer.epoch != self._epoch:
             self._epoch = self._writer.epoch
-            self._asking.forget_all()
+            self._client.forget_all()
             self._later.clear()
             self._restart(fleet)
         return fleet
@@ -116,8 +116,8 @@ class PresenceWatch:
             claims = earlier | (claims or {})
         commands = on_sign_of_life(device, claims)
         # While something is under way for it, the state does not yet say what this sign means.
-        wanted = bool(commands) or self._asking.is_under_way(device_id)
-        if wanted and not (commands and self._asking.ask(device_id, commands)):
+        wanted = bool(commands) or self._client.is_under_way(device_id)
+        if wanted and not (commands and self._client.send(device_id, commands)):
             self._later[device_id] = claims or {}
 
     def sweep(self) -> bool:
@@ -130,11 +130,11 @@ class PresenceWatch:
         self._sweep_signs(fleet)
         self._sweep_silent(fleet, now_s)
         self._sweep_stalled(fleet, now_s)
-        return not self._asking.has_room()
+        return not self._client.has_room()
 
     def _sweep_signs(self, fleet: Fleet) -> None:
         for device_id in list(self._later):
-            if not self._asking.has_room():
+            if not self._client.has_room():
                 return
             if (device := fleet.devices.get(device_id)) is not None:
                 self._answer_sign(device, None)
@@ -142,15 +142,15 @@ class PresenceWatch:
                 del self._later[device_id]
 
     def _sweep_silent(self, fleet: Fleet, now_s: float) -> None:
-        if not self._asking.has_room():
+        if not self._client.has_room():
             return
         for silent in self._presence.overdue(now_s):
             device = fleet.devices.get(silent.device_id)
             if device is None or not is_watched(device):
                 self._presence.forget(silent.device_id)
             elif (command := after_silence(device, silent)) is not None:
-                self._asking.ask(device.device_id, [command], partial(self._silence_answered, device.device_id))
-                if not self._asking.has_room():
+                self._client.send(device.device_id, [command], partial(self._silence_answered, device.device_id))
+                if not self._client.has_room():
                     return
 
     def _silence_answered(self, device_id: str, accepted: bool) -> None:
@@ -168,7 +168,7 @@ class PresenceWatch:
                 self._stalls.put_back(device_id, now_s, start_again=True)
             else:
                 command = MarkStalled(attempt.assignment_id, attempt.run)
-                if not self._asking.ask(device_id, [command], partial(self._stall_answered, device_id)):
+                if not self._client.send(device_id, [command], partial(self._stall_answered, device_id)):
                     self._stalls.put_back(device_id, now_s)
 
     def _stall_answered(self, device_id: str, accepted: bool) -> None:

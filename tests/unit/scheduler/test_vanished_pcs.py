@@ -56,7 +56,7 @@ class Hall:
     async def _settle(self):
         """Until the writer has answered all that presence asked for."""
         async with asyncio.timeout(5):
-            while any(self.watch._asking.is_under_way(device_id) for device_id in (*HERE, *THERE)):
+            while any(self.watch._client.is_under_way(device_id) for device_id in (*HERE, *THERE)):
                 await asyncio.sleep(0)
 
     async def wait(self, seconds, *beating):

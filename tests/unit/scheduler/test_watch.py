@@ -9,7 +9,7 @@ import pytest
 
 from drover.bus.messages import NOT_LEADER, OVERLOADED
 from drover.domain.fleet.commands import ClearCondition, MarkOffline, MarkOnline, MarkSilent, MarkStalled
-from drover.scheduler.asking import IN_FLIGHT_MAX
+from drover.scheduler.command_client import IN_FLIGHT_MAX
 from drover.testing.scenario import NOON
 
 

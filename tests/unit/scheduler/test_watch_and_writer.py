@@ -58,7 +58,7 @@ class Farm:
     async def settle(self):
         """Until the writer has answered all that the watch asked for."""
         async with asyncio.timeout(5):
-            while self.watch._asking.is_under_way(DEVICE):
+            while self.watch._client.is_under_way(DEVICE):
                 await asyncio.sleep(0)
 
     async def wait(self, seconds, *, beating):

@@ -24,7 +24,7 @@ Answered = Callable[[bool], None]
 log = structlog.get_logger("drover.scheduler")
 
 
-class Asking:
+class CommandClient:
     def __init__(self, submit: Submit, in_flight_max: int = IN_FLIGHT_MAX) -> None:
         self._submit = submit
         self._in_flight_max = in_flight_max
@@ -40,14 +40,14 @@ class Asking:
         """They belong to another term. Nobody is told of their outcomes."""
         self._under_way.clear()
 
-    def ask(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
+    def send(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
         """Ask for these, each when the one before was accepted. False: no room, or something is under way for it."""
         if not self.has_room() or device_id in self._under_way:
             return False
-        self._ask_next(device_id, commands, answered)
+        self._send_next(device_id, commands, answered)
         return True
 
-    def _ask_next(self, device_id: str, commands: Sequence[Command], answered: Answered | None) -> None:
+    def _send_next(self, device_id: str, commands: Sequence[Command], answered: Answered | None) -> None:
         command, *others = commands
         future = self._under_way[device_id] = self._submit(command)
 
@@ -63,7 +63,7 @@ class Asking:
                     "presence_not_recorded", device_id=device_id, command=type(command).__name__, code=outcome.code
                 )
             elif others:
-                self._ask_next(device_id, others, answered)
+                self._send_next(device_id, others, answered)
                 return
             if answered is not None:
                 answered(not isinstance(outcome, Rejected))
