@@ -15,7 +15,7 @@ from drover.domain.render.state import Status
 from drover.nas.store import TooLate
 from drover.render.delivery import deliver
 from drover.render.faults import RenderError, RenderLost, TemplateMissing, fault_of
-from drover.render.holding import Holding
+from drover.render.lease import Lease
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Stage, is_template_missing
@@ -58,19 +58,19 @@ class Run:
         self._log = structlog.get_logger("drover.render").bind(
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
-        self._holding = Holding(queue, workshop, claimed, asked_at, self._log)
-        self.submitting = Submitting(queue, workshop, self._holding, self._log)
+        self._lease = Lease(queue, workshop, claimed, asked_at, self._log)
+        self.submitting = Submitting(queue, workshop, self._lease, self._log)
         self.overtaken: Overtaken | None = None
 
     def look(self) -> None:
         """Something happened in the queue that may concern this run."""
-        self._holding.look()
+        self._lease.look()
 
     async def work(self) -> bool:
         """To its end; whether it was completed. Never raises for what belongs to the work."""
         try:
             async with asyncio.TaskGroup() as group:
-                guard = group.create_task(self._holding.guard(), name="render-lease")
+                guard = group.create_task(self._lease.guard(), name="render-lease")
                 done = await self._work()
                 guard.cancel()
                 return done
@@ -175,12 +175,12 @@ class Run:
 
         async def to_nas() -> tuple[str, int, str]:
             digest = await workshop.digest(output)
-            path = await deliver(workshop.nas, output, digest, details, self.claimed.run, hold=self._holding.fence)
+            path = await deliver(workshop.nas, output, digest, details, self.claimed.run, hold=self._lease.fence)
             return path, digest.size_bytes, digest.sha256
 
         path, size_bytes, sha256 = await self._step(to_nas)
         self._log.info("file_copied", path=path, size_bytes=size_bytes)
-        await self._holding.last_word.acquire()  # never given back: after this there is nothing to be overtaken in
+        await self._lease.last_word.acquire()  # never given back: after this there is nothing to be overtaken in
         await self._patiently(
             lambda: self._queue.completed(
                 self.claimed,
@@ -215,7 +215,7 @@ class Run:
             raise error
         text = str(error) if self._prepared is None else self._prepared.hidden_in(str(error))
         report_id = str(uuid7())  # asked again, it is still one fault
-        async with self._holding.last_word:
+        async with self._lease.last_word:
             verdict = await self._patiently(lambda: self._queue.fault(self.claimed, fault, text, report_id))
             if verdict.again == "render":
                 self._log.warning("render_again", fault=fault, error=text)

@@ -11,7 +11,7 @@ from drover.domain.errors import DroverError
 from drover.domain.render.policy import STOP_CLAIM
 from drover.nas.store import NasAway
 from drover.render.delivery import withdraw
-from drover.render.holding import FENCE_S
+from drover.render.lease import FENCE_S
 from drover.render.nexrender.errors import NexrenderError
 from drover.render.queue import Queue, QueueAway, Stop
 from drover.render.workshop import Workshop

@@ -10,7 +10,7 @@ import structlog
 
 from drover.domain.errors import DroverError
 from drover.domain.render.state import Status
-from drover.render.holding import Holding
+from drover.render.lease import Lease
 from drover.render.nexrender.client import RemoteJob
 from drover.render.queue import Details, Queue
 from drover.render.workshop import Workshop
@@ -21,11 +21,11 @@ TAKE_BACK_PAUSE_S: Final = 30.0
 
 class Submitting:
     def __init__(
-        self, queue: Queue, workshop: Workshop, holding: Holding, log: structlog.typing.FilteringBoundLogger
+        self, queue: Queue, workshop: Workshop, lease: Lease, log: structlog.typing.FilteringBoundLogger
     ) -> None:
         self._queue = queue
         self._workshop = workshop
-        self._holding = holding
+        self._lease = lease
         self._log = log
         self._unknown: Details | None = None
         """Whose job nexrender has, or may have, without the queue knowing."""
@@ -43,7 +43,7 @@ class Submitting:
     async def submit(self, render: Details, document: Mapping[str, Any]) -> RemoteJob:
         """Once begun it is waited for, even when the run is over: else nobody knows whether nexrender has the job."""
         await self._workshop.aside(self._workshop.folders.make, render.uid)
-        fence = await self._holding.fence()
+        fence = await self._lease.fence()
         fence()
         self._unknown = render
         posting = asyncio.ensure_future(self._workshop.nexrender.submit(dict(document)))

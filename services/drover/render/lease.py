@@ -21,7 +21,7 @@ FENCE_S: Final = 5.0
 """So long an answer of the queue may be relied on: nobody claims, renders and delivers what we have lost in less."""
 
 
-class Holding:
+class Lease:
     def __init__(
         self,
         queue: Queue,
