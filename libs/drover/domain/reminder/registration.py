@@ -19,8 +19,8 @@ from drover.domain.reminder.events import (
     UserAdded,
 )
 from drover.domain.reminder.local_time import moment_of, wall_of
-from drover.domain.reminder.placing import crowding
 from drover.domain.reminder.policy import AHEAD_MAX, ALARMS_PER_USER_MAX, SENT_COUNT_FIRST, Policy
+from drover.domain.reminder.schedule import crowding
 from drover.domain.reminder.spacing import find_spot
 from drover.domain.reminder.state import Alarm, Reminders
 from drover.domain.reminder.texts import cut, unpack

@@ -13,8 +13,8 @@ from drover.domain.event import Event
 from drover.domain.reminder.alerts import PROVIDER, PUSH_FAILING
 from drover.domain.reminder.commands import ClaimDue, Report, ReportFailed, ReportSent, ReportUnknown
 from drover.domain.reminder.events import AlarmDispatched, AlarmSent, SendingFailed, SendingUncertain
-from drover.domain.reminder.placing import crowding, following_spot
 from drover.domain.reminder.policy import ERROR_CHARS_MAX, FAILURES_ALERT_AT, NOTIFICATION_ID_CHARS_MAX, Policy
+from drover.domain.reminder.schedule import crowding, following_spot
 from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
 
 NO_SUBSCRIPTION: Final = "no_subscription"
