@@ -18,7 +18,7 @@ from drover.domain.severity import CRITICAL
 from drover.eventlog.follow import follow
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.notifier import metrics
-from drover.notifier.book import Book
+from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.lane import Lane
 from drover.notifier.ledger import Ledger, LedgerTrouble, Taken
 from drover.notifier.notice import Notice
@@ -50,7 +50,7 @@ class Reactor:
         self._lanes = lanes
         self._held = held
         self._critical_only = critical_only
-        self._books: dict[str, list[Book]] = {}
+        self._checkpoints: dict[str, list[Checkpoint]] = {}
         """By context, one for each lane."""
         self._saved: dict[str, int] = {}
         self._leading = False
@@ -93,7 +93,7 @@ class Reactor:
 
     async def _term(self, lost: asyncio.Event) -> None:
         """Until the lease is lost, somebody stops it, or a fault that only another term can mend."""
-        self._books = {}
+        self._checkpoints = {}
         lanes = self._lanes()
         async with AsyncExitStack() as stack:
             for lane in lanes:
@@ -120,18 +120,18 @@ class Reactor:
         if context in self._held:
             await asyncio.Event().wait()  # until this process is started without
         self._saved[context] = position
-        self._books[context] = [Book(position) for _ in lanes]
+        self._checkpoints[context] = [Checkpoint(position) for _ in lanes]
         # Each lane reads for itself: one that is full holds up no other.
         async with asyncio.TaskGroup() as group:
-            for lane, book in zip(lanes, self._books[context], strict=True):
-                group.create_task(self._feed(context, position, lane, book))
+            for lane, checkpoint in zip(lanes, self._checkpoints[context], strict=True):
+                group.create_task(self._feed(context, position, lane, checkpoint))
 
-    async def _feed(self, context: str, position: int, lane: Lane, book: Book) -> None:
+    async def _feed(self, context: str, position: int, lane: Lane, checkpoint: Checkpoint) -> None:
         async def offer(commit: StoredCommit) -> None:
             for notice in notices(context, commit):
                 if self._is_wanted(notice):
-                    await lane.offer(notice, book.opened(commit.seq))
-            book.read(commit.seq)
+                    await lane.offer(notice, checkpoint.opened(commit.seq))
+            checkpoint.read(commit.seq)
 
         await follow(self._logs[context], position, offer)
 
@@ -165,8 +165,8 @@ class Reactor:
 
     async def _save(self) -> None:
         """Up to where every lane is done: what one of them has told already, the ledger knows."""
-        for context, books in self._books.items():
-            position = min(book.position for book in books)
+        for context, checkpoints in self._checkpoints.items():
+            position = min(checkpoint.position for checkpoint in checkpoints)
             if position != self._saved[context]:
                 await self._ledger.set_position(context, position)
                 self._saved[context] = position

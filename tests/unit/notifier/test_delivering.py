@@ -389,9 +389,9 @@ async def test_a_flood_waits_in_the_log_and_not_in_memory(monkeypatch):
         for number in range(20):
             await world.raised(f"a{number}")
         await asyncio.sleep(0.5)
-        (book,) = process._books["fleet"]
-        assert book.position == 0
-        assert len(book._open) <= 4
+        (checkpoint,) = process._checkpoints["fleet"]
+        assert checkpoint.position == 0
+        assert len(checkpoint._open) <= 4
         await quiet(QUIET_S * 4)
     assert sorted(set(world.receivers[0].keys)) == sorted(key(f"a{number}") for number in range(20))
     assert world.ledger.positions == {"fleet": 20}

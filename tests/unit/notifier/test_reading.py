@@ -11,7 +11,7 @@ from drover.domain.identity import IDENTITY
 from drover.domain.reminder import REMINDER
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
-from drover.notifier.book import Book
+from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.notice import Notice
 from drover.notifier.reading import notices
 
@@ -63,12 +63,12 @@ def test_the_key_of_a_strange_id_is_still_one_word():
 
 
 def test_a_position_stays_before_what_is_not_settled_and_jumps_when_it_is():
-    book = Book(4)
-    first, other, later = book.opened(6), book.opened(6), book.opened(8)
-    book.read(9)
-    assert book.position == 5
+    checkpoint = Checkpoint(4)
+    first, other, later = checkpoint.opened(6), checkpoint.opened(6), checkpoint.opened(8)
+    checkpoint.read(9)
+    assert checkpoint.position == 5
     later()
     first()
-    assert book.position == 5
+    assert checkpoint.position == 5
     other()
-    assert book.position == 9
+    assert checkpoint.position == 9

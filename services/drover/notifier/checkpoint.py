@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class Book:
+class Checkpoint:
     """Of one context, one lane and one term."""
 
     def __init__(self, position: int) -> None:
