@@ -18,7 +18,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
-from drover.notifier.lane import Lane, Times
+from drover.notifier.delivery_queue import DeliveryQueue, Times
 from drover.notifier.ledger import BUCKET, NatsLedger
 from drover.notifier.notice import Receiver
 from drover.notifier.reactor import Reactor
@@ -57,14 +57,16 @@ class Notifier:
             {context: JetStreamLog(client, Partition(context, ALL)) for context in CONTEXTS},
             self._ledger,
             lease,
-            self._lanes,
+            self._queues,
             held=held,
             critical_only=settings.alert_min_severity == CRITICAL,
         )
 
-    def _lanes(self) -> list[Lane]:
+    def _queues(self) -> list[DeliveryQueue]:
         times = Times(self._settings.alert_send_timeout_s, timedelta(seconds=self._settings.alert_max_age_s))
-        return [Lane(one, self._ledger, times, token=self._token, now=self._clock.now) for one in self.receivers]
+        return [
+            DeliveryQueue(one, self._ledger, times, token=self._token, now=self._clock.now) for one in self.receivers
+        ]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Checkpoint:
-    """Of one context, one lane and one term."""
+    """Of one context, one queue and one term."""
 
     def __init__(self, position: int) -> None:
         self._read_to = position

@@ -1,4 +1,4 @@
-"""Follows the logs of all contexts for their alerts, for as long as this process leads, and hands them to the lanes.
+"""Follows the logs of all contexts for their alerts, for as long as this process leads, and hands them to the queues.
 
 It starts where the ledger says that everything is settled. Where the ledger says nothing it starts at the end of the
 log: what was raised before anybody wanted to be told is not news. It runs in a service only: no rebuild, import or
@@ -19,7 +19,7 @@ from drover.eventlog.follow import follow
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.notifier import metrics
 from drover.notifier.checkpoint import Checkpoint
-from drover.notifier.lane import Lane
+from drover.notifier.delivery_queue import DeliveryQueue
 from drover.notifier.ledger import Ledger, LedgerTrouble, Taken
 from drover.notifier.notice import Notice
 from drover.notifier.reading import notices
@@ -38,20 +38,20 @@ class Reactor:
         logs: Mapping[str, EventLog],
         ledger: Ledger,
         lease: Lease,
-        lanes: Callable[[], Sequence[Lane]],
+        queues: Callable[[], Sequence[DeliveryQueue]],
         *,
         held: Collection[str] = (),
         critical_only: bool = False,
     ) -> None:
-        """`lanes`: new ones for each term. `held`: contexts whose alerts nobody is to be told of for now."""
+        """`queues`: new ones for each term. `held`: contexts whose alerts nobody is to be told of for now."""
         self._logs = logs
         self._ledger = ledger
         self._lease = lease
-        self._lanes = lanes
+        self._queues = queues
         self._held = held
         self._critical_only = critical_only
         self._checkpoints: dict[str, list[Checkpoint]] = {}
-        """By context, one for each lane."""
+        """By context, one for each queue."""
         self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()
@@ -94,14 +94,14 @@ class Reactor:
     async def _term(self, lost: asyncio.Event) -> None:
         """Until the lease is lost, somebody stops it, or a fault that only another term can mend."""
         self._checkpoints = {}
-        lanes = self._lanes()
+        queues = self._queues()
         async with AsyncExitStack() as stack:
-            for lane in lanes:
-                await stack.enter_async_context(lane.running())
+            for queue in queues:
+                await stack.enter_async_context(queue.running())
             watched = [
                 asyncio.create_task(self._save_often(), name="positions"),
-                *(asyncio.create_task(self._follow(one, lanes), name=f"alerts of {one}") for one in self._logs),
-                *(asyncio.create_task(lane.wait_failed()) for lane in lanes),
+                *(asyncio.create_task(self._follow(one, queues), name=f"alerts of {one}") for one in self._logs),
+                *(asyncio.create_task(queue.wait_failed()) for queue in queues),
             ]
             over = [asyncio.create_task(event.wait()) for event in (lost, self._stop)]
             try:
@@ -115,22 +115,22 @@ class Reactor:
         if not lost.is_set():
             await self._save_last()
 
-    async def _follow(self, context: str, lanes: Sequence[Lane]) -> None:
+    async def _follow(self, context: str, queues: Sequence[DeliveryQueue]) -> None:
         position = await self._begin(context)
         if context in self._held:
             await asyncio.Event().wait()  # until this process is started without
         self._saved[context] = position
-        self._checkpoints[context] = [Checkpoint(position) for _ in lanes]
-        # Each lane reads for itself: one that is full holds up no other.
+        self._checkpoints[context] = [Checkpoint(position) for _ in queues]
+        # Each queue reads for itself: one that is full holds up no other.
         async with asyncio.TaskGroup() as group:
-            for lane, checkpoint in zip(lanes, self._checkpoints[context], strict=True):
-                group.create_task(self._feed(context, position, lane, checkpoint))
+            for queue, checkpoint in zip(queues, self._checkpoints[context], strict=True):
+                group.create_task(self._feed(context, position, queue, checkpoint))
 
-    async def _feed(self, context: str, position: int, lane: Lane, checkpoint: Checkpoint) -> None:
+    async def _feed(self, context: str, position: int, queue: DeliveryQueue, checkpoint: Checkpoint) -> None:
         async def offer(commit: StoredCommit) -> None:
             for notice in notices(context, commit):
                 if self._is_wanted(notice):
-                    await lane.offer(notice, checkpoint.opened(commit.seq))
+                    await queue.offer(notice, checkpoint.opened(commit.seq))
             checkpoint.read(commit.seq)
 
         await follow(self._logs[context], position, offer)
@@ -164,7 +164,7 @@ class Reactor:
                 log.warning("position_not_saved", error=repr(error))
 
     async def _save(self) -> None:
-        """Up to where every lane is done: what one of them has told already, the ledger knows."""
+        """Up to where every queue is done: what one of them has told already, the ledger knows."""
         for context, checkpoints in self._checkpoints.items():
             position = min(checkpoint.position for checkpoint in checkpoints)
             if position != self._saved[context]:

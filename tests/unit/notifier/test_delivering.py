@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from drover.notifier import lane as lanes
-from drover.notifier.lane import ASKED_MAX_S
+from drover.notifier import delivery_queue
+from drover.notifier.delivery_queue import ASKED_MAX_S
 from drover.notifier.notice import Delivered, Failed, Uncertain
 from drover.testing.lease import LocalLease
 from drover.testing.virtual_time import run_virtually
@@ -63,7 +63,7 @@ async def test_every_receiver_is_told_and_one_that_is_away_holds_up_no_other():
 
 @virtually
 async def test_one_that_is_away_for_long_holds_up_no_other(monkeypatch):
-    monkeypatch.setattr(lanes, "WAITING_MAX", 2)
+    monkeypatch.setattr(delivery_queue, "WAITING_MAX", 2)
     slack, webhook = Scripted(*[DOWN] * 8), Scripted(name="webhook")
     world = World(slack, webhook)
     wanted = [key(f"a{number}") for number in range(9)]
@@ -383,7 +383,7 @@ async def test_a_log_that_was_restored_from_an_older_backup_is_followed_from_its
 
 @virtually
 async def test_a_flood_waits_in_the_log_and_not_in_memory(monkeypatch):
-    monkeypatch.setattr(lanes, "WAITING_MAX", 3)
+    monkeypatch.setattr(delivery_queue, "WAITING_MAX", 3)
     world = World(Scripted(*[DOWN] * 3))
     async with world.running() as process:
         for number in range(20):

@@ -13,7 +13,7 @@ from drover.domain.fleet import FLEET
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.memory import MemoryLog
-from drover.notifier.lane import Lane, Times
+from drover.notifier.delivery_queue import DeliveryQueue, Times
 from drover.notifier.ledger import LedgerTrouble, Taken
 from drover.notifier.notice import Delivered
 from drover.notifier.reactor import Reactor
@@ -131,12 +131,13 @@ class World:
         token, ledger = str(uuid4()), Mortal(self.ledger)
         times = Times(TIMEOUT_S, self.max_age)
 
-        def lanes():
+        def queues():
             return [
-                Lane(one, ledger, times, token=token, now=lambda: self.now, roll=lambda: 0.5) for one in self.receivers
+                DeliveryQueue(one, ledger, times, token=token, now=lambda: self.now, roll=lambda: 0.5)
+                for one in self.receivers
             ]
 
-        reactor = Reactor({"fleet": self.log}, ledger, lease or LocalLease(self.lock), lanes, **options)
+        reactor = Reactor({"fleet": self.log}, ledger, lease or LocalLease(self.lock), queues, **options)
         self.ledgers[reactor] = ledger
         return reactor
 

@@ -58,7 +58,7 @@ class Item(msgspec.Struct, eq=False):
     """What became of it and the revision of its record, while the ledger has not got that yet."""
 
 
-class Lane:
+class DeliveryQueue:
     def __init__(
         self,
         receiver: Receiver,
