@@ -18,11 +18,11 @@ from drover.domain.severity import CRITICAL
 from drover.eventlog.follow import follow
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.notifier import metrics
+from drover.notifier.alert_reader import notices
 from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.delivery_queue import DeliveryQueue
 from drover.notifier.ledger import Ledger, LedgerTrouble, Taken
 from drover.notifier.notice import Notice
-from drover.notifier.reading import notices
 from drover.service.tasks import end
 from drover.writer.lease import Lease
 

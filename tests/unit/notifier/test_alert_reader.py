@@ -11,9 +11,9 @@ from drover.domain.identity import IDENTITY
 from drover.domain.reminder import REMINDER
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
+from drover.notifier.alert_reader import notices
 from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.notice import Notice
-from drover.notifier.reading import notices
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
