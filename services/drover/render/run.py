@@ -19,7 +19,7 @@ from drover.render.lease import Lease
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Stage, is_template_missing
-from drover.render.preparing import Prepared, prepare
+from drover.render.preparation import Prepared, prepare
 from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
 from drover.render.submitting import Submitting
 from drover.render.workshop import Workshop
