@@ -15,7 +15,7 @@ from drover.nas.naming import final_name
 from drover.nas.store import NasAway
 from drover.render.nexrender.errors import NexrenderRefused
 from drover.render.queue import Queue
-from drover.render.stopping import Stops
+from drover.render.stops import Stops
 
 
 async def cancelled(shop, count):
