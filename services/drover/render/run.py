@@ -21,7 +21,7 @@ from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Stage, is_template_missing
 from drover.render.preparation import Prepared, prepare
 from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
-from drover.render.submitting import Submitting
+from drover.render.submission import Submission
 from drover.render.workshop import Workshop
 
 BLINKS_MAX: Final = 3
@@ -59,7 +59,7 @@ class Run:
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
         self._lease = Lease(queue, workshop, claimed, asked_at, self._log)
-        self.submitting = Submitting(queue, workshop, self._lease, self._log)
+        self.submission = Submission(queue, workshop, self._lease, self._log)
         self.overtaken: Overtaken | None = None
 
     def look(self) -> None:
@@ -91,7 +91,7 @@ class Run:
             # That this worker came too late is written down, by a report that is refused.
             with suppress(DroverError):
                 await self._queue.hand_back(self.claimed)
-        await self.submitting.take_back()
+        await self.submission.take_back()
 
     async def _work(self) -> bool:
         details = await self._patiently(self._details)
@@ -122,14 +122,14 @@ class Run:
         return prepared
 
     async def _submit(self, details: Details, prepared: Prepared) -> RemoteJob:
-        job = await self.submitting.find(details)
+        job = await self.submission.find(details)
         found = job is not None
         if job is None:
-            job = await self.submitting.submit(details, prepared.document)
+            job = await self.submission.submit(details, prepared.document)
         self._log.debug("nexrender_called", uid=job.uid, found=found, state=job.state)
         remote = job
         await self._patiently(lambda: self._queue.submitted(self.claimed, remote.uid, found=found))
-        self.submitting.told()
+        self.submission.told()
         self._went("rendering", job.progress or 0)
         return job
 

@@ -146,7 +146,7 @@ class Worker:
                 try:
                     await self.queue.hand_back(claimed)
                 except Overtaken:
-                    await run.submitting.take_back()
+                    await run.submission.take_back()
                     raise
         except (DroverError, TimeoutError) as error:
             log.warning("not_handed_back", worker=self.worker_id, job=claimed.render_id, error=str(error))

@@ -19,7 +19,7 @@ TAKE_BACK_TRIES: Final = 4
 TAKE_BACK_PAUSE_S: Final = 30.0
 
 
-class Submitting:
+class Submission:
     def __init__(
         self, queue: Queue, workshop: Workshop, lease: Lease, log: structlog.typing.FilteringBoundLogger
     ) -> None:
