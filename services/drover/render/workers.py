@@ -16,7 +16,7 @@ from drover.domain.render.polling import Pace
 from drover.render.nudges import Nudges
 from drover.render.queue import Queue
 from drover.render.stops import Stops
-from drover.render.sweeping import SWEEP_EVERY_S, sweep
+from drover.render.sweeper import SWEEP_EVERY_S, sweep
 from drover.render.worker import HAND_BACK_S, Telemetry, Worker
 from drover.render.workshop import Workshop
 from drover.service.tasks import end

@@ -24,7 +24,7 @@ from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Dialect, Stage
 from drover.render.queue import Queue
 from drover.render.stops import Stops
-from drover.render.sweeping import SWEEP_EVERY_S, sweep
+from drover.render.sweeper import SWEEP_EVERY_S, sweep
 from drover.render.validation import FileFacts, OutputInvalid
 from drover.render.workers import Workers
 from drover.render.workshop import Folders, Workshop

@@ -21,7 +21,7 @@ from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Dialect, Stage
 from drover.render.queue import Queue
 from drover.render.stops import Stops
-from drover.render.sweeping import sweep
+from drover.render.sweeper import sweep
 from drover.render.validation import FileFacts, OutputInvalid
 from drover.render.worker import Worker
 from drover.render.workers import Workers
