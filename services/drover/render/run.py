@@ -114,7 +114,7 @@ class Run:
 
     async def _prepare(self, details: Details) -> Prepared:
         workshop = self._workshop
-        composition = await workshop.catalogue.get(self._queue, details.composition_id, details.mapping_version)
+        composition = await workshop.compositions.get(self._queue, details.composition_id, details.mapping_version)
         prepared = prepare(workshop, details, composition)
         if await workshop.is_missing(prepared.template):
             raise TemplateMissing(f"Template not found: {prepared.template}")

@@ -32,7 +32,7 @@ class Workers:
     def __init__(
         self, bus: Bus, workshop: Workshop, telemetry: Telemetry, worker_ids: Sequence[str], pace: Callable[[], Pace]
     ) -> None:
-        self.nudges = Nudges(self._look, workshop.catalogue.clear)
+        self.nudges = Nudges(self._look, workshop.compositions.clear)
         self.workers = [Worker(Queue(bus, id_), workshop, self.nudges, telemetry, pace()) for id_ in worker_ids]
         self._workshop = workshop
         self._queue = Queue(bus, worker_ids[0])

@@ -15,7 +15,7 @@ import structlog
 
 from drover.domain.errors import DroverError
 from drover.nas.store import Digest, Fence, NasStore, TooLate
-from drover.render.catalogue import Catalogue
+from drover.render.composition_cache import CompositionCache
 from drover.render.local_disk import LocalDisk
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.wire import TOTAL_S
@@ -102,7 +102,7 @@ class Workshop:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     """For people to read. Nothing is decided by it: it can jump, and the queue has another."""
     elapsed: Callable[[], float] = SystemClock().elapsed_s
-    catalogue: Catalogue = field(default_factory=Catalogue)
+    compositions: CompositionCache = field(default_factory=CompositionCache)
     aside: Callable[..., Awaitable[Any]] = field(default_factory=LocalDisk)
     """For what blocks: the folders. Raises FolderAway."""
 

@@ -12,7 +12,7 @@ REMEMBERED_S: Final = 3600.0
 REMEMBERED_MAX: Final = 1000
 
 
-class Catalogue:
+class CompositionCache:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._known: dict[str, tuple[float, Composition]] = {}
