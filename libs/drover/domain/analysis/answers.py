@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from drover.domain.analysis import events as e
 from drover.domain.analysis.cleanup import asked_for
+from drover.domain.analysis.lifecycle import late_rejection, skipped_rejection
 from drover.domain.analysis.state import TestStatus
-from drover.domain.analysis.tests import late_rejection, skipped_rejection
 
 
 def answer(events: Sequence[e.AnalysisEvent]) -> Any:
