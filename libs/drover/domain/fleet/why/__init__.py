@@ -10,8 +10,8 @@ import msgspec
 from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.why.assignments import why_assignment, why_ended
 from drover.domain.fleet.why.devices import why_device
+from drover.domain.fleet.why.formatting import Reason
 from drover.domain.fleet.why.jobs import why_job
-from drover.domain.fleet.why.words import Reason
 
 __all__ = ["Explanation", "Reason", "why"]
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, ATTEMPTS_MAX, OFFER_ACKED_WITHIN, OFFER_TAKEN_WITHIN
 from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
+from drover.domain.fleet.why.formatting import Reason, count, due, moment, reason
 from drover.domain.fleet.why.holds import device_holds, has_turn, job_holds, missing, slot_holds, withdrawal
-from drover.domain.fleet.why.words import Reason, count, due, moment, reason
 
 
 def why_assignment(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:

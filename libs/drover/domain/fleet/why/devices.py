@@ -6,9 +6,9 @@ from datetime import datetime
 
 from drover.domain.fleet.index import is_target
 from drover.domain.fleet.state import Device, Fleet
+from drover.domain.fleet.why.formatting import Reason, count, reason
 from drover.domain.fleet.why.holds import device_holds, in_hand, quota_used, slot_holds
 from drover.domain.fleet.why.targets import target_data, target_words
-from drover.domain.fleet.why.words import Reason, count, reason
 
 
 def why_device(fleet: Fleet, device: Device, now: datetime) -> list[Reason]:

@@ -8,7 +8,7 @@ from typing import Final
 from drover.domain.fleet.index import is_look_over, slots
 from drover.domain.fleet.policy import JOB_LIVES, POISON_DEVICES
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Phase
-from drover.domain.fleet.why.words import Reason, count, due, moment, reason
+from drover.domain.fleet.why.formatting import Reason, count, due, moment, reason
 
 CONDITIONS: Final = {
     "screen_locked": "until its screen is unlocked",

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from drover.domain.fleet.index import slots
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus
+from drover.domain.fleet.why.formatting import Reason, moment, reason
 from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under_way, pc_full, quota_used
 from drover.domain.fleet.why.targets import candidates, of_target, target_data, target_words
-from drover.domain.fleet.why.words import Reason, moment, reason
 
 DEVICES_LOOKED_AT_MAX: Final = 10_000
 """Of a job that is for more devices, so many are asked, and the sentence says so: whoever asks is not alone."""

@@ -9,7 +9,7 @@ import msgspec
 
 from drover.domain.fleet.index import is_target
 from drover.domain.fleet.state import Device, Fleet, Job
-from drover.domain.fleet.why.words import count
+from drover.domain.fleet.why.formatting import count
 
 
 def candidates(fleet: Fleet, job: Job) -> Iterator[Device]:
