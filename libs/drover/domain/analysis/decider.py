@@ -9,10 +9,10 @@ from typing import Any, Final
 from drover.domain.analysis import commands as c
 from drover.domain.analysis.answers import answer
 from drover.domain.analysis.cleanup import cleanup, get_cleanup_run, report_cleanup_failed
+from drover.domain.analysis.deadlines import next_deadline, tick
 from drover.domain.analysis.events import AnalysisEvent
 from drover.domain.analysis.evolution import evolve
 from drover.domain.analysis.lifecycle import complete_test, fail_test, start_test
-from drover.domain.analysis.overdue import next_deadline, tick
 from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.users import change_user, register_user
 from drover.domain.analysis.validation import validate

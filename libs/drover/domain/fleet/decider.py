@@ -9,6 +9,7 @@ from typing import Any, Final
 from drover.domain.decider import Decider, Decision, Tick
 from drover.domain.fleet import commands as c
 from drover.domain.fleet.answers import answer
+from drover.domain.fleet.deadlines import next_deadline, tick
 from drover.domain.fleet.delivery import claim_for_pc, send_attempt
 from drover.domain.fleet.events import FleetEvent
 from drover.domain.fleet.evolution import evolve
@@ -21,7 +22,6 @@ from drover.domain.fleet.jobs import (
     pause_job,
     resume_job,
 )
-from drover.domain.fleet.overdue import next_deadline, tick
 from drover.domain.fleet.presence import clear_condition, mark_offline, mark_online, mark_silent, mark_stalled
 from drover.domain.fleet.registration import change_device, register_device, register_pc, reset_device
 from drover.domain.fleet.reports import report_completed, report_failed, report_running, report_throttled

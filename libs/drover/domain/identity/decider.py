@@ -19,9 +19,9 @@ from drover.domain.identity.accounts import (
     reseal_account,
 )
 from drover.domain.identity.answers import answer
+from drover.domain.identity.deadlines import next_deadline, tick
 from drover.domain.identity.events import IdentityEvent
 from drover.domain.identity.evolution import evolve
-from drover.domain.identity.overdue import next_deadline, tick
 from drover.domain.identity.sessions import (
     end_all_sessions,
     end_session,

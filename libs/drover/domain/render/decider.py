@@ -11,10 +11,10 @@ from drover.domain.decider import Decider, Decision, Tick
 from drover.domain.render import commands as c
 from drover.domain.render import compositions, questions, requests, stops, work
 from drover.domain.render.answers import answer
+from drover.domain.render.deadlines import next_deadline, tick
 from drover.domain.render.events import QueueEvent
 from drover.domain.render.evolution import evolve
 from drover.domain.render.faults import report_fault
-from drover.domain.render.overdue import next_deadline, tick
 from drover.domain.render.policy import Policy
 from drover.domain.render.state import RenderQueue
 from drover.domain.render.validation import validate
