@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from drover.domain.decider import Decider, Decision, Tick
 from drover.domain.render import commands as c
-from drover.domain.render import compositions, questions, requests, stops, work
+from drover.domain.render import compositions, queries, requests, stops, work
 from drover.domain.render.answers import answer
 from drover.domain.render.deadlines import next_deadline, tick
 from drover.domain.render.events import QueueEvent
@@ -33,9 +33,9 @@ _RULES: Final[dict[type, Rule]] = {
     c.ReportCompleted: work.report_completed,
     c.ClaimStop: stops.claim_stop,
     c.ReportStopped: stops.report_stopped,
-    c.GetRender: questions.get_render,
-    c.GetRuns: questions.get_runs,
-    c.GetComposition: questions.get_composition,
+    c.GetRender: queries.get_render,
+    c.GetRuns: queries.get_runs,
+    c.GetComposition: queries.get_composition,
     c.DescribeComposition: compositions.describe_composition,
     c.RemoveComposition: compositions.remove_composition,
     c.MapField: compositions.map_field,
