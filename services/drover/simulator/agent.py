@@ -10,7 +10,7 @@ import math
 from collections import deque
 from typing import Final, NamedTuple
 
-from drover.simulator.patience import UNREACHABLE_AFTER_S, Patience
+from drover.simulator.backoff import UNREACHABLE_AFTER_S, AgentBackoff
 from drover.simulator.protocol import DONE, NO_CONNECTION, Action, Answer, Heartbeat, Offer, Poll, Report
 from drover.simulator.run import Run
 from drover.simulator.script import HEARTBEAT_EVERY_S
@@ -63,8 +63,8 @@ class Agent:
         self._asked: Poll | Report | None = None
         self._pace_until = self._final_until = now
         # One each, because the platform stops polls and progress, but never heartbeats and final reports.
-        self._beat_patience, self._pace_patience, self._final_patience = Patience(), Patience(), Patience()
-        self._link_patience = Patience()
+        self._beat_backoff, self._pace_backoff, self._final_backoff = AgentBackoff(), AgentBackoff(), AgentBackoff()
+        self._link_backoff = AgentBackoff()
         self._lost_since: float | None = None
         self._knock_at = math.inf
         self._ended: deque[tuple[str, int]] = deque(maxlen=ENDED_REMEMBERED_MAX)
@@ -147,7 +147,7 @@ class Agent:
         if self._lost_since is None:
             return
         self._lost_since, self._knock_at = None, math.inf
-        self._link_patience.pause_after(DONE, now)
+        self._link_backoff.pause_after(DONE, now)
         if self._run is not None:
             self._run.unsaid = True
 
@@ -156,13 +156,13 @@ class Agent:
             self._lost_since = now
         elif now < self._knock_at:
             return  # the other lane's action, lost in the same way: the next knock is already planned
-        self._knock_at = now + self._link_patience.pause_after(NO_CONNECTION, now)
+        self._knock_at = now + self._link_backoff.pause_after(NO_CONNECTION, now)
 
     def _beat_answered(self, answer: Answer, now: float) -> None:
         self._beating = False
         if not answer.connected:
             return
-        pause_s = self._beat_patience.pause_after(answer, now)
+        pause_s = self._beat_backoff.pause_after(answer, now)
         # From the plan, not from the answer: a slow platform must not make the phone's clock slow.
         self._beat_at = now + pause_s if pause_s else self._beat_planned_at + self._heartbeat_every_s
         if self._beat_at <= now:
@@ -193,13 +193,13 @@ class Agent:
         else:
             run.unsaid = True
             if answer.connected and report.is_final:
-                self._final_until = now + self._final_patience.pause_after(answer, now)
+                self._final_until = now + self._final_backoff.pause_after(answer, now)
             elif answer.connected:
                 self._pace(answer, now)
 
     def _taken(self, run: Run, report: Report, answer: Answer, now: float) -> None:
         if report.is_final:
-            self._final_patience.pause_after(answer, now)
+            self._final_backoff.pause_after(answer, now)
             self._end(run, End(report.status), answer, now)
             return
         self._pace(answer, now)
@@ -210,7 +210,7 @@ class Agent:
             self._store.keep(run.kept())
 
     def _pace(self, answer: Answer, now: float) -> None:
-        self._pace_until = now + self._pace_patience.pause_after(answer, now)
+        self._pace_until = now + self._pace_backoff.pause_after(answer, now)
 
     # What the platform says unasked
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import structlog
 
+from drover.simulator.backoff import AgentBackoff
 from drover.simulator.clock import Clock
 from drover.simulator.http import Client
-from drover.simulator.patience import Patience
 from drover.simulator.population import GROUP_SIZE, group_id, pc_id
 
 LOOK_EVERY_S: Final = 5.0
@@ -70,13 +70,13 @@ class Foreman:
 
     async def run(self) -> None:
         """For ever. What the platform refuses is left alone for a while; the order itself is not repeated."""
-        patience = Patience()
+        backoff = AgentBackoff()
         while True:
             answer, unfinished = await self._client.unfinished_jobs(datetime.now(UTC) - FORGOTTEN_AFTER)
             for _ in range(self._waiting - unfinished):
                 if answer.ok:
                     answer = await self._client.create_job(next(self._orders))
-            pause_s = patience.pause_after(answer, self._clock.now())
+            pause_s = backoff.pause_after(answer, self._clock.now())
             if not answer.ok:
                 log.warning("no_job_created", status=answer.status, code=answer.code, again_in_s=pause_s)
             await asyncio.sleep(self._clock.real_s(pause_s or LOOK_EVERY_S))

@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 
 import structlog
 
+from drover.simulator.backoff import AgentBackoff
 from drover.simulator.clock import Clock
 from drover.simulator.http import ROWS_PER_REQUEST_MAX, Client
-from drover.simulator.patience import Patience
 from drover.simulator.phone import Identity
 from drover.simulator.protocol import NO_ANSWER, Answer
 
@@ -75,10 +75,10 @@ class Registrar:
     async def _insist(
         self, ask: Callable[[Sequence[T]], Awaitable[Answer]], rows: Sequence[T], *, tries_max: float = math.inf
     ) -> None:
-        patience, tries = Patience(), 1
+        backoff, tries = AgentBackoff(), 1
         while not ((answer := await ask(rows)).ok or answer.status == CONFLICT) and tries < tries_max:
             tries += 1
-            pause_s = patience.pause_after(answer, self._clock.now())
+            pause_s = backoff.pause_after(answer, self._clock.now())
             log.warning("registration_failed", rows=len(rows), status=answer.status, again_in_s=pause_s)
             await asyncio.sleep(self._clock.real_s(pause_s))
 

@@ -21,9 +21,9 @@ import structlog
 
 from drover.simulator import frames
 from drover.simulator.agent import Holding
+from drover.simulator.backoff import AgentBackoff
 from drover.simulator.clock import Clock
 from drover.simulator.http import Client
-from drover.simulator.patience import Patience
 from drover.simulator.phone import Errand
 from drover.simulator.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Offer, Report, body_of
 from drover.simulator.script import Episode
@@ -110,7 +110,7 @@ class SocketLine:
         self._episode = next(self._troubles, None)
         self._dialling = dialling or asyncio.Semaphore(1)
         self._dice = Random(f"{self._name} reconnects")
-        self._patience = Patience()
+        self._backoff = AgentBackoff()
         self._refs = count(1)
         self._serial_of = {number: serial for serial, number in phones.items()}
         self._outbox: asyncio.Queue[str] = asyncio.Queue(FRAMES_WAITING_PER_PHONE_MAX * len(phones) + 1)
@@ -174,7 +174,7 @@ class SocketLine:
             async with self._dialling:
                 answer, socket = await self._client.dial()
             ended = _Ended(answer) if socket is None else await self._live(socket)
-            pause_s = self._patience.pause_after(ended.answer, self._clock.now())
+            pause_s = self._backoff.pause_after(ended.answer, self._clock.now())
             if ended.reconnect_after_s is not None:
                 pause_s = ended.reconnect_after_s + self._dice.uniform(0, RECONNECT_SPREAD_S)
             await asyncio.sleep(self._clock.real_s(pause_s))
@@ -276,7 +276,7 @@ class SocketLine:
 
     def _welcomed(self, welcome: frames.Welcome) -> None:
         self.connections += 1
-        self._patience = Patience()
+        self._backoff = AgentBackoff()
         self._by_id = {
             device.id: self._phones[device.serial_number]
             for device in welcome.devices

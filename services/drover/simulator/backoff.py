@@ -26,7 +26,7 @@ RETRY_AFTER_MAX_S: Final = 3600.0
 """No answer makes an agent wait longer than this."""
 
 
-class Patience:
+class AgentBackoff:
     """What an agent remembers of its last answers, because its next pause depends on it."""
 
     __slots__ = ("_failures", "_throttles", "_unreachable_since")
