@@ -11,11 +11,11 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from drover.simulator.backoff import UNREACHABLE_AFTER_S, AgentBackoff
+from drover.simulator.observer import NOT_OBSERVED, End, Observer
 from drover.simulator.protocol import DONE, NO_CONNECTION, Action, Answer, Heartbeat, Offer, Poll, Report
 from drover.simulator.run import Run
 from drover.simulator.script import HEARTBEAT_EVERY_S
 from drover.simulator.store import Store
-from drover.simulator.witness import UNWATCHED, End, Witness
 from drover.simulator.work import Player
 
 POLL_AFTER_S: Final = ((10, 30.0), (3, 10.0), (0, 5.0))
@@ -47,14 +47,14 @@ class Agent:
         now: float = 0.0,
         polls: bool = True,
         heartbeat_every_s: float = HEARTBEAT_EVERY_S,
-        witness: Witness = UNWATCHED,
+        observer: Observer = NOT_OBSERVED,
     ) -> None:
         """`polls`: False where work is pushed."""
         self._player = player
         self._store = store
         self._polls = polls
         self._heartbeat_every_s = heartbeat_every_s
-        self._witness = witness
+        self._observer = observer
         self._beat_at = self._beat_planned_at = now
         self._beating = False
         self._poll_at = now
@@ -217,7 +217,7 @@ class Agent:
     def offered(self, offer: Offer, now: float) -> None:
         """Work. A run that is in hand or over is not taken again."""
         repeated = self._knows(offer)
-        self._witness.offered(offer, repeated)
+        self._observer.offered(offer, repeated)
         run = self._run
         if repeated:
             return
@@ -270,13 +270,13 @@ class Agent:
     def _take(self, offer: Offer, now: float) -> None:
         self._run = run = Run(offer, self._player(offer), now)
         self._store.keep(run.kept())
-        self._witness.began(offer)
+        self._observer.began(offer)
 
     def _end(self, run: Run, end: End, answer: Answer | None, now: float) -> None:
         self._run = None
         self._store.forget()
         self._ended.append((run.offer.id, run.offer.run))
-        self._witness.ended(run.offer, end, run.final, answer)
+        self._observer.ended(run.offer, end, run.final, answer)
         self._poll_at = max(now, self._poll_not_before)
         self._final_until = now
         if self._next is not None:
@@ -287,7 +287,7 @@ class Agent:
         kept = self._store.recall()
         if kept is None:
             return None
-        self._witness.resumed(kept.offer)
+        self._observer.resumed(kept.offer)
         return Run.recalled(kept, self._player(kept.offer), now)
 
 

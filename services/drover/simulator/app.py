@@ -161,7 +161,7 @@ class Simulation:
             options.script,
             wiring=self._wiring,
             store_of=shelf.store_of if options.store is None else in_files(options.store, clock),
-            witness_of=self.tally.witness,
+            observer_of=self.tally.observer,
         )
         for phone in phones:
             phone.device_id = ids.get(phone.identity.serial_number)

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from drover.simulator.observer import End
 from drover.simulator.protocol import Answer, Offer, Report
-from drover.simulator.witness import End
 
 RUNS_MAX: Final = 2_000_000
 """What goes beyond is counted, not kept."""

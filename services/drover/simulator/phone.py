@@ -8,10 +8,10 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from drover.simulator.agent import Agent, Holding
+from drover.simulator.observer import NOT_OBSERVED, Observer
 from drover.simulator.protocol import NO_CONNECTION, Action, Answer, Offer, Report
 from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault, Post
 from drover.simulator.store import MemoryStore, Store
-from drover.simulator.witness import UNWATCHED, Witness
 from drover.simulator.work import Plan, Player
 
 Speech = Literal["http", "pc socket", "own socket"]
@@ -54,13 +54,13 @@ class Phone:
         "_heartbeat_every_s",
         "_life",
         "_mail",
+        "_observer",
         "_player",
         "_post",
         "_post_dice",
         "_store",
         "_troubles",
         "_waits_until",
-        "_witness",
         "device_id",
         "identity",
         "speech",
@@ -77,7 +77,7 @@ class Phone:
         heartbeat_every_s: float = HEARTBEAT_EVERY_S,
         troubles: Iterator[Episode] | None = None,
         post: Post | None = None,
-        witness: Witness = UNWATCHED,
+        observer: Observer = NOT_OBSERVED,
     ) -> None:
         self.identity = identity
         self.speech: Speech = speech
@@ -86,7 +86,7 @@ class Phone:
         self._player = player
         self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
-        self._witness = witness
+        self._observer = observer
         self._troubles = troubles if troubles is not None else iter(())
         self._episode = next(self._troubles, None)
         self._post = Post() if post is None else post
@@ -193,5 +193,5 @@ class Phone:
             now=now,
             polls=self.speech == "http",
             heartbeat_every_s=self._heartbeat_every_s,
-            witness=self._witness,
+            observer=self._observer,
         )

@@ -11,10 +11,10 @@ from random import Random
 from typing import Final, Literal
 
 from drover.simulator.clock import Clock
+from drover.simulator.observer import NOT_OBSERVED, Observer
 from drover.simulator.phone import Identity, Phone, Speech
 from drover.simulator.script import Episode, Script, episodes
 from drover.simulator.store import FileStore, MemoryStore, Store
-from drover.simulator.witness import UNWATCHED, Witness
 from drover.simulator.work import AGE_VERIFIED, player
 
 PCS_MAX: Final = 999
@@ -68,8 +68,8 @@ def in_files(directory: Path, clock: Clock) -> StoreOf:
     return lambda serial_number: FileStore(directory / f"{serial_number}.json", clock)
 
 
-def unwatched(identity: Identity) -> Witness:
-    return UNWATCHED
+def not_observed(identity: Identity) -> Observer:
+    return NOT_OBSERVED
 
 
 def roll(pcs: int, phones_per_pc: int, seed: int) -> list[Identity]:
@@ -88,7 +88,7 @@ def populate(
     *,
     wiring: Wiring = HTTP,
     store_of: StoreOf = in_memory,
-    witness_of: Callable[[Identity], Witness] = unwatched,
+    observer_of: Callable[[Identity], Observer] = not_observed,
 ) -> list[Phone]:
     """The phones of a farm. The same arguments give the same farm with the same troubles, whatever else happens."""
     return [
@@ -102,7 +102,7 @@ def populate(
             heartbeat_every_s=script.heartbeat_every_s,
             troubles=troubles_of(identity, seed, script),
             post=script.post,
-            witness=witness_of(identity),
+            observer=observer_of(identity),
         )
         for identity in roll(pcs, phones_per_pc, seed)
     ]

@@ -8,9 +8,9 @@ from typing import Any
 
 from drover.simulator.latency import Latency
 from drover.simulator.ledger import Ledger
+from drover.simulator.observer import End
 from drover.simulator.phone import Errand, Identity, Phone
 from drover.simulator.protocol import Answer, Heartbeat, Offer, Poll, Report
-from drover.simulator.witness import End
 
 
 class Tally:
@@ -31,8 +31,8 @@ class Tally:
         self._answers: Counter[str] = Counter()
         self._late_s_max = 0.0
 
-    def witness(self, identity: Identity) -> PhoneWitness:
-        return PhoneWitness(self, identity.serial_number)
+    def observer(self, identity: Identity) -> PhoneObserver:
+        return PhoneObserver(self, identity.serial_number)
 
     def count(self, what: str, times: int = 1) -> None:
         self._work[what] += times
@@ -72,7 +72,7 @@ class Tally:
         return told
 
 
-class PhoneWitness:
+class PhoneObserver:
     """Hears what one phone's agents do, life after life."""
 
     __slots__ = ("_serial_number", "_tally")

@@ -11,11 +11,11 @@ import pytest
 
 from drover.simulator.latency import Latency
 from drover.simulator.ledger import Ledger
+from drover.simulator.observer import End
 from drover.simulator.phone import Errand, Identity
 from drover.simulator.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Poll, Report
 from drover.simulator.schedule import Schedule
 from drover.simulator.tally import Tally
-from drover.simulator.witness import End
 
 from .world import CONFLICT, STALE, offer
 
@@ -65,12 +65,12 @@ def test_quantiles_are_right_to_a_tenth():
 
 def test_the_tally_counts_work_answers_and_refusals():
     tally = Tally()
-    witness = tally.witness(Identity("S", "P1-G1", "PC-01"))
-    witness.offered(offer(), False)
-    witness.offered(offer(), True)
-    witness.began(offer())
-    witness.ended(offer(), End.FAILED, CRASHED, DONE)
-    witness.ended(offer(), End.COMPLETED, DONE_REPORT, DONE)
+    observer = tally.observer(Identity("S", "P1-G1", "PC-01"))
+    observer.offered(offer(), False)
+    observer.offered(offer(), True)
+    observer.began(offer())
+    observer.ended(offer(), End.FAILED, CRASHED, DONE)
+    observer.ended(offer(), End.COMPLETED, DONE_REPORT, DONE)
     for errand, answer in [
         (Errand(Heartbeat("online"), 1), DONE),
         (Errand(Poll(), 1), NO_ANSWER),

@@ -203,7 +203,7 @@ async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_pat
 async def test_phones_over_http_fetch_their_work_and_report_it(platform, client):
     tally = Tally(Ledger(lambda: None))
     script = Script(show=Show(video_s=(20, 20)))
-    phones = await registered(client, populate(2, 3, 1, script, witness_of=tally.witness))
+    phones = await registered(client, populate(2, 3, 1, script, observer_of=tally.observer))
     work = [platform.hand_out(phone.identity.serial_number) for phone in phones for _ in range(2)]
     async with Farm(phones, client, Clock(speed=30), tally=tally).running():
         await eventually(lambda: tally.total["completed"] == 12, within_s=30)
@@ -221,7 +221,7 @@ async def test_phones_over_http_fetch_their_work_and_report_it(platform, client)
 async def test_work_that_was_rolled_back_is_refused_dropped_and_started_over(platform, client):
     tally = Tally(Ledger(lambda: None))
     script = Script(show=Show(video_s=(60, 60)))
-    (phone,) = phones = await registered(client, populate(1, 1, 1, script, witness_of=tally.witness))
+    (phone,) = phones = await registered(client, populate(1, 1, 1, script, observer_of=tally.observer))
     work = platform.hand_out(phone.identity.serial_number)
     async with Farm(phones, client, Clock(speed=30), tally=tally).running():
         await eventually(lambda: platform.assignments[work]["progress_pct"] >= 20)
@@ -236,7 +236,7 @@ async def test_work_that_was_rolled_back_is_refused_dropped_and_started_over(pla
 async def test_repeated_reports_are_refused_and_do_no_harm(platform, client):
     tally = Tally(Ledger(lambda: None))
     script = Script(show=Show(video_s=(20, 20)), post=Post(repeated=1.0))
-    phones = await registered(client, populate(1, 2, 1, script, witness_of=tally.witness))
+    phones = await registered(client, populate(1, 2, 1, script, observer_of=tally.observer))
     for phone in phones:
         platform.hand_out(phone.identity.serial_number)
     async with Farm(phones, client, Clock(speed=30), tally=tally).running():
@@ -249,7 +249,7 @@ async def test_a_farm_with_every_trouble_says_of_every_run_what_the_platform_say
     """Some minutes of a rough farm, both ways of talking; the ledger and the platform's books must agree."""
     tally = Tally(Ledger(lambda: None))
     rough = replace(ROUGH, phone_faults=tuple(replace(fault, every_s=120) for fault in ROUGH.phone_faults))
-    phones = populate(4, 10, 1, rough, wiring=Wiring("mixed"), witness_of=tally.witness)
+    phones = populate(4, 10, 1, rough, wiring=Wiring("mixed"), observer_of=tally.observer)
     await registered(client, phones)
     farm = Farm(
         phones, client, Clock(speed=60), tally=tally, line_troubles=lambda phone: troubles_of_line(phone, 1, rough)

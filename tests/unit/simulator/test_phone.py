@@ -106,7 +106,7 @@ def working(*troubles: Episode, watch_s: float = 100, **options) -> Phone:
 @pytest.mark.req("DF-13", "DF-27")
 def test_a_crash_loses_the_agents_memory_but_not_its_progress():
     book = Book()
-    crashed = working(Episode(47, 60, CRASH), witness=book)
+    crashed = working(Episode(47, 60, CRASH), observer=book)
     told = reports(crashed, 200)
     assert told[4:7] == [(40, "running", 40), (60, "running", 40), (70, "running", 50)]
     assert told[-1] == (120, "completed", 100)
@@ -115,7 +115,7 @@ def test_a_crash_loses_the_agents_memory_but_not_its_progress():
 
 def test_a_crash_that_is_over_before_anybody_looked_is_a_crash_all_the_same():
     book = Book()
-    reports(working(Episode(41, 42, CRASH), watch_s=1000, witness=book), 200)
+    reports(working(Episode(41, 42, CRASH), watch_s=1000, observer=book), 200)
     assert book.lines == [("offered", "A", 1), ("began", "A", 1), ("resumed", "A", 1)]
 
 
@@ -152,7 +152,7 @@ def test_a_late_report_that_was_lost_with_a_crash_is_still_in_the_store():
 
 def test_a_repeated_report_is_sent_twice_and_its_second_answer_is_for_nobody():
     book = Book()
-    twice = working(watch_s=30, post=Post(repeated=1.0), witness=book)
+    twice = working(watch_s=30, post=Post(repeated=1.0), observer=book)
     sent = [errand for at, errand in errands(twice, 100) if isinstance(errand.action, Report) and at >= 30]
     assert [errand.repeated for errand in sent] == [False, True]
     assert sent[0].action == sent[1].action

@@ -47,7 +47,7 @@ def tally() -> Tally:
 
 
 def farm_by(tally: Tally, pcs: int, phones_per_pc: int, script: Script, wiring: Wiring = BY_PC) -> list[Phone]:
-    return populate(pcs, phones_per_pc, 1, script, wiring=wiring, witness_of=tally.witness)
+    return populate(pcs, phones_per_pc, 1, script, wiring=wiring, observer_of=tally.observer)
 
 
 def serial(phone: Phone) -> str:
@@ -312,9 +312,9 @@ async def test_phones_that_the_platform_does_not_know_are_registered_and_welcome
 async def test_after_an_outage_of_their_pc_phones_resume_from_their_stores(platform, client, tally):
     outage = Episode(60, 200, NO_POWER)
     (usual,) = farm_by(tally, 1, 1, SLOW)
-    witness = tally.witness(usual.identity)
+    observer = tally.observer(usual.identity)
     phone = Phone(
-        usual.identity, player=usual._player, speech="pc socket", troubles=iter([outage]), witness=witness
+        usual.identity, player=usual._player, speech="pc socket", troubles=iter([outage]), observer=observer
     )  # fmt: skip
     async with farm_of(client, [phone], tally, line_troubles=lambda phone: iter([outage])):
         await welcomed(platform)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from drover.simulator.agent import Agent
+from drover.simulator.observer import End
 from drover.simulator.protocol import DONE, Action, Answer, Heartbeat, Job, Offer, Poll, Report
 from drover.simulator.store import MemoryStore
-from drover.simulator.witness import End
 from drover.simulator.work import Plan
 
 EMPTY = Answer(200)
@@ -22,7 +22,7 @@ def offer(name: str = "A", run: int = 1, **fields: Any) -> Offer:
 
 
 class Book:
-    """A witness that remembers."""
+    """A observer that remembers."""
 
     def __init__(self) -> None:
         self.lines: list[tuple] = []
@@ -63,7 +63,7 @@ class World:
     def start(self) -> Agent:
         """A new agent with the same store: the old one crashed."""
         self._late = []
-        self.agent = Agent(lambda offer: self.plan, self.store, now=self.now, polls=self.polls, witness=self.book)
+        self.agent = Agent(lambda offer: self.plan, self.store, now=self.now, polls=self.polls, observer=self.book)
         return self.agent
 
     def live(self, until: float) -> World:

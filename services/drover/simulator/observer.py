@@ -28,7 +28,7 @@ class End(StrEnum):
     """A later run of the same assignment came."""
 
 
-class Witness(Protocol):
+class Observer(Protocol):
     def offered(self, offer: Offer, repeated: bool) -> None: ...
 
     def began(self, offer: Offer) -> None: ...
@@ -42,7 +42,7 @@ class Witness(Protocol):
         ...
 
 
-class Unwatched:
+class NotObserved:
     """Nobody wants to know."""
 
     def offered(self, offer: Offer, repeated: bool) -> None: ...
@@ -54,4 +54,4 @@ class Unwatched:
     def ended(self, offer: Offer, end: End, said: Report | None, answer: Answer | None) -> None: ...
 
 
-UNWATCHED: Final = Unwatched()
+NOT_OBSERVED: Final = NotObserved()
