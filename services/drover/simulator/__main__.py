@@ -16,10 +16,10 @@ from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.simulator.analyses import USERS_MAX
 from drover.simulator.app import Options, Simulation
-from drover.simulator.broadcast import RENDERS_WAITING_MAX
 from drover.simulator.jobs import JOBS_WAITING_MAX
 from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, SocketFor, Transport
 from drover.simulator.reminders import READERS_MAX
+from drover.simulator.renders import RENDERS_WAITING_MAX
 from drover.simulator.script import SCRIPTS
 
 GRACE_S: Final = 4.5

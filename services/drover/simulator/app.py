@@ -17,7 +17,6 @@ from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials
 from drover.service.tasks import end
 from drover.simulator.analyses import Tellers, wishes
-from drover.simulator.broadcast import Director, requests
 from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
 from drover.simulator.http import Client, connect
@@ -34,6 +33,7 @@ from drover.simulator.population import (
 )
 from drover.simulator.registration import Registrar, wait_until_ready
 from drover.simulator.reminders import Readers, deeds
+from drover.simulator.renders import Director, requests
 from drover.simulator.script import DEMO, Script
 from drover.simulator.store import Shelf
 from drover.simulator.tally import Tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from drover.domain.render.assets import Layer, to_assets
-from drover.simulator.broadcast import COMPOSITIONS, SLIP_EVERY, mappings, requests
+from drover.simulator.renders import COMPOSITIONS, SLIP_EVERY, mappings, requests
 
 
 def layers(composition_id):
