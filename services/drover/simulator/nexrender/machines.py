@@ -11,8 +11,8 @@ from random import Random
 from typing import Final
 from urllib.parse import unquote
 
-from drover.simulator.nexrender.landing import CannotLand, Ground, target_of
 from drover.simulator.nexrender.movie import film
+from drover.simulator.nexrender.output_folder import OutputFolder, WriteFailed, target_of
 from drover.simulator.nexrender.script import GOOD, Outcome, Script
 from drover.simulator.nexrender.store import Job, Jobs, now_text
 
@@ -29,10 +29,10 @@ _Life = Iterator[float]
 class Machines:
     """Each renders one job at a time. Nothing random: the same seed, uid and number of the render give the same."""
 
-    def __init__(self, jobs: Jobs, script: Script, ground: Ground, *, machines: int, seed: int) -> None:
+    def __init__(self, jobs: Jobs, script: Script, folder: OutputFolder, *, machines: int, seed: int) -> None:
         self._jobs = jobs
         self._script = script
-        self._ground = ground
+        self._folder = folder
         self._free = machines
         self._seed = seed
         self._numbers = count(1)
@@ -100,7 +100,7 @@ class Machines:
         yield dice.uniform(*self._script.encode_s)
         try:
             self._land(job, outcome)
-        except CannotLand as error:
+        except WriteFailed as error:
             self._fail(uid, str(error))
         else:
             self._jobs.update(uid, {"state": "finished", "finishedAt": now_text()})
@@ -135,7 +135,7 @@ class Machines:
         size = self._script.sizes.get(str(job["template"]["composition"]), self._script.size)
         content = film(outcome.file, size, f"{job['uid']} {self.begun}")
         if target is not None and content is not None:
-            self._ground.land(target, content)
+            self._folder.land(target, content)
 
     def _fail(self, uid: str, text: str) -> None:
         self._jobs.update(uid, {"state": "error", "error": text, "errorAt": now_text()})

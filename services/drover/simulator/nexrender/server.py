@@ -16,9 +16,9 @@ from aiohttp import web
 from drover.simulator.clock import Clock
 from drover.simulator.nexrender.apis import Answer, Api, RealApi, SimplifiedApi
 from drover.simulator.nexrender.clock import HandClock
-from drover.simulator.nexrender.landing import Ground
 from drover.simulator.nexrender.machines import Machines
 from drover.simulator.nexrender.movie import prepare
+from drover.simulator.nexrender.output_folder import OutputFolder
 from drover.simulator.nexrender.script import CALM, Outcome, Script, Trouble
 from drover.simulator.nexrender.store import Jobs
 from drover.simulator.script import Episode, Fault, episodes
@@ -41,7 +41,7 @@ class SimulatedNexrender:
 
     def __init__(
         self,
-        ground: Ground,
+        folder: OutputFolder,
         *,
         dialect: Speech,
         secret: str,
@@ -62,7 +62,7 @@ class SimulatedNexrender:
         """Its machines, where they live in real time. Ends with the server, or with a fault of ours."""
         self.clock = clock
         self._secret = secret
-        self._machines = Machines(self.jobs, script, ground, machines=machines, seed=seed)
+        self._machines = Machines(self.jobs, script, folder, machines=machines, seed=seed)
         self._api: Api = (
             RealApi(self.jobs, self._new_work)
             if dialect == "nexrender"
@@ -200,7 +200,7 @@ async def simulated_nexrender(
     """
     clock = clock or Clock()
     server = SimulatedNexrender(
-        Ground(outputs, seen_as),
+        OutputFolder(outputs, seen_as),
         dialect=dialect,
         secret=secret,
         machines=machines,

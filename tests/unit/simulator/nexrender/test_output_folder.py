@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drover.simulator.nexrender.landing import CannotLand, Ground, target_of
+from drover.simulator.nexrender.output_folder import OutputFolder, WriteFailed, target_of
 
 
 def copying(**fields):
@@ -25,20 +25,20 @@ def test_a_file_that_nobody_asked_for_is_cleared_up(job):
 
 
 def test_a_job_with_an_output_of_its_own_has_no_result_to_copy():
-    with pytest.raises(CannotLand, match=r"ENOENT: no such file or directory, open '.*/a/result.mp4'"):
+    with pytest.raises(WriteFailed, match=r"ENOENT: no such file or directory, open '.*/a/result.mp4'"):
         target_of({**copying(input="result.mp4", output="D:/out/job_1.mp4"), "output": "D:/out/job_1.mp4"})
 
 
 @pytest.mark.parametrize("path", [r"D:\Output\u1\job_1.mp4", "d:/output/u1/job_1.mp4"])
 def test_a_folder_that_jobs_call_by_another_name_is_found(tmp_path, path):
-    Ground(tmp_path, "D:\\output\\").land(path, b"film")
+    OutputFolder(tmp_path, "D:\\output\\").land(path, b"film")
     assert (tmp_path / "u1" / "job_1.mp4").read_bytes() == b"film"
 
 
 def test_what_was_there_is_overwritten(tmp_path):
-    ground = Ground(tmp_path)
+    folder = OutputFolder(tmp_path)
     for content in (b"a longer film", b"film"):
-        ground.land(str(tmp_path / "new" / "job_1.mp4"), content)
+        folder.land(str(tmp_path / "new" / "job_1.mp4"), content)
     assert (tmp_path / "new" / "job_1.mp4").read_bytes() == b"film"
 
 
@@ -57,12 +57,12 @@ def test_nothing_is_ever_written_elsewhere(tmp_path, path):
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "link").symlink_to(tmp_path)
-    with pytest.raises(CannotLand, match="EACCES"):
-        Ground(inside, "D:/output").land(path.format(inside), b"film")
+    with pytest.raises(WriteFailed, match="EACCES"):
+        OutputFolder(inside, "D:/output").land(path.format(inside), b"film")
     assert not list(tmp_path.glob("*.mp4"))
 
 
 def test_a_place_that_cannot_be_written_is_the_job_s_error(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CannotLand, match="open"):
-        Ground(tmp_path).land(str(tmp_path / "file" / "job_1.mp4"), b"film")
+    with pytest.raises(WriteFailed, match="open"):
+        OutputFolder(tmp_path).land(str(tmp_path / "file" / "job_1.mp4"), b"film")

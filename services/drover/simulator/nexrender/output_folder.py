@@ -13,11 +13,11 @@ RESULT_MISSING: Final = (
 _ABSOLUTE: Final = re.compile(r"(?:[A-Za-z]:)?[\\/]")
 
 
-class CannotLand(Exception):
+class WriteFailed(Exception):
     """The text is the error of the job."""
 
 
-class Ground:
+class OutputFolder:
     """The folder in which files may land, and the name that jobs call it by."""
 
     def __init__(self, folder: Path, seen_as: str | None = None) -> None:
@@ -31,7 +31,7 @@ class Ground:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         except OSError as error:
-            raise CannotLand(f"Error: {error.strerror}, open '{path}'") from error
+            raise WriteFailed(f"Error: {error.strerror}, open '{path}'") from error
 
     def _local(self, path: str) -> Path:
         spelled = _spelled(path)
@@ -41,7 +41,7 @@ class Ground:
             target = Path(path)
         target = target.resolve() if target.is_absolute() else target
         if not target.is_relative_to(self._folder):
-            raise CannotLand(f"Error: EACCES: permission denied, open '{path}'")
+            raise WriteFailed(f"Error: EACCES: permission denied, open '{path}'")
         return target
 
 
@@ -58,7 +58,7 @@ def target_of(job: dict[str, Any]) -> str | None:
         if action.get("module") == COPY:
             taken = str(action.get("input") or output or "")
             if output and not _ABSOLUTE.match(taken):
-                raise CannotLand(RESULT_MISSING.format(f"/tmp/nexrender/{job['uid']}/{taken}"))  # noqa: S108
+                raise WriteFailed(RESULT_MISSING.format(f"/tmp/nexrender/{job['uid']}/{taken}"))  # noqa: S108
             return str(action.get("output") or "") or None
     return None
 
