@@ -179,7 +179,17 @@ class Queue:
         self, run: Claimed, *, path: str, size_bytes: int, sha256: str, codec: str, width: int, height: int
     ) -> None:
         await self._report(
-            c.ReportCompleted(run.render_id, run.run, self.worker_id, path, size_bytes, sha256, codec, width, height)
+            c.ReportCompleted(
+                render_id=run.render_id,
+                run=run.run,
+                worker_id=self.worker_id,
+                output_file_path=path,
+                size_bytes=size_bytes,
+                sha256=sha256,
+                codec=codec,
+                width=width,
+                height=height,
+            )
         )
 
     async def _report(self, report: c.Report, id: str | None = None) -> Any:

@@ -102,13 +102,13 @@ def main(
     """
     logging.configure(log_format, "info")
     options = Options(
-        data_dir,
-        url,
-        pcs,
-        phones,
-        seed,
-        speed,
-        SCRIPTS[script],
+        data_dir=data_dir,
+        url=url,
+        pcs=pcs,
+        phones_per_pc=phones,
+        seed=seed,
+        speed=speed,
+        script=SCRIPTS[script],
         transport=transport,
         socket_for=socket_for,
         http_every=http_every,

@@ -58,7 +58,16 @@ class Hall:
 
     def device(self, device_id="d1", *, alive=True, running=False, condition=None, in_error=False):
         now = self.clock.now()
-        device = Device(device_id, device_id.upper(), "P1-G1", "PC-01", [], now, now, alive=alive)
+        device = Device(
+            device_id=device_id,
+            serial_number=device_id.upper(),
+            group_id="P1-G1",
+            pc_id="PC-01",
+            capabilities=[],
+            created_at=now,
+            updated_at=now,
+            alive=alive,
+        )
         if condition or in_error:
             device.error = DeviceError("SCREEN_LOCKED", None, condition, None)
         self.fleet.devices[device_id] = device

@@ -62,13 +62,13 @@ def _refresh_devices(fleet: Fleet, pc: Pc) -> None:
 
 def _device_registered(fleet: Fleet, event: e.DeviceRegistered) -> None:
     device = Device(
-        event.device_id,
-        event.serial_number,
-        event.group_id,
-        event.pc_id,
-        event.capabilities,
-        event.at,
-        event.at,
+        device_id=event.device_id,
+        serial_number=event.serial_number,
+        group_id=event.group_id,
+        pc_id=event.pc_id,
+        capabilities=event.capabilities,
+        created_at=event.at,
+        updated_at=event.at,
     )
     fleet.devices[event.device_id] = device
     fleet.device_by_serial[event.serial_number] = event.device_id

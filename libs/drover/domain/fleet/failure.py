@@ -89,12 +89,12 @@ def _failed(assignment: Assignment, failure: Failure, rule: Rule, blamed: bool) 
         return AttemptTimedOut(*attempt_of(assignment), TIMEOUT_MESSAGE, blamed)
     return AttemptFailed(
         *attempt_of(assignment),
-        failure.code,
-        rule.name,
-        _cut(failure.message),
-        blamed,
-        _cut(failure.screenshot_ref, REFERENCE_BYTES_MAX),
-        _cut(failure.activity_stack),
+        code=failure.code,
+        rule=rule.name,
+        message=_cut(failure.message),
+        blamed=blamed,
+        screenshot_ref=_cut(failure.screenshot_ref, REFERENCE_BYTES_MAX),
+        activity_stack=_cut(failure.activity_stack),
     )
 
 

@@ -58,13 +58,13 @@ def report_completed(fleet: Fleet, command: ReportCompleted, now: datetime) -> D
     assert assignment.assigned_at is not None
     succeeded = AttemptSucceeded(
         *attempt_of(assignment),
-        assignment.assigned_at,
-        assignment.started_at or now,
-        command.actual_duration_sec,
-        command.did_like,
-        command.did_comment,
-        command.did_playlist,
-        command.completed_at,
+        assigned_at=assignment.assigned_at,
+        started_at=assignment.started_at or now,
+        actual_duration_sec=command.actual_duration_sec,
+        did_like=command.did_like,
+        did_comment=command.did_comment,
+        did_playlist=command.did_playlist,
+        claimed_completed_at=command.completed_at,
     )
     return accept(*_begun(fleet, assignment, command.started_at), succeeded, then=follow_up())
 
@@ -123,13 +123,13 @@ def _after_the_end(command: Report, ended: Ended, status: AssignmentStatus) -> D
 
 def _stale(command: Report, run: int, status: AssignmentStatus, owner: Assignment | Ended, *, noted: bool) -> Decision:
     refused = StaleReportRefused(
-        command.assignment_id,
-        owner.job_id,
-        owner.device_id,
-        run,
-        min(owner.failed + 1, ATTEMPTS_MAX),
-        status.value,
-        owner.run,
+        assignment_id=command.assignment_id,
+        job_id=owner.job_id,
+        device_id=owner.device_id,
+        run=run,
+        attempt=min(owner.failed + 1, ATTEMPTS_MAX),
+        status=status.value,
+        current_run=owner.run,
     )
     rejection = stale_rejection(refused)
     return Decision(rejection=rejection) if noted else refuse_recording(rejection, refused)

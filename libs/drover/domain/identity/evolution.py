@@ -15,13 +15,13 @@ from drover.domain.identity.timer_keys import archiving, expiry
 
 def _account_created(identity: Identity, event: e.AccountCreated) -> None:
     account = Account(
-        event.account_id,
-        event.email_hash,
-        event.email_sealed,
-        AccountRole(event.role),
-        event.password_sealed,
-        event.at,
-        event.at,
+        account_id=event.account_id,
+        email_hash=event.email_hash,
+        email_sealed=event.email_sealed,
+        role=AccountRole(event.role),
+        password_sealed=event.password_sealed,
+        created_at=event.at,
+        updated_at=event.at,
     )
     identity.accounts[event.account_id] = account
     identity.by_email[event.email_hash] = event.account_id
@@ -70,14 +70,14 @@ def _resealed(identity: Identity, event: e.AccountResealed) -> None:
 def _started(identity: Identity, event: e.SessionStarted) -> None:
     session_id, account = event.session_id, identity.accounts[event.account_id]
     identity.sessions[session_id] = Session(
-        session_id,
-        event.account_id,
-        event.digest,
-        event.user_agent,
-        event.at,
-        event.at,
-        event.expires_at,
-        event.ends_at,
+        session_id=session_id,
+        account_id=event.account_id,
+        digest=event.digest,
+        user_agent=event.user_agent,
+        started_at=event.at,
+        last_used_at=event.at,
+        expires_at=event.expires_at,
+        ends_at=event.ends_at,
     )
     account.sessions[session_id] = None
     account.last_sign_in_at = event.at

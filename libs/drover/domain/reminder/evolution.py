@@ -40,7 +40,15 @@ def _registered(state: Reminders, event: e.AlarmRegistered) -> None:
     user.alarms += 1
     next_s = seconds_of(event.next_alarm_time)
     text = pack(event.title, event.body)
-    alarm = Alarm(event.page_id, user, text, next_s, next_s, event.sent_count, event.life)
+    alarm = Alarm(
+        page_id=event.page_id,
+        user=user,
+        text=text,
+        next_s=next_s,
+        wake_s=next_s,
+        sent_count=event.sent_count,
+        life=event.life,
+    )
     state.alarms[alarm.page_id] = alarm
     state.waiting.push(alarm)
     state.waiting.tidy()

@@ -58,18 +58,18 @@ def to_image(state: Reminders) -> ReminderImage:
 
 def _alarm_image(alarm: Alarm, user: int) -> AlarmImage:
     return AlarmImage(
-        alarm.page_id,
-        user,
-        alarm.text,
-        alarm.next_s,
-        alarm.wake_s,
-        alarm.sent_count,
-        alarm.life,
-        alarm.attempt,
-        alarm.shift_min,
-        alarm.dispatched,
-        alarm.immediate,
-        alarm.moved,
+        page_id=alarm.page_id,
+        user=user,
+        text=alarm.text,
+        next_s=alarm.next_s,
+        wake_s=alarm.wake_s,
+        sent_count=alarm.sent_count,
+        life=alarm.life,
+        attempt=alarm.attempt,
+        shift_min=alarm.shift_min,
+        dispatched=alarm.dispatched,
+        immediate=alarm.immediate,
+        moved=alarm.moved,
     )
 
 
@@ -102,16 +102,16 @@ def _alarms(images: list[AlarmImage], users: list[User]) -> Iterator[Alarm]:
         # One object for both, as with alarms that were never in a snapshot.
         wake_s = image.next_s if image.wake_s == image.next_s else image.wake_s
         yield Alarm(
-            image.page_id,
-            user,
-            image.text,
-            image.next_s,
-            wake_s,
-            image.sent_count,
-            image.life,
-            image.attempt,
-            image.shift_min,
-            image.dispatched,
-            image.immediate,
-            image.moved,
+            page_id=image.page_id,
+            user=user,
+            text=image.text,
+            next_s=image.next_s,
+            wake_s=wake_s,
+            sent_count=image.sent_count,
+            life=image.life,
+            attempt=image.attempt,
+            shift_min=image.shift_min,
+            dispatched=image.dispatched,
+            immediate=image.immediate,
+            moved=image.moved,
         )

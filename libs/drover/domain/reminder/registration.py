@@ -49,13 +49,13 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
     return accept(
         *_new_user(state, command.user_id, policy.timezone_default),
         AlarmRegistered(
-            command.page_id,
-            command.user_id,
-            cut(command.title or ""),
-            cut(command.body or ""),
-            now,
-            SENT_COUNT_FIRST,
-            state.deleted.get(command.page_id, 0) + 1,
+            page_id=command.page_id,
+            user_id=command.user_id,
+            title=cut(command.title or ""),
+            body=cut(command.body or ""),
+            next_alarm_time=now,
+            sent_count=SENT_COUNT_FIRST,
+            life=state.deleted.get(command.page_id, 0) + 1,
         ),
     )
 

@@ -36,13 +36,13 @@ def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders,
         return NOTHING
     alarm = state.alarms[first[1]]
     claimed = AlarmDispatched(
-        alarm.page_id,
-        alarm.user.user_id,
-        alarm.sent_count,
-        alarm.life,
-        alarm.attempt + 1,
-        command.instance,
-        now + policy.recover_after,
+        page_id=alarm.page_id,
+        user_id=alarm.user.user_id,
+        sending=alarm.sent_count,
+        life=alarm.life,
+        attempt=alarm.attempt + 1,
+        instance=command.instance,
+        recover_at=now + policy.recover_after,
     )
     return accept(claimed, then=partial(_claim_first, command, left - 1, policy))
 
@@ -54,15 +54,15 @@ def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Po
         return _stale(command)
     spot = following_spot(alarm, policy, now)
     sent = AlarmSent(
-        alarm.page_id,
-        alarm.user.user_id,
-        alarm.sent_count,
-        alarm.life,
-        command.attempt,
-        (command.notification_id or "")[:NOTIFICATION_ID_CHARS_MAX] or None,
-        alarm.sent_count + 1,
-        spot.moment,
-        spot.shift_min,
+        page_id=alarm.page_id,
+        user_id=alarm.user.user_id,
+        sending=alarm.sent_count,
+        life=alarm.life,
+        attempt=command.attempt,
+        notification_id=(command.notification_id or "")[:NOTIFICATION_ID_CHARS_MAX] or None,
+        sent_count=alarm.sent_count + 1,
+        next_alarm_time=spot.moment,
+        shift_min=spot.shift_min,
     )
     works = resolve_alert(state.alerts, PUSH_FAILING, PROVIDER, "sent")
     return accept(sent, *crowding(state, alarm, spot, now), *works)
@@ -77,11 +77,27 @@ def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy
     if not command.permanent:
         retry_at = now + policy.retry_after(command.attempt)
         due = moment_at(alarm.next_s)
-        failed = SendingFailed(*about, False, command.code, error, retry_at, due, alarm.shift_min)
+        failed = SendingFailed(
+            *about,
+            permanent=False,
+            code=command.code,
+            error=error,
+            retry_at=retry_at,
+            next_alarm_time=due,
+            shift_min=alarm.shift_min,
+        )
         return accept(failed, *_failing(state, command, now))
     # It would fail again, so this one is given up: `sent_count` stays, and the next time is the regular one.
     spot = following_spot(alarm, policy, now)
-    failed = SendingFailed(*about, True, command.code, error, None, spot.moment, spot.shift_min)
+    failed = SendingFailed(
+        *about,
+        permanent=True,
+        code=command.code,
+        error=error,
+        retry_at=None,
+        next_alarm_time=spot.moment,
+        shift_min=spot.shift_min,
+    )
     return accept(failed, *crowding(state, alarm, spot, now), *_failing(state, command, now))
 
 
@@ -91,15 +107,15 @@ def report_unknown(state: Reminders, command: ReportUnknown, now: datetime, poli
         return _stale(command)
     return accept(
         SendingUncertain(
-            alarm.page_id,
-            alarm.user.user_id,
-            alarm.sent_count,
-            alarm.life,
-            command.attempt,
-            command.code,
-            command.error[:ERROR_CHARS_MAX],
-            list(command.delivered),
-            moment_at(alarm.wake_s),
+            page_id=alarm.page_id,
+            user_id=alarm.user.user_id,
+            sending=alarm.sent_count,
+            life=alarm.life,
+            attempt=command.attempt,
+            code=command.code,
+            error=command.error[:ERROR_CHARS_MAX],
+            delivered=list(command.delivered),
+            recover_at=moment_at(alarm.wake_s),
         ),
         *_failing(state, command, now),
     )

@@ -50,13 +50,13 @@ def map_field(queue: RenderQueue, command: MapField, now: datetime) -> Decision:
             return reject(Code.CONFLICT, f"{command.composition_id} has {FIELDS_PER_COMPOSITION_MAX} fields already")
     return accept(
         FieldMapped(
-            queue.last_mapping_id + 1,
-            command.composition_id,
-            command.field_name,
-            command.layer_name,
-            command.kind,
-            command.property,
-            queue.mapping_version + 1,
+            mapping_id=queue.last_mapping_id + 1,
+            composition_id=command.composition_id,
+            field_name=command.field_name,
+            layer_name=command.layer_name,
+            kind=command.kind,
+            property=command.property,
+            version=queue.mapping_version + 1,
         )
     )
 

@@ -22,15 +22,15 @@ def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
 def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
     queue.last_id = event.render_id
     queue.renders[event.render_id] = render = Render(
-        event.render_id,
-        event.composition_id,
-        event.composition,
-        event.gfx_id,
-        event.gfx_data,
-        event.cue_item_id,
-        event.broadcast_date,
-        event.at,
-        event.uid,
+        render_id=event.render_id,
+        composition_id=event.composition_id,
+        composition=event.composition,
+        gfx_id=event.gfx_id,
+        gfx_data=event.gfx_data,
+        cue_item_id=event.cue_item_id,
+        broadcast_date=event.broadcast_date,
+        requested_at=event.at,
+        uid=event.uid,
     )
     _wait(queue, render)
 

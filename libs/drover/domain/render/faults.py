@@ -35,4 +35,14 @@ def after(policy: Policy, queue: RenderQueue, render: Render, fault: Fault, mess
         return [run_again(render, fault, message, now, stop=stop_of(render))]
     assert render.worker_id is not None
     due_at = now + rule.delay(number)
-    return [RetryScheduled(render.render_id, render.run, render.worker_id, fault, number, due_at, message)]
+    return [
+        RetryScheduled(
+            render_id=render.render_id,
+            run=render.run,
+            worker_id=render.worker_id,
+            fault=fault,
+            number=number,
+            due_at=due_at,
+            message=message,
+        )
+    ]

@@ -26,14 +26,14 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
     day = command.broadcast_date or (now + SEOUL).date()
     return accept(
         RenderRequested(
-            render_id,
-            command.composition_id,
-            name,
-            command.gfx_id,
-            command.gfx_data,
-            command.cue_item_id,
-            day,
-            uid_of(render_id, 1, now),
+            render_id=render_id,
+            composition_id=command.composition_id,
+            composition=name,
+            gfx_id=command.gfx_id,
+            gfx_data=command.gfx_data,
+            cue_item_id=command.cue_item_id,
+            broadcast_date=day,
+            uid=uid_of(render_id, 1, now),
         )
     )
 
@@ -85,7 +85,16 @@ def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) ->
 def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
     """From its worker. Its job at nexrender goes on: whoever has the render next looks for it first."""
     count = render.recovery_count + 1
-    requeued = RenderRequeued(render.render_id, render.run, reason, message, count, render.generation, render.uid, None)
+    requeued = RenderRequeued(
+        render_id=render.render_id,
+        run=render.run,
+        reason=reason,
+        message=message,
+        recovery_count=count,
+        generation=render.generation,
+        uid=render.uid,
+        stop=None,
+    )
     return [requeued, *alert_of_recovery(queue, render, now)]
 
 
@@ -115,7 +124,16 @@ def run_again(render: Render, reason: str, message: str, now: datetime, *, stop:
     """As a new job at nexrender."""
     generation = render.generation + 1
     uid = uid_of(render.render_id, generation, now)
-    return RenderRequeued(render.render_id, render.run, reason, message, render.recovery_count, generation, uid, stop)
+    return RenderRequeued(
+        render_id=render.render_id,
+        run=render.run,
+        reason=reason,
+        message=message,
+        recovery_count=render.recovery_count,
+        generation=generation,
+        uid=uid,
+        stop=stop,
+    )
 
 
 def _ended(queue: RenderQueue, render_id: int, render: Render | None, what: str) -> Decision:

@@ -22,15 +22,15 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
     if stop.tries < STOP_TRIES_MAX:
         return accept(
             StopClaimed(
-                stop.render_id,
-                stop.uid,
-                command.worker_id,
-                now + STOP_CLAIM,
-                stop.tries + 1,
-                stop.composition,
-                stop.broadcast_date,
-                stop.discard,
-                stop.nexrender_job_id,
+                render_id=stop.render_id,
+                uid=stop.uid,
+                worker_id=command.worker_id,
+                until=now + STOP_CLAIM,
+                tries=stop.tries + 1,
+                composition=stop.composition,
+                broadcast_date=stop.broadcast_date,
+                discard=stop.discard,
+                nexrender_job_id=stop.nexrender_job_id,
             )
         )
     text = f"nexrender job {stop.uid} of render {stop.render_id} could not be stopped; remove it manually"

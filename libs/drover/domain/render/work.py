@@ -120,13 +120,13 @@ def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: dateti
     duration_s = (now - (render.started_at or now)).total_seconds()
     completed = RenderCompleted(
         *_run(render),
-        command.output_file_path,
-        command.size_bytes,
-        command.sha256,
-        duration_s,
-        command.codec,
-        command.width,
-        command.height,
+        output_file_path=command.output_file_path,
+        size_bytes=command.size_bytes,
+        sha256=command.sha256,
+        duration_seconds=duration_s,
+        codec=command.codec,
+        width=command.width,
+        height=command.height,
     )
     return accept(completed, *alerts_over(queue, render, "completed"))
 

@@ -57,7 +57,15 @@ def test_an_address_has_one_account_also_under_a_key_on_its_way_out():
 
 def test_there_is_a_bound_on_accounts():
     scenario = given(IDENTITY)
-    account = Account(KIM, "", "", "viewer", "", NOON, NOON)
+    account = Account(
+        account_id=KIM,
+        email_hash="",
+        email_sealed="",
+        role="viewer",
+        password_sealed="",
+        created_at=NOON,
+        updated_at=NOON,
+    )
     scenario.state.accounts = dict.fromkeys(map(str, range(ACCOUNTS_MAX)), account)
     scenario.when(create()).then_rejected(Code.CONFLICT, accounts_max=ACCOUNTS_MAX)
 

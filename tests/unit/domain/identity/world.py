@@ -39,7 +39,14 @@ def token(number: int, session: str = S1) -> str:
 
 def start(session: str = S1, account: str = KIM, *, revision: int = 1, sessions_max: int | None = None) -> StartSession:
     return StartSession(
-        session, account, revision, token(0, session), "Firefox on Windows", IDLE_S, LIFETIME_S, sessions_max
+        session_id=session,
+        account_id=account,
+        revision=revision,
+        digest=token(0, session),
+        user_agent="Firefox on Windows",
+        idle_s=IDLE_S,
+        lifetime_s=LIFETIME_S,
+        sessions_max=sessions_max,
     )
 
 

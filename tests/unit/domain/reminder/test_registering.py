@@ -18,7 +18,9 @@ def test_a_new_alarm_is_due_now_and_begins_with_one():
     world = World()
     world.when(c.RegisterByPage(PAGE, USER, "title", "body")).then(
         e.UserAdded(USER, SEOUL),
-        e.AlarmRegistered(PAGE, USER, "title", "body", world.now, 1, 1),
+        e.AlarmRegistered(
+            page_id=PAGE, user_id=USER, title="title", body="body", next_alarm_time=world.now, sent_count=1, life=1
+        ),
     ).then_answers(page_id=PAGE, user_id=USER, next_alarm_time=world.now, sent_count=1, created=True)
     world.claimed().then(e.AlarmDispatched)
 

@@ -16,7 +16,17 @@ from tests.unit.domain.reminder.world import PAGE, USER, World
 @pytest.mark.req("RM-06", "RM-07")
 def test_a_claim_takes_what_is_due_and_nobody_else_gets_it():
     world = World().registered()
-    world.claimed().then(e.AlarmDispatched(PAGE, USER, 1, 1, 1, "sender-1", world.now + timedelta(hours=6)))
+    world.claimed().then(
+        e.AlarmDispatched(
+            page_id=PAGE,
+            user_id=USER,
+            sending=1,
+            life=1,
+            attempt=1,
+            instance="sender-1",
+            recover_at=world.now + timedelta(hours=6),
+        )
+    )
     assert world.decider.answer(world.decision.events) == [{"page_id": PAGE, "sending": 1, "life": 1, "attempt": 1}]
     world.when(c.ClaimDue(100, "sender-2")).then_nothing()
 
@@ -51,7 +61,17 @@ def test_a_claim_has_a_bound(limit):
 def test_a_sending_raises_the_count_and_is_in_nobodys_hand_any_more():
     world = World().registered().claimed()
     world.when(c.ReportSent(PAGE, 1, 1, 1, "push-77")).then(
-        e.AlarmSent(PAGE, USER, 1, 1, 1, "push-77", 2, world.now + timedelta(days=1), 0)
+        e.AlarmSent(
+            page_id=PAGE,
+            user_id=USER,
+            sending=1,
+            life=1,
+            attempt=1,
+            notification_id="push-77",
+            sent_count=2,
+            next_alarm_time=world.now + timedelta(days=1),
+            shift_min=0,
+        )
     )
     assert not world.alarm().dispatched
     assert world.state.in_hand == {}
@@ -94,7 +114,17 @@ def test_an_unknown_outcome_keeps_it_for_six_hours_and_then_the_same_key_is_sent
     world = World().registered().claimed()
     began = world.now
     world.after(seconds=10).unknown().then(
-        e.SendingUncertain(PAGE, USER, 1, 1, 1, "timed_out", "", [], began + timedelta(hours=6))
+        e.SendingUncertain(
+            page_id=PAGE,
+            user_id=USER,
+            sending=1,
+            life=1,
+            attempt=1,
+            code="timed_out",
+            error="",
+            delivered=[],
+            recover_at=began + timedelta(hours=6),
+        )
     )
     assert world.alarm().dispatched
     world.at(began + timedelta(hours=5, minutes=59)).claimed().then_nothing()

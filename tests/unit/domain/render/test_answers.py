@@ -26,7 +26,15 @@ from tests.unit.domain.render.world import (
 )
 
 DESCRIBED = CompositionDescribed(CHIPS, "Chips", "x.aep", "M", 1)
-MAPPED = FieldMapped(1, CHIPS, "Single - x", "X", "data", "Source Text", 2)
+MAPPED = FieldMapped(
+    mapping_id=1,
+    composition_id=CHIPS,
+    field_name="Single - x",
+    layer_name="X",
+    kind="data",
+    property="Source Text",
+    version=2,
+)
 
 
 def told_to(events, command):

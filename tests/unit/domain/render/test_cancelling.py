@@ -45,7 +45,9 @@ def test_one_that_nobody_ever_had_is_cancelled_and_there_is_nothing_to_stop():
 @pytest.mark.req("RN-02")
 def test_one_that_is_pending_again_is_stopped_at_nexrender_too():
     """Its worker may have submitted it, and died before it could say so."""
-    taken_back = RenderRequeued(1, 1, "lapsed", "", 1, 1, uid(), None)
+    taken_back = RenderRequeued(
+        render_id=1, run=1, reason="lapsed", message="", recovery_count=1, generation=1, uid=uid(), stop=None
+    )
     queue(requested(), *HAND.preparing(), taken_back).when(CancelRender(1)).then(RenderCancelled(1, 1, "", uid()))
 
 
@@ -53,7 +55,9 @@ def test_one_that_is_pending_again_is_stopped_at_nexrender_too():
 def test_one_whose_new_job_nobody_has_begun_may_still_have_a_file_on_the_nas_which_must_go():
     """The worker of the job before may be late."""
     fresh = uid(1, 2)
-    again = RenderRequeued(1, 1, "RENDER_TIMEOUT", "", 0, 2, fresh, uid())
+    again = RenderRequeued(
+        render_id=1, run=1, reason="RENDER_TIMEOUT", message="", recovery_count=0, generation=2, uid=fresh, stop=uid()
+    )
     scenario = queue(*WORKING_STATES["rendering"], again).when(CancelRender(1)).then(RenderCancelled(1, 1, "", fresh))
     assert {stop: queue_of(scenario).stops[stop].discard for stop in queue_of(scenario).stops} == {
         uid(): False,

@@ -18,7 +18,15 @@ from tests.unit.domain.render.world import CHIPS, CLOCK, answered, queue, queue_
 
 MODULE = "H.264 - Match Render Settings - 15 Mbps"
 DESCRIBED = CompositionDescribed(CHIPS, "_MAIN Mini Chip Count", "cyprusdesign.aep", MODULE, 1)
-NAME_1 = FieldMapped(1, CHIPS, "Slot 1 - name", "Name 1", "data", "Source Text", 2)
+NAME_1 = FieldMapped(
+    mapping_id=1,
+    composition_id=CHIPS,
+    field_name="Slot 1 - name",
+    layer_name="Name 1",
+    kind="data",
+    property="Source Text",
+    version=2,
+)
 
 
 def version_of(scenario, composition_id=CHIPS):
@@ -62,7 +70,15 @@ def test_a_description_that_changes_nothing_is_no_event():
 def test_a_field_is_mapped_with_or_without_a_description():
     queue(DESCRIBED).when(MapField(CHIPS, "Slot 1 - name", "Name 1")).then(NAME_1)
     queue().when(MapField(CLOCK, "Flag 1", "Flag 1", "image", "Source")).then(
-        FieldMapped(1, CLOCK, "Flag 1", "Flag 1", "image", "Source", 1)
+        FieldMapped(
+            mapping_id=1,
+            composition_id=CLOCK,
+            field_name="Flag 1",
+            layer_name="Flag 1",
+            kind="image",
+            property="Source",
+            version=1,
+        )
     )
 
 
@@ -76,7 +92,15 @@ def test_a_field_has_one_layer():
 @pytest.mark.req("RN-06")
 def test_the_same_field_of_another_composition_is_another_one():
     queue(DESCRIBED, NAME_1).when(MapField(CLOCK, "Slot 1 - name", "Name 1")).then(
-        FieldMapped(2, CLOCK, "Slot 1 - name", "Name 1", "data", "Source Text", 3)
+        FieldMapped(
+            mapping_id=2,
+            composition_id=CLOCK,
+            field_name="Slot 1 - name",
+            layer_name="Name 1",
+            kind="data",
+            property="Source Text",
+            version=3,
+        )
     )
 
 
@@ -90,7 +114,17 @@ def test_the_same_field_of_another_composition_is_another_one():
 )
 def test_a_field_is_changed_and_what_is_not_said_stays(change, layer, kind, property_):
     scenario = queue(DESCRIBED, NAME_1).when(ChangeField(1, **change))
-    scenario.then(FieldMapped(1, CHIPS, "Slot 1 - name", layer, kind, property_, 3))
+    scenario.then(
+        FieldMapped(
+            mapping_id=1,
+            composition_id=CHIPS,
+            field_name="Slot 1 - name",
+            layer_name=layer,
+            kind=kind,
+            property=property_,
+            version=3,
+        )
+    )
     field = queue_of(scenario).compositions[CHIPS].fields["Slot 1 - name"]
     assert (field.mapping_id, field.layer_name, field.kind, field.property) == (1, layer, kind, property_)
     assert queue_of(scenario).last_mapping_id == 1
@@ -105,7 +139,15 @@ def test_a_field_is_unmapped_and_its_number_is_not_given_again():
     scenario = queue(DESCRIBED, NAME_1).when(UnmapField(1)).then(FieldUnmapped(1, CHIPS, "Slot 1 - name", 3))
     assert (queue_of(scenario).mappings, queue_of(scenario).compositions[CHIPS].fields) == ({}, {})
     scenario.when(MapField(CHIPS, "Slot 1 - name", "Name 1")).then(
-        FieldMapped(2, CHIPS, "Slot 1 - name", "Name 1", "data", "Source Text", 4)
+        FieldMapped(
+            mapping_id=2,
+            composition_id=CHIPS,
+            field_name="Slot 1 - name",
+            layer_name="Name 1",
+            kind="data",
+            property="Source Text",
+            version=4,
+        )
     )
 
 
@@ -116,8 +158,24 @@ def test_a_mapping_that_never_was_is_not_found(command):
 
 def test_a_composition_is_removed_with_all_its_fields():
     others = [
-        FieldMapped(2, CHIPS, "Slot 2 - name", "Name 2", "data", "Source Text", 3),
-        FieldMapped(3, CLOCK, "Single - clock", "Clock", "data", "Source Text", 4),
+        FieldMapped(
+            mapping_id=2,
+            composition_id=CHIPS,
+            field_name="Slot 2 - name",
+            layer_name="Name 2",
+            kind="data",
+            property="Source Text",
+            version=3,
+        ),
+        FieldMapped(
+            mapping_id=3,
+            composition_id=CLOCK,
+            field_name="Single - clock",
+            layer_name="Clock",
+            kind="data",
+            property="Source Text",
+            version=4,
+        ),
     ]
     scenario = queue(DESCRIBED, NAME_1, *others).when(RemoveComposition(CHIPS)).then(CompositionRemoved(CHIPS, 5))
     assert list(queue_of(scenario).compositions) == [CLOCK]
@@ -179,7 +237,15 @@ def test_compositions_have_a_bound():
 
 def test_fields_of_a_composition_have_a_bound():
     fields = [
-        FieldMapped(number, CHIPS, f"Single - {number}", "X", "data", "Source Text", number)
+        FieldMapped(
+            mapping_id=number,
+            composition_id=CHIPS,
+            field_name=f"Single - {number}",
+            layer_name="X",
+            kind="data",
+            property="Source Text",
+            version=number,
+        )
         for number in range(1, FIELDS_PER_COMPOSITION_MAX + 1)
     ]
     scenario = queue(*fields).when(MapField(CHIPS, "Single - one more", "X")).then_rejected(Code.CONFLICT)

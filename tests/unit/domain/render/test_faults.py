@@ -114,7 +114,18 @@ def test_all_of_it_is_done_again_twice_as_a_new_job_and_the_old_one_is_stopped(f
         hand = hand_of(scenario)
         scenario.when(hand.submits()).when(hand.progresses(70)).after(minutes=3).when(hand.fails(fault))
         fresh = uid(1, generation, scenario.now)
-        scenario.then(RenderRequeued(1, hand.run, fault, "oh", 0, generation, fresh, hand.uid))
+        scenario.then(
+            RenderRequeued(
+                render_id=1,
+                run=hand.run,
+                reason=fault,
+                message="oh",
+                recovery_count=0,
+                generation=generation,
+                uid=fresh,
+                stop=hand.uid,
+            )
+        )
         render = render_of(scenario)
         assert (render.status, render.worker_id, render.uid, render.generation) == ("pending", None, fresh, generation)
         assert (render.progress, render.nexrender_job_id, render.started_at) == (0, None, None)
@@ -138,7 +149,18 @@ def test_thirty_minutes_in_all_and_it_is_cancelled_and_run_again_twice_by_the_cl
         scenario.after(seconds=1).ticked()
         fresh = uid(1, generation, scenario.now)
         message = "Nexrender timeout (30min exceeded)"
-        scenario.then(RenderRequeued(1, old.run, "RENDER_TIMEOUT", message, 0, generation, fresh, old.uid))
+        scenario.then(
+            RenderRequeued(
+                render_id=1,
+                run=old.run,
+                reason="RENDER_TIMEOUT",
+                message=message,
+                recovery_count=0,
+                generation=generation,
+                uid=fresh,
+                stop=old.uid,
+            )
+        )
     scenario.when(Claim(W1)).when(hand_of(scenario).submits())
     last = hand_of(scenario)
     scenario.after(minutes=20).when(last.renews()).after(minutes=10).ticked().then(RenderFailed, AlertRaised)

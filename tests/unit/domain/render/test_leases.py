@@ -32,7 +32,11 @@ LAPSED = f"Worker {W1} has not been heard of: its lease has lapsed"
 def test_a_lease_that_lapses_gives_the_render_back(state):
     scenario = queue(*WORKING_STATES[state])
     scenario.after(minutes=30, seconds=-1).ticked().then_nothing()
-    scenario.after(seconds=1).ticked().then(RenderRequeued(1, 1, "lapsed", LAPSED, 1, 1, uid(), None))
+    scenario.after(seconds=1).ticked().then(
+        RenderRequeued(
+            render_id=1, run=1, reason="lapsed", message=LAPSED, recovery_count=1, generation=1, uid=uid(), stop=None
+        )
+    )
 
 
 @pytest.mark.req("RN-04", "RN-12")
@@ -42,7 +46,11 @@ def test_it_is_given_back_as_well_while_nexrender_is_at_work(state):
     hand = Hand()
     history = WORKING_STATES[state]
     scenario = queue(*history[:2]).after(seconds=2).given(hand.submitted(since=at(seconds=2)), *history[3:])
-    scenario.after(minutes=30, seconds=-2).ticked().then(RenderRequeued(1, 1, "lapsed", LAPSED, 1, 1, uid(), None))
+    scenario.after(minutes=30, seconds=-2).ticked().then(
+        RenderRequeued(
+            render_id=1, run=1, reason="lapsed", message=LAPSED, recovery_count=1, generation=1, uid=uid(), stop=None
+        )
+    )
 
 
 @pytest.mark.req("RN-04", "RN-18")
@@ -142,7 +150,18 @@ def test_a_render_that_its_worker_dies_of_again_and_again_raises_it_too():
 @pytest.mark.parametrize("state", WORKING_STATES)
 def test_an_operator_releases_a_stuck_render(state):
     scenario = queue(*WORKING_STATES[state]).when(ReleaseRender(1))
-    scenario.then(RenderRequeued(1, 1, "released", "Released by an operator", 1, 1, uid(), None))
+    scenario.then(
+        RenderRequeued(
+            render_id=1,
+            run=1,
+            reason="released",
+            message="Released by an operator",
+            recovery_count=1,
+            generation=1,
+            uid=uid(),
+            stop=None,
+        )
+    )
     render = render_of(scenario)
     assert (render.status, render.worker_id, render.recovery_count) == (Status.PENDING, None, 1)
     assert queue_of(scenario).held == {}
@@ -174,7 +193,18 @@ def test_one_that_has_ended_cannot_be_released(state):
 @pytest.mark.parametrize("state", WORKING_STATES)
 def test_a_worker_that_stops_in_good_order_hands_back_and_it_is_no_recovery(state):
     scenario = queue(*WORKING_STATES[state]).when(HAND.hands_back())
-    scenario.then(RenderRequeued(1, 1, "handed_back", f"Worker {W1} was stopped", 0, 1, uid(), None))
+    scenario.then(
+        RenderRequeued(
+            render_id=1,
+            run=1,
+            reason="handed_back",
+            message=f"Worker {W1} was stopped",
+            recovery_count=0,
+            generation=1,
+            uid=uid(),
+            stop=None,
+        )
+    )
     assert queue_of(scenario).held == {}
     scenario.when(Claim(W2)).then_answers(render_id=1, run=2, resumed=False)
     scenario.when(HAND.hands_back()).then_rejected(

@@ -70,8 +70,24 @@ def test_how_renders_stand_is_told_of_those_that_are_here():
 def test_a_composition_is_told_with_its_fields():
     scenario = queue(
         CompositionDescribed(CHIPS, "Chips", "x.aep", "Lossless", 1),
-        FieldMapped(1, CHIPS, "Slot 1 - name", "Name 1", "data", "Source Text", 2),
-        FieldMapped(2, CHIPS, "Flag 1", "Flag A", "image", "Source", 3),
+        FieldMapped(
+            mapping_id=1,
+            composition_id=CHIPS,
+            field_name="Slot 1 - name",
+            layer_name="Name 1",
+            kind="data",
+            property="Source Text",
+            version=2,
+        ),
+        FieldMapped(
+            mapping_id=2,
+            composition_id=CHIPS,
+            field_name="Flag 1",
+            layer_name="Flag A",
+            kind="image",
+            property="Source",
+            version=3,
+        ),
     )
     assert answered(scenario.when(GetComposition(CHIPS)).then_nothing()) == {
         "composition_id": CHIPS,

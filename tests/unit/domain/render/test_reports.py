@@ -36,7 +36,17 @@ from tests.unit.domain.render.world import (
 @pytest.mark.req("RN-01", "RN-09", "RN-18")
 def test_the_whole_way_of_a_render():
     scenario = queue(requested()).when(Claim(W1)).after(seconds=2)
-    scenario.when(HAND.submits("nx-7")).then(RenderSubmitted(1, 1, W1, uid(), "nx-7", False, at(minutes=30, seconds=2)))
+    scenario.when(HAND.submits("nx-7")).then(
+        RenderSubmitted(
+            render_id=1,
+            run=1,
+            worker_id=W1,
+            uid=uid(),
+            nexrender_job_id="nx-7",
+            found=False,
+            timeout_at=at(minutes=30, seconds=2),
+        )
+    )
     assert render_of(scenario).status is Status.RENDERING
     assert (render_of(scenario).nexrender_job_id, render_of(scenario).started_at) == ("nx-7", at(seconds=2))
     scenario.after(seconds=5).when(HAND.progresses(45)).then(RenderProgressed(1, 1, W1, 45))
@@ -45,7 +55,18 @@ def test_the_whole_way_of_a_render():
     scenario.after(seconds=5).when(HAND.has_rendered()).then(UploadStarted(1, 1, W1))
     assert (render_of(scenario).status, render_of(scenario).progress) == (Status.UPLOADING, 100)
     scenario.after(seconds=5).when(HAND.completes()).then(
-        RenderCompleted(1, 1, W1, PATH, 200_000, SHA, 20.0, "h264", 1920, 1080)
+        RenderCompleted(
+            render_id=1,
+            run=1,
+            worker_id=W1,
+            output_file_path=PATH,
+            size_bytes=200_000,
+            sha256=SHA,
+            duration_seconds=20.0,
+            codec="h264",
+            width=1920,
+            height=1080,
+        )
     )
     assert render_of(scenario).status is Status.COMPLETED
     assert queue_of(scenario).held == {}

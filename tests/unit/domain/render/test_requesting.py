@@ -19,7 +19,16 @@ def test_a_render_is_requested_with_all_that_was_said_of_it():
         request(composition="_MAIN Clock", cue_item_id="cue-7", broadcast_date=date(2026, 4, 1), gfx_id="gfx-9")
     )
     scenario.then(
-        RenderRequested(1, CHIPS, "_MAIN Clock", "gfx-9", SEALED, "cue-7", date(2026, 4, 1), uid(1)),
+        RenderRequested(
+            render_id=1,
+            composition_id=CHIPS,
+            composition="_MAIN Clock",
+            gfx_id="gfx-9",
+            gfx_data=SEALED,
+            cue_item_id="cue-7",
+            broadcast_date=date(2026, 4, 1),
+            uid=uid(1),
+        ),
     )
 
 
@@ -42,7 +51,20 @@ def test_renders_are_numbered_from_one_in_the_order_of_requests():
 
 
 def test_numbers_go_on_after_renders_are_archived():
-    scenario = queue(*[RenderRequested(7, CHIPS, "x", "g", SEALED, None, DAY, uid(7))]).when(request())
+    scenario = queue(
+        *[
+            RenderRequested(
+                render_id=7,
+                composition_id=CHIPS,
+                composition="x",
+                gfx_id="g",
+                gfx_data=SEALED,
+                cue_item_id=None,
+                broadcast_date=DAY,
+                uid=uid(7),
+            )
+        ]
+    ).when(request())
     assert told(scenario, RenderRequested)[0].render_id == 8
 
 
@@ -69,7 +91,21 @@ def test_without_a_day_it_is_for_today_in_seoul(now, day):
         ([CompositionDescribed(CHIPS, "_MAIN Mini Chip Count", "", "", 1)], "", "_MAIN Mini Chip Count"),
         ([CompositionDescribed(CHIPS, "_MAIN Mini Chip Count", "", "", 1)], "Mine", "Mine"),
         ([CompositionDescribed(CHIPS, "", "", "", 1)], "", CHIPS),
-        ([FieldMapped(1, CHIPS, "Single - x", "X", "data", "Source Text", 1)], "", CHIPS),
+        (
+            [
+                FieldMapped(
+                    mapping_id=1,
+                    composition_id=CHIPS,
+                    field_name="Single - x",
+                    layer_name="X",
+                    kind="data",
+                    property="Source Text",
+                    version=1,
+                )
+            ],
+            "",
+            CHIPS,
+        ),
     ],
 )
 def test_its_name_is_what_was_said_else_what_is_described_else_the_id(described, said, name):
@@ -78,7 +114,15 @@ def test_its_name_is_what_was_said_else_what_is_described_else_the_id(described,
 
 
 DESCRIBED = CompositionDescribed(CHIPS, "_MAIN Mini Chip Count", "", "", 1)
-MAPPED = FieldMapped(1, CHIPS, "Single - x", "X", "data", "Source Text", 1)
+MAPPED = FieldMapped(
+    mapping_id=1,
+    composition_id=CHIPS,
+    field_name="Single - x",
+    layer_name="X",
+    kind="data",
+    property="Source Text",
+    version=1,
+)
 
 
 @pytest.mark.req("RN-06", "RN-07")

@@ -28,7 +28,18 @@ from tests.unit.domain.render.world import (
 def test_a_failed_one_is_run_again_at_once():
     scenario = queue(*ENDED_STATES["failed"]).after(minutes=5).when(RerunRender(1))
     fresh = uid(1, 2, scenario.now)
-    scenario.then(RenderRequeued(1, 1, "rerun", "Run again by an operator", 0, 2, fresh, None))
+    scenario.then(
+        RenderRequeued(
+            render_id=1,
+            run=1,
+            reason="rerun",
+            message="Run again by an operator",
+            recovery_count=0,
+            generation=2,
+            uid=fresh,
+            stop=None,
+        )
+    )
     render = render_of(scenario)
     assert (render.status, render.uid, render.touched, render.rendered) == (Status.PENDING, fresh, False, False)
     scenario.when(Claim(W2)).then_answers(render_id=1, run=2)

@@ -29,7 +29,19 @@ NAME = "_MAIN Mini Chip Count"
 @pytest.mark.req("RN-02")
 def test_a_worker_claims_a_stop_and_is_told_all_that_it_needs():
     scenario = queue(*ENDED_STATES["cancelled"]).when(ClaimStop(W2))
-    scenario.then(StopClaimed(1, uid(), W2, at(seconds=60), 1, NAME, DAY, True, "nx-1"))
+    scenario.then(
+        StopClaimed(
+            render_id=1,
+            uid=uid(),
+            worker_id=W2,
+            until=at(seconds=60),
+            tries=1,
+            composition=NAME,
+            broadcast_date=DAY,
+            discard=True,
+            nexrender_job_id="nx-1",
+        )
+    )
     assert answered(scenario) == {
         "render_id": 1,
         "uid": uid(),

@@ -45,7 +45,14 @@ def request(composition_id: str = CHIPS, **fields: Any) -> c.RequestRender:
 def requested(render_id: int = 1, composition_id: str = CHIPS) -> e.RenderRequested:
     name = "_MAIN Mini Chip Count"
     return e.RenderRequested(
-        render_id, composition_id, name, f"gfx-{render_id}", SEALED, f"cue-{render_id}", DAY, uid(render_id)
+        render_id=render_id,
+        composition_id=composition_id,
+        composition=name,
+        gfx_id=f"gfx-{render_id}",
+        gfx_data=SEALED,
+        cue_item_id=f"cue-{render_id}",
+        broadcast_date=DAY,
+        uid=uid(render_id),
     )
 
 
@@ -72,7 +79,16 @@ class Hand:
         return e.StaleRunRefused(self.render_id, self.run, self.worker, report.__name__, current, status)
 
     def was_completed(self, seconds: float = 0.0) -> e.RenderCompleted:
-        return e.RenderCompleted(*self.of, PATH, 200_000, SHA, seconds, "h264", 1920, 1080)
+        return e.RenderCompleted(
+            *self.of,
+            output_file_path=PATH,
+            size_bytes=200_000,
+            sha256=SHA,
+            duration_seconds=seconds,
+            codec="h264",
+            width=1920,
+            height=1080,
+        )
 
     # Histories, from the claim on
 
