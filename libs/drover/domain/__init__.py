@@ -1,1 +1,1 @@
-"""The pure heart: one folder a context, each a decider. No I/O, no clock, no randomness lives below this folder."""
+"""The domain: one folder for each context, each with a decider. Pure: no I/O, no clock, no randomness."""

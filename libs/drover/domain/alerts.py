@@ -1,6 +1,6 @@
-"""Alerts, which every context has: raised once for each kind and subject, resolved when what they are about is over.
+"""Alerts, shared by all contexts: raised once for each kind and subject, resolved when their cause is over.
 
-A context keeps the open ones in its state, `kind:subject` → id, and says itself which kinds there are.
+A context keeps its open alerts in its state (`kind:subject` → id) and defines its own kinds.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class AlertRaised(Event):
     alert_id: str
     kind: str
     subject: str
-    """Id of what it is about."""
+    """Id of the thing that the alert is about."""
     message: str
     details: dict[str, Any]
     until: datetime | None = None
-    """When it is over by itself; None: when what it is about is over."""
+    """When it expires; None: it is resolved when its cause is over."""
 
 
 class AlertResolved(Event):
@@ -42,31 +42,31 @@ def raise_alert(
     until: datetime | None = None,
     **details: Any,
 ) -> list[Event]:
-    """Nothing, if it is open already."""
+    """Raise the alert; no events if it is already open."""
     if f"{kind}:{subject}" in alerts:
         return []
     return [AlertRaised(derived_uuid(kind, subject, now.isoformat()), kind, subject, message, details, until)]
 
 
 def resolve_alert(alerts: Mapping[str, str], kind: str, subject: str, reason: str) -> list[Event]:
-    """Nothing, if there is none."""
+    """Resolve the alert; no events if it is not open."""
     alert_id = alerts.get(f"{kind}:{subject}")
     return [] if alert_id is None else [AlertResolved(alert_id, kind, subject, reason)]
 
 
 def alert_timer(key: str) -> str:
-    """Under which key of `Timers` the end of an alert is kept."""
+    """The key in `Timers` for the time when an alert expires."""
     return f"l:{key}"
 
 
 def expire_alert(alerts: Mapping[str, str], key: str) -> list[Event]:
-    """The deadline `alert_timer(key)` has come."""
+    """Resolve the alert whose timer `alert_timer(key)` is due."""
     kind, _, subject = key.partition(":")
     return resolve_alert(alerts, kind, subject, "time")
 
 
 def note_raised(alerts: dict[str, str], timers: Timers, event: AlertRaised) -> None:
-    """For a context's `evolve`."""
+    """Apply the event; called by a context's `evolve`."""
     key = f"{event.kind}:{event.subject}"
     alerts[key] = event.alert_id
     if event.until is not None:
@@ -74,7 +74,7 @@ def note_raised(alerts: dict[str, str], timers: Timers, event: AlertRaised) -> N
 
 
 def note_resolved(alerts: dict[str, str], timers: Timers, event: AlertResolved) -> None:
-    """For a context's `evolve`."""
+    """Apply the event; called by a context's `evolve`."""
     key = f"{event.kind}:{event.subject}"
     alerts.pop(key, None)
     timers.clear(alert_timer(key))

@@ -1,4 +1,4 @@
-"""How long to wait before another try. Pure: the caller keeps the time and rolls the dice."""
+"""Backoff: how long to wait before the next try. Pure: the caller provides the clock and the random numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 POWER_MAX: Final = 64
-"""By then every pause is at its bound. Without this the power itself would overflow."""
+"""Every pause has reached its maximum by then. Without a bound the power itself would overflow."""
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,10 +20,10 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     factor: float = 2.0
     """How much longer each pause is than the one before."""
     jitter: float = 0.0
-    """How far a pause may deviate, as a share of it: 0.2 is up to 20 % either way."""
+    """Share by which a pause may vary: 0.2 is up to 20 % either way."""
 
     def pause_s(self, failures: int, roll: float = 0.5) -> float:
-        """After this many failures in a row. `roll`: from 0 to 1, the place within the jitter."""
+        """The pause after this many failures in a row. `roll`: a random number from 0 to 1, for the jitter."""
         power = min(max(failures, 1) - 1, POWER_MAX)
         return min(self.first_s * self.factor**power, self.max_s) * (1 + self.jitter * (2 * roll - 1))
 

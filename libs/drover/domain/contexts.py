@@ -1,6 +1,6 @@
-"""Which contexts there are: each has one stream, one decider (`deciders.py`) and one read model.
+"""The list of contexts: each has one stream, one decider (`deciders.py`) and one read model.
 
-A new context is one line here and one there; tests then name what else it lacks.
+A new context needs one line here and one in `deciders.py`; tests then name whatever else is missing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import msgspec
 class Context(msgspec.Struct, frozen=True):
     name: str
     is_private: bool = False
-    """What its events say is for its decider alone: nobody is told more than type and ids."""
+    """Its events are for its decider alone: everybody else sees only their types and ids."""
     hidden_fields: frozenset[str] = frozenset()
-    """Fields of its events that only its own services see: users' own words, and what is sealed."""
+    """Fields of its events that only its own services see: texts written by users, and sealed values."""
 
 
 REGISTRY: Final = {

@@ -1,4 +1,4 @@
-"""The shape of a context: a few functions and types. What runs a decider lives in `drover.writer`."""
+"""The interface of a context: commands, decisions, and the functions of a decider. `drover.writer` runs deciders."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ S = TypeVar("S")
 EVENTS_PER_DECISION_MAX: Final = 500
 DECISION_BYTES_MAX: Final = 128 * 1024
 CHAIN_BYTES_FULL: Final = 80 * 1024
-"""A decision that has this much is not carried on."""
+"""A decision of this size is not continued (`Decision.then`)."""
 
 
 class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
-    """A wish, in the imperative. Its id, its actor and its trace travel beside it."""
+    """A request, named in the imperative. Its id, actor and trace travel beside it."""
 
     can_wait: ClassVar[bool] = False
-    """Nothing is held up while it is on its way: it may travel with others, some milliseconds later."""
+    """Nothing waits for it, so it may be sent some milliseconds later, in a batch with others."""
 
 
 class Tick(Command):
-    """Time has come to a deadline that the state knows of."""
+    """The clock has reached a deadline of the state."""
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -38,40 +38,40 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What follows from a command: events to record, or an answer that needs none, or a refusal.
+    """The outcome of a command: events to record, or an answer without events, or a refusal.
 
-    A refusal that must be recorded has events *and* a rejection; it is committed before it is answered.
+    A recorded refusal has events *and* a rejection; it is committed before the caller gets its answer.
     """
 
     events: Sequence[Event] = ()
     result: Any = None
     rejection: Rejection | None = None
     then: Callable[[Any, datetime], Decision] | None = None
-    """What follows, decided on the state that `events` lead to. It belongs to the same command and the same commit;
-    so a rule can look at what another has just done without doing it twice. The chain ends with a decision without
-    events, or when it has become large: what is left must be in the state, and due."""
+    """The next decision, made on the state after `events`. It belongs to the same command and the same commit, so a
+    rule sees the effect of the rule before it. The chain ends with a decision without events, or when it has become
+    too large: the state must then hold the remaining work, with a deadline that is due."""
 
 
 NOTHING: Final = Decision()
 
 
 def accept(*events: Event, then: Callable[[Any, datetime], Decision] | None = None) -> Decision:
-    """Record these events. The caller's result is `Decider.answer(events)`, so that a repeat gets the same one."""
+    """Record these events. The caller gets `Decider.answer(events)`, so a repeated command gets the same result."""
     return Decision(events=events, then=then)
 
 
 def answer(result: Any) -> Decision:
-    """Answer from live state; nothing happened."""
+    """Answer from live state, without events."""
     return Decision(result=result)
 
 
 def reject(code: str, message: str, **details: Any) -> Decision:
-    """Refuse; nothing happened."""
+    """Refuse, without events."""
     return Decision(rejection=Rejection(code, message, details or None))
 
 
 def refuse_recording(rejection: Rejection, *events: Event) -> Decision:
-    """Refuse, and write down that it was. `Decider.answer(events)` must give the same rejection."""
+    """Refuse and record the refusal. `Decider.answer(events)` must return the same rejection."""
     return Decision(events=events, rejection=rejection)
 
 
@@ -84,7 +84,7 @@ def _as_it_is(state: Any) -> Any:
 
 
 class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """One context. All functions are pure, save that `evolve` may mutate the state that it is given."""
+    """One context. All functions are pure, except that `evolve` may mutate the state that it is given."""
 
     context: str
     initial: Callable[[], S]
@@ -98,11 +98,11 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     events: Any
     """Union of the event types, `TermStarted` included, for decoding."""
     state: Any
-    """Type of the state as snapshots keep it: the state itself, or its image."""
+    """Type of the state in snapshots: the state itself, or its image."""
     to_image: Callable[[S], Any] = _as_it_is
-    """For a state with parts that can be derived, which need not be kept: what a snapshot keeps of it."""
+    """Turns a state into the form that snapshots store, without the parts that can be derived."""
     from_image: Callable[[Any], S] = _as_it_is
     upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-    """For every retired event type: its fields as those of its successor, whose name goes into `type`."""
+    """For every retired event type: converts its fields to those of its successor, whose name it puts into `type`."""
     version: int = 1
-    """Rises whenever `evolve` gives another state for the same events: older snapshots are then ignored."""
+    """Raise it whenever `evolve` gives another state for the same events: older snapshots are then ignored."""

@@ -1,4 +1,4 @@
-"""The decider of every context. Apart from `contexts`, so that whoever needs only names imports no rules."""
+"""The deciders of all contexts. Separate from `contexts`, so that code that needs only names imports no rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The root of every error of ours, and the codes with which a command can be refused. No HTTP here: edges map codes."""
+"""The root of Drover's exceptions, and the codes of refused commands. No HTTP here: edges map codes to statuses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Code:
     NOT_FOUND: Final = "NOT_FOUND"
     CONFLICT: Final = "CONFLICT"
     UNIQUE_VIOLATION: Final = "23505"  # what a Postgres-shaped client looks for
-    STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report of a run that is over; recorded, and without effect
-    NO_TESTS_LEFT: Final = "NO_TESTS_LEFT"  # a user has started as many analyses as they had
-    PAST_SCHEDULE: Final = "PAST_SCHEDULE"  # asked for a time that has passed; recorded, and without effect
+    STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report about a run that is over; recorded, without effect
+    NO_TESTS_LEFT: Final = "NO_TESTS_LEFT"  # the user has used up their analyses
+    PAST_SCHEDULE: Final = "PAST_SCHEDULE"  # the requested time has passed; recorded, without effect
     FORBIDDEN: Final = "FORBIDDEN"
     RATE_LIMITED: Final = "RATE_LIMITED"
     IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # the same key with another body
     TOO_LARGE: Final = "TOO_LARGE"
-    OVERLOADED: Final = "OVERLOADED"  # the intake is full: come back later
-    UNAVAILABLE: Final = "UNAVAILABLE"  # nobody answered before the deadline; the command may still take effect
-    NOT_LEADER: Final = "NOT_LEADER"  # this writer's term is over: ask again, the next one answers
+    OVERLOADED: Final = "OVERLOADED"  # the intake is full: retry later
+    UNAVAILABLE: Final = "UNAVAILABLE"  # no answer before the deadline; the command may still take effect
+    NOT_LEADER: Final = "NOT_LEADER"  # this writer's term is over: retry, the next leader answers
     INTERNAL: Final = "INTERNAL"

@@ -1,4 +1,4 @@
-"""How a context is divided: the names of its partitions, and which one somebody's commands go to."""
+"""Partitions of a context: their names, and which one a key's commands go to."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from hashlib import blake2b
 from typing import Final
 
 MAIN: Final = "main"
-"""The one partition of a context that is not divided."""
+"""The only partition of a context that is not divided."""
 PARTITIONS_MAX: Final = 64
 
 
 def partition_names(count: int) -> tuple[str, ...]:
-    """The number is fixed when a context's log is made: another one would send people elsewhere than before."""
+    """The number is fixed when a context's log is created: another number would send keys to other partitions."""
     assert 1 <= count <= PARTITIONS_MAX, count
     return (MAIN,) if count == 1 else tuple(f"p{number}" for number in range(count))
 
 
 def partition_of(key: str, names: Sequence[str]) -> str:
-    """Where everything of this key is kept. Stable: the same in every process, version and machine."""
+    """The partition that holds everything of this key. Stable: the same in every process, version and machine."""
     digest = blake2b(key.encode(), digest_size=8).digest()
     return names[int.from_bytes(digest) % len(names)]

@@ -1,4 +1,4 @@
-"""How urgent each kind of alert is: `critical` when work stands still until a person acts, else `warning`."""
+"""Severity of each kind of alert: `critical` if work stops until a person acts, else `warning`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CRITICAL: Final = "critical"
 WARNING: Final = "warning"
 
 SEVERITIES: Final = {
-    # Nothing goes on, or somebody may be inside.
+    # Work has stopped, or there may be an intruder.
     "poison_job": CRITICAL,
     "host_failing": CRITICAL,
     "host_silent": CRITICAL,
@@ -19,7 +19,7 @@ SEVERITIES: Final = {
     "cleanup_failed": CRITICAL,
     "push_failing": CRITICAL,
     "refresh_token_reused": CRITICAL,
-    # One piece of work, one device, one composition.
+    # Only one piece of work, one device or one composition is affected.
     "needs_reset": WARNING,
     "offers_untaken": WARNING,
     "rate_limited": WARNING,
@@ -35,5 +35,5 @@ SEVERITIES: Final = {
 
 
 def severity_of(kind: str) -> str:
-    """One that is not listed is taken seriously: it is newer than this program, or somebody forgot to list it."""
+    """An unknown kind is critical: it is newer than this program, or somebody forgot to list it."""
     return SEVERITIES.get(kind, CRITICAL)

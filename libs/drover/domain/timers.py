@@ -1,4 +1,4 @@
-"""What is due when: at most one moment for each key, earliest first. Pure data; firing is the decider's business."""
+"""Timers: at most one moment for each key, earliest first. Pure data; the decider fires them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 STALE_MIN: Final = 64
-"""Below this many outdated entries, sweeping them out is not worth it."""
+"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
 
 
 class Timers(msgspec.Struct):
-    """A heap with outdated entries, which are dropped when they surface or when they are the larger part.
+    """A heap with outdated entries. They are dropped when they reach the top, or when they outnumber the others.
 
-    The top is never outdated, so that asking for it costs nothing.
+    The top is never outdated, so `first` is O(1).
     """
 
     due: dict[str, datetime] = {}

@@ -12,7 +12,7 @@ import pytest
 
 from drover.bus.telemetry import Beat, Work
 from drover.domain.fleet import events as e
-from drover.domain.fleet.index import slots_target
+from drover.domain.fleet.index import slots
 from drover.domain.fleet.policy import ATTEMPTS_MAX, PC_CAPACITY_MAX, TIMEOUT_MESSAGE
 from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.postgres.pool import open_pool
@@ -449,7 +449,7 @@ async def _compare_with_decider(views: Views, fleet: Fleet) -> None:
             well = [d for d in map(fleet.devices.__getitem__, pc.devices) if d.alive and d.error is None]
             assert row["eligible_device_count"] == len(well)
         elif pc.seen_in == fleet.supply.look:
-            assert (row["eligible_device_count"], row["target"]) == (pc.countable, slots_target(pc))
+            assert (row["eligible_device_count"], row["target"]) == (pc.countable, min(slots(pc), pc.countable))
     devices = await views.by_id("devices")
     assert {key: row["status"] for key, row in devices.items()} == {
         d.device_id: d.status for d in fleet.devices.values()

@@ -1,4 +1,4 @@
-"""Analyses ("tests"): who may start how many, what became of each, and the cleanup of those that never ended."""
+"""Analyses ("tests"): how many a user may start, how each ended, and the cleanup of those that never ended."""
 
 from drover.domain.analysis.decider import ANALYSIS
 

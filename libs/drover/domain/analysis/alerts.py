@@ -1,4 +1,4 @@
-"""The kinds of alerts that analyses raise. What an alert is, is in `drover.domain.alerts`."""
+"""Kinds of alerts that analyses raise. Alerts themselves are in `drover.domain.alerts`."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from typing import Final
 
 CLEANUP_FAILED: Final = "cleanup_failed"
 CLEANUP: Final = "cleanup-tests"
-"""What it is about: there is one cleanup."""
+"""Subject of the alert: there is only one cleanup."""

@@ -1,4 +1,4 @@
-"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.analysis.state import TestStatus
 
 
 def answer(events: Sequence[e.AnalysisEvent]) -> Any:
-    """By the first event: what follows from it speaks for itself in the read models."""
+    """The answer comes from the first event; the read models show the rest."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -32,7 +32,7 @@ def _registered(event: e.UserRegistered, _: Sequence[e.AnalysisEvent]) -> dict[s
 
 
 def _changed(event: Any, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
-    """What is new, and nothing else."""
+    """Only the fields that changed."""
     told: dict[str, Any] = {"id": event.user_id, "updated_at": event.at}
     for other in events:
         if isinstance(other, e.UserTierChanged):

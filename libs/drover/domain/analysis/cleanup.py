@@ -1,6 +1,6 @@
-"""A cleanup: found by an index, one test after the other, as much as fits a decision; the clock goes on with the rest.
+"""The cleanup of stalled tests: an index finds them one by one; a decision handles as many as fit, ticks the rest.
 
-There is at most one at a time. Who asks meanwhile is told of that one, so no two ever meet at a test.
+At most one cleanup runs at a time. A request meanwhile gets the running one, so no test is handled twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
         return answer(asked_for(command.run_id, joined=True))
     scheduled = command.scheduled_for
     if scheduled is not None and analyses.cron_at is not None and scheduled <= analyses.cron_at:
-        return answer(asked_for(analyses.cron_run, joined=True))  # another instance was faster
+        return answer(asked_for(analyses.cron_run, joined=True))  # another instance has already started this cron run
     started = CleanupRunStarted(
         command.run_id,
         command.trigger,
@@ -45,12 +45,12 @@ def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
 
 
 def asked_for(run_id: str | None, *, joined: bool) -> dict[str, object]:
-    """`joined`: it was somebody else's, and found what it found."""
+    """`joined`: the caller did not start this run."""
     return {"run_id": run_id, "joined": joined}
 
 
 def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Analyses, datetime], Decision]:
-    """The rest of a decision: these steps first, then the cleanup, each on the state that the one before led to."""
+    """Continue a decision: these steps first, then the cleanup, each on the state after the previous step."""
 
     def carry_on(analyses: Analyses, now: datetime) -> Decision:
         if events_max <= 0:
@@ -64,7 +64,7 @@ def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[
 
 
 def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
-    """The next step of the cleanup at work. Each makes headway; the last one ends it."""
+    """The next step of the running cleanup. Every step makes progress; the last one ends the run."""
     run = analyses.run
     if run is None:
         return []
@@ -76,7 +76,7 @@ def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
 
 
 def _next_stalled(analyses: Analyses, run: Run) -> Underway | None:
-    """Those that were skipped before this run began come first; what it skips itself is for the next one."""
+    """Tests that an earlier run skipped come first; those that this run skips are left to the next run."""
     first = analyses.blocked.first()
     if first is not None and first[0] < run.started_at:
         return analyses.tests[first[1]]
@@ -101,7 +101,7 @@ def _finish(analyses: Analyses, run: Run, now: datetime) -> list[Event]:
         message = f"Failed to cleanup {run.skipped} stalled tests: they cannot be refunded now"
         return [finished, *_alarm(analyses, message, now, run_id=run.run_id, skipped=run.skipped)]
     if analyses.blocked.first() is not None:
-        return [finished]  # skipped a moment ago, so this run had to leave them alone
+        return [finished]  # skipped by a run a moment ago, so this run did not try them
     return [finished, *resolve_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, "a clean run")]
 
 
@@ -119,9 +119,9 @@ def get_cleanup_run(analyses: Analyses, command: GetCleanupRun, now: datetime) -
     if run is None or run.run_id != command.run_id:
         run = analyses.runs.get(command.run_id)
     if run is None:
-        return reject(Code.NOT_FOUND, "No such cleanup, or one of long ago", run_id=command.run_id)
+        return reject(Code.NOT_FOUND, "Cleanup not found, or too old", run_id=command.run_id)
     finished = run.duration_ms is not None
-    # Who asks all the time whether it has ended need not be told of all users each time.
+    # Callers poll until the run has ended: do not repeat the list of users in every answer.
     users = run.users[command.users_from : command.users_from + USERS_PER_ANSWER_MAX] if finished else []
     return answer(
         {

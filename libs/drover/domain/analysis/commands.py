@@ -1,4 +1,4 @@
-"""What can be asked about analyses. What an operator can set travels in the command, so that rules know no settings."""
+"""Commands about analyses. They carry the values that an operator can set, so the rules need no settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RegisterUser(Command):
 
 
 class ChangeUser(Command):
-    """By the back office. What is None stays."""
+    """A change by the back office. None: leave as it is."""
 
     user_id: str
     tier: str | None = None
@@ -40,7 +40,7 @@ class CompleteTest(Command):
 
 
 class FailTest(Command):
-    """Its worker could not do it. That gives the test back."""
+    """The worker could not complete the test. The user gets it back."""
 
     test_id: str
     error_code: str | None = None
@@ -48,26 +48,26 @@ class FailTest(Command):
 
 
 class Cleanup(Command):
-    """Fail what is stalled and give it back. While another one runs, its caller is told of that one."""
+    """Fail and refund stalled tests. While another cleanup runs, the caller gets that one."""
 
     run_id: str
     trigger: str = MANUAL
     scheduled_for: datetime | None = None
-    """Of a run by cron: which one. Asked for twice, it runs once."""
+    """The scheduled time of a run by cron. Requested twice, it runs once."""
     timeout_s: int = TIMEOUT_DEFAULT_S
     tier_timeouts_s: dict[str, int] = msgspec.field(default_factory=dict)
     notify: bool = True
 
 
 class GetCleanupRun(Command):
-    """How far it is; and when it has ended, its users from this place of their list on."""
+    """Read a cleanup's progress and, once it has ended, its users from this offset on."""
 
     run_id: str
     users_from: int = 0
 
 
 class ReportCleanupFailed(Command):
-    """A cleanup could not even be asked for, or did not end: somebody should know."""
+    """A cleanup could not be started, or did not end: raise an alert."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""What the clock does: a cleanup goes on, ended tests are archived, alerts end."""
+"""Deadlines of analyses: a cleanup continues, ended tests are archived, alerts expire."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tick(analyses: Analyses, command: object, now: datetime) -> Decision:
 
 
 def _fire_first(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
-    """One deadline, if any has passed, and nobody waits for a cleanup."""
+    """Fire one deadline that has passed, unless a cleanup is running: it goes first."""
     first = analyses.timers.first()
     if first is None or first[0] > now or analyses.run is not None:
         return []

@@ -1,4 +1,4 @@
-"""The decider of analyses: which rule answers which command. Pure; no decision costs more where there is more state."""
+"""The decider of analyses: which rule decides which command. Pure; a decision's cost does not grow with the state."""
 
 from __future__ import annotations
 

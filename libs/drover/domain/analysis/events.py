@@ -1,7 +1,7 @@
-"""What can happen to analyses and to what users have left of them. Additive only.
+"""Events of analyses and of users' balances. Additive only.
 
-The ledger is `UserRegistered`, `TestsGranted`, `TestCharged` and `TestRefunded`: what a user has left is their sum, and
-each of them says what that sum then is.
+`UserRegistered`, `TestsGranted`, `TestCharged` and `TestRefunded` are the ledger: a user's balance is their sum, and
+each of them carries the new balance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class UserTierChanged(Event):
 
 
 class UserFrozen(Event):
-    """Nothing is charged and nothing is given back until somebody ends it."""
+    """Nothing is charged or refunded until the user is unfrozen."""
 
     user_id: str
 
@@ -40,7 +40,7 @@ class TestsGranted(Event):
 
 
 class TestStarted(Event):
-    """It is `processing` from now on."""
+    """The test is now `processing`."""
 
     test_id: str
     user_id: str
@@ -58,22 +58,22 @@ class TestCompleted(Event):
     test_id: str
     user_id: str
     result_ref: str | None
-    """Where the worker keeps the result. The result itself, which is personal, never comes here."""
+    """Where the worker keeps the result. The result itself is personal and is never stored here."""
 
 
 class TestFailed(Event):
     test_id: str
     user_id: str
     reason: str
-    """`worker`: it said so. `timeout`: a cleanup found it stalled."""
+    """`worker`: the worker reported it. `timeout`: a cleanup found the test stalled."""
     error_code: str | None
     error_message: str | None
     run_id: str | None
-    """The cleanup."""
+    """The cleanup that failed it."""
 
 
 class TestRefunded(Event):
-    """Always beside `TestFailed`, and once for a test."""
+    """Always beside `TestFailed`, and only once for each test."""
 
     test_id: str
     user_id: str
@@ -82,18 +82,18 @@ class TestRefunded(Event):
 
 
 class TestSkipped(Event):
-    """It should have been failed, but what it cost cannot be given back now. It stays `processing`."""
+    """The test should have failed, but cannot be refunded now. It stays `processing`."""
 
     test_id: str
     user_id: str
     reason: str
-    """`frozen`: its user is. `full`: its user would have more than can be counted."""
+    """`frozen`: its user is frozen. `full`: a refund would exceed the maximum balance."""
     run_id: str | None
-    """The cleanup; None: its worker reported a failure."""
+    """The cleanup that skipped it; None: its worker reported a failure."""
 
 
 class LateReportRefused(Event):
-    """A worker says otherwise than what the test's end was. Written down once for each test, without any effect."""
+    """A worker's report contradicts how the test ended. Recorded once for each test, without effect."""
 
     test_id: str
     user_id: str
@@ -103,24 +103,24 @@ class LateReportRefused(Event):
 
 
 class TestArchived(Event):
-    """The decider has forgotten it; the read model has not."""
+    """The test left the decider's state; the read model keeps it."""
 
     test_id: str
 
 
 class CleanupRunStarted(Event):
-    """Every test that was started before its tier's moment, and is still under way, is stalled."""
+    """Every running test that started before its tier's limit is stalled."""
 
     run_id: str
     trigger: str
     """`cron` or `manual`."""
     scheduled_for: datetime | None
-    """Of a run by cron: which one."""
+    """The scheduled time of a run by cron."""
     started_before: datetime
     tiers_started_before: dict[str, datetime]
-    """Where a tier has a moment of its own."""
+    """For tiers with a limit of their own."""
     notify: bool
-    """Whether the users are told."""
+    """Whether to notify the users."""
 
 
 class CleanupRunFinished(Event):
@@ -132,10 +132,10 @@ class CleanupRunFinished(Event):
 
 
 class UserNotificationRequested(Event):
-    """A user is to be told that a cleanup gave tests back."""
+    """Notify a user that a cleanup refunded tests."""
 
     notification_id: str
-    """The same however often it is sent, so that the other side can drop repeats."""
+    """The same for every retry, so that the receiver can drop duplicates."""
     user_id: str
     run_id: str
     tests: int

@@ -1,4 +1,4 @@
-"""How the state of analyses follows from events: `evolve`. Only what events say, never a rule of its own."""
+"""`evolve`: applies events of analyses to the state. It holds no rules of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.domain.timers import Timers
 
 
 def _term_started(analyses: Analyses, event: TermStarted) -> None:
-    """Nothing depends on who writes."""
+    """The state does not depend on the writer."""
 
 
 def _user_registered(analyses: Analyses, event: e.UserRegistered) -> None:
@@ -140,7 +140,7 @@ def _await(analyses: Analyses, tier: str, test_id: str, started_at: datetime) ->
 
 
 def _forget(analyses: Analyses, tier: str, test_id: str) -> bool:
-    """Whether it was there. A tier for which nothing waits is not kept: cleanups look at each."""
+    """Returns whether it was there. Empty tiers are removed: cleanups look at every tier."""
     waiting = analyses.waiting.get(tier)
     if waiting is None or test_id not in waiting.due:
         return False

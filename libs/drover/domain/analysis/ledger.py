@@ -1,4 +1,4 @@
-"""Charging a test and giving it back: the only places where a user's balance changes by what happens to tests."""
+"""Charges and refunds: the only places where a test's start or end changes a user's balance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def charge(user: User, test_id: str) -> list[Event]:
 
 
 def why_no_refund(user: User) -> str | None:
-    """A test is failed only together with its refund; so where this gives a reason, it is not failed either."""
+    """The reason why a refund is impossible, or None. A test fails only together with its refund."""
     if user.frozen:
         return FROZEN
     return FULL if user.remaining >= REMAINING_MAX else None
@@ -29,7 +29,7 @@ def give_back(user: User, test: Underway, failed: TestFailed) -> list[Event]:
 
 
 def time_out(analyses: Analyses, test: Underway, run_id: str) -> list[Event]:
-    """A stalled test, found by a cleanup."""
+    """Fail a stalled test that a cleanup found, or skip it."""
     user = analyses.users[test.user_id]
     if reason := why_no_refund(user):
         return [TestSkipped(test.test_id, test.user_id, reason, run_id)]

@@ -1,4 +1,4 @@
-"""Tests start and end. A report that contradicts an end is refused, written down once, and changes nothing."""
+"""Start and end of tests. A report that contradicts a test's end is refused and recorded once, without effect."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def start_test(analyses: Analyses, command: StartTest, now: datetime) -> Decisio
     if user is None:
         return unknown_user(command.user_id)
     if command.test_id in analyses.tests or command.test_id in analyses.ended:
-        return reject(Code.UNIQUE_VIOLATION, "There is a test with this id", field="id", value=command.test_id)
+        return reject(Code.UNIQUE_VIOLATION, "There is a test with this id already", field="id", value=command.test_id)
     if user.frozen:
         return reject(Code.CONFLICT, "The user is frozen", user_id=user.user_id)
     if user.remaining <= 0:
         return reject(Code.NO_TESTS_LEFT, "No tests are left", user_id=user.user_id, remaining_tests=0)
     if len(user.under_way) >= UNDER_WAY_PER_USER_MAX:
-        message = f"{UNDER_WAY_PER_USER_MAX} tests of this user are under way, which is the most"
+        message = f"{UNDER_WAY_PER_USER_MAX} tests of this user are running, which is the maximum"
         return reject(Code.CONFLICT, message, user_id=user.user_id)
     return accept(*charge(user, command.test_id))
 
@@ -44,7 +44,7 @@ def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
         return test
     user = analyses.users[test.user_id]
     if reason := why_no_refund(user):
-        # The worker may ask again, and a cleanup will; for the record once is enough.
+        # The worker may retry, and a cleanup will; recording the refusal once is enough.
         skipped = TestSkipped(test.test_id, test.user_id, reason, None)
         rejection = skipped_rejection(skipped)
         return Decision(rejection=rejection) if test.skipped == reason else refuse_recording(rejection, skipped)
@@ -54,7 +54,7 @@ def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
 
 
 def _under_way(analyses: Analyses, test_id: str, reported: TestStatus) -> Underway | Decision:
-    """The test, if it has not ended; else the refusal."""
+    """The test if it is still running, else the refusal."""
     if test := analyses.tests.get(test_id):
         return test
     ended = analyses.ended.get(test_id)

@@ -1,4 +1,4 @@
-"""What the decider of analyses knows: users, tests under way or ended within a day, and the cleanup at work."""
+"""State of the decider of analyses: users, tests running or ended within a day, and the running cleanup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.domain.timers import Timers
 
 
 class TestStatus(StrEnum):
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a test class of pytest
 
     PROCESSING = "processing"
     COMPLETED = "completed"
@@ -28,7 +28,7 @@ class User(msgspec.Struct):
     refunded: int = 0
     frozen: bool = False
     under_way: dict[str, None] = {}
-    """Tests."""
+    """Ids of running tests."""
 
     @property
     def remaining(self) -> int:
@@ -36,17 +36,17 @@ class User(msgspec.Struct):
 
 
 class Underway(msgspec.Struct):
-    """A test that is `processing`. Ended ones leave only an `Ended`."""
+    """A test that is `processing`. After its end only an `Ended` remains."""
 
     test_id: str
     user_id: str
     started_at: datetime
     skipped: str | None = None
-    """Why its failure could not be made good: the last reason on record."""
+    """Why it could not be refunded: the last recorded reason."""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
-    """What is left of a test for a day, so that late reports are told the truth."""
+    """What the state keeps of an ended test for a day, to answer late reports."""
 
     user_id: str
     status: TestStatus
@@ -55,7 +55,7 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
 
 
 class Run(msgspec.Struct):
-    """A cleanup: the one at work, or one that ended lately."""
+    """A cleanup: the running one, or one that ended recently."""
 
     run_id: str
     trigger: str
@@ -66,13 +66,13 @@ class Run(msgspec.Struct):
     cleaned: int = 0
     skipped: int = 0
     tests_of: dict[str, int] = {}
-    """User to how many of their tests it cleaned."""
+    """Number of cleaned tests by user."""
     users: list[str] = []
-    """The same users in the order in which they came up, so that a part of the list costs its own length only."""
+    """The same users in the order of cleaning, so that reading a page costs only the length of the page."""
     notified: int = 0
-    """How far down that list users have been told."""
+    """How many users of that list have been notified."""
     duration_ms: int | None = None
-    """None: it is still at work."""
+    """None: it is still running."""
 
     def stalled_before(self, tier: str) -> datetime:
         return self.tiers_started_before.get(tier, self.started_before)
@@ -81,18 +81,18 @@ class Run(msgspec.Struct):
 class Analyses(msgspec.Struct):
     users: dict[str, User] = {}
     tiers: dict[str, int] = {}
-    """Users of each."""
+    """Number of users by tier."""
     tests: dict[str, Underway] = {}
     ended: dict[str, Ended] = {}
     waiting: dict[str, Timers] = {}
-    """By tier: tests under way that no cleanup has found stalled, by their start."""
+    """By tier: running tests that no cleanup has found stalled, ordered by start."""
     blocked: Timers = msgspec.field(default_factory=Timers)
-    """Tests that a cleanup found stalled and had to skip, by when it did. Found once, they stay stalled."""
+    """Tests that a cleanup found stalled and had to skip, by the time of the skip. They stay stalled."""
     run: Run | None = None
     runs: dict[str, Run] = {}
-    """Those that ended lately."""
+    """Cleanups that ended recently."""
     cron_at: datetime | None = None
-    """Which run by cron was the last."""
+    """The scheduled time of the last run by cron."""
     cron_run: str | None = None
     alerts: dict[str, str] = {}
     """Open ones: `kind:subject` to id."""

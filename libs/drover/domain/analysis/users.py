@@ -1,4 +1,4 @@
-"""Users become known, and the back office changes their tier, freezes them, or grants tests."""
+"""Users: registration, and changes by the back office (tier, freeze, grant)."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ def change_user(analyses: Analyses, command: ChangeUser, now: datetime) -> Decis
 def _no_room(analyses: Analyses, tier: str) -> Decision | None:
     if tier in analyses.tiers or len(analyses.tiers) < TIERS_MAX:
         return None
-    return reject(Code.CONFLICT, f"{TIERS_MAX} tiers are in use, which is the most", field="tier", value=tier)
+    return reject(Code.CONFLICT, f"{TIERS_MAX} tiers are in use, which is the maximum", field="tier", value=tier)

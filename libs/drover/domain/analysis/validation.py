@@ -1,4 +1,4 @@
-"""Whether a command is well formed: all that can be said without looking at the state. Edges ask it beforehand."""
+"""Validation of commands without the state. Edges call it before they send a command."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def invalid(field: str, value: object, message: str) -> Rejection:
 
 
 def validate(command: Command) -> Rejection | None:
-    """Why it can never be accepted, or None."""
+    """The reason why it can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
 
 
 def _text(**fields: str | None) -> Rejection | None:
     for field, value in fields.items():
-        # fullmatch: `$` alone would let a trailing line feed through.
+        # fullmatch, because `$` alone accepts a trailing line feed.
         if value is not None and not (pattern := _PATTERNS[field]).fullmatch(value):
             return invalid(field, value[:200], f"{field} must match {pattern.pattern}")
     return None
@@ -82,7 +82,9 @@ def _cleanup(command: c.Cleanup) -> Rejection | None:
     if command.trigger not in (c.CRON, c.MANUAL):
         return invalid("trigger", command.trigger, "trigger must be cron or manual")
     if (command.trigger == c.CRON) is (command.scheduled_for is None):
-        return invalid("scheduled_for", command.scheduled_for, "a run by cron, and no other, has a time")
+        return invalid(
+            "scheduled_for", command.scheduled_for, "scheduled_for is required for cron and not allowed for manual"
+        )
     return (
         _text(run_id=command.run_id)
         or _range(1, TIMEOUT_S_MAX, timeout_s=command.timeout_s)

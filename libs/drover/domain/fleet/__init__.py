@@ -1,4 +1,4 @@
-"""The fleet: PCs, the phones on them, and (as it grows) their work."""
+"""The fleet: PCs, the phones on them, and their work."""
 
 from drover.domain.fleet.decider import FLEET
 

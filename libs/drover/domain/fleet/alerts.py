@@ -1,4 +1,4 @@
-"""The kinds of alerts that the fleet raises. What an alert is, is in `drover.domain.alerts`."""
+"""Kinds of alerts that the fleet raises. Alerts themselves are in `drover.domain.alerts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the clock does: deadlines of offers, attempts, retries, errors, holds, jobs and alerts."""
+"""Deadlines of the fleet: offers, attempts, retries, errors, holds, jobs and alerts."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
 
 
 def fire_first(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
-    """One deadline, if any has passed. The state that it leads to says which is next."""
+    """Fire one deadline that has passed; the state after it says which is next."""
     first = fleet.timers.first()
     if first is None or first[0] > now or fleet.withdrawing:
-        return []  # what is being taken back comes first: its job might be archived under it
+        return []  # withdrawals come first: otherwise a job could be archived before its offers are taken back
     kind, _, subject = first[1].partition(":")
     return _FIRE[kind](fleet, subject, now)
 

@@ -1,4 +1,4 @@
-"""The fleet's decider: which rule answers which command. Pure; the cost of a decision does not grow with the fleet."""
+"""The fleet's decider: which rule decides which command. Pure; a decision's cost does not grow with the fleet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work reaches its agent: by a poll, a push, or a PC that fetches for several phones."""
+"""Delivery of offers to agents: by a poll, a push, or a PC that fetches for several phones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
     if assignment is None or assignment.run != command.run:
         return _taken_back(command)
     if assignment.phase is Phase.SENT:
-        return NOTHING  # delivered before: a repeat changes nothing
+        return NOTHING  # already delivered
     if assignment.phase is not Phase.OFFERED:
-        return _taken_back(command)  # also what runs already: an agent that has it must not begin it again
+        return _taken_back(command)  # also if it already runs: the agent must not start it again
     job = fleet.jobs[assignment.job_id]
     if not wants(job, fleet.devices[assignment.device_id]):
-        # The job has come to need something that this device lacks. Better now than after it has failed there.
+        # The job now needs a capability that this device lacks: take it back before it fails there.
         return accept(*take_back(job, assignment, "needs"), then=follow_up())
     return accept(_sent(assignment, now))
 
@@ -40,7 +40,7 @@ def _sent(assignment: Assignment, now: datetime) -> AttemptSent:
 
 
 def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
-    """Slots are filled by themselves, so what a PC can claim is what waits to be fetched there."""
+    """Supply fills slots by itself, so a PC can claim only the offers that wait to be fetched there."""
     pc = fleet.pcs.get(command.pc_id)
     if pc is None:
         return reject(Code.NOT_FOUND, "PC not found", pc_id=command.pc_id)

@@ -1,4 +1,4 @@
-"""How the fleet's state follows from its events: `evolve`. Only what events say, never a rule of its own."""
+"""`evolve`: applies events to the fleet's state. It holds no rules of its own."""
 
 from __future__ import annotations
 

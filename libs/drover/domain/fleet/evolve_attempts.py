@@ -1,4 +1,4 @@
-"""How assignments and attempts follow from their events: phases, slots, and what is left of those that ended."""
+"""`evolve` for assignments and attempts: phases, slots, and the records of ended ones."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from drover.domain.fleet.state import (
 from drover.domain.fleet.timer_keys import assignment_timer
 
 BY_A_PERSON: Final = "admin"
-"""Cancelled for this reason, the job does not come back to the device by itself."""
+"""After a cancellation for this reason, the job is not offered to the device again by itself."""
 
 
 def _term_started(fleet: Fleet, event: TermStarted) -> None:
-    """A change of writer says nothing about phones. While nobody led they could fetch and begin nothing, so that those
-    who have an offer get their full time again."""
+    """Restart the timers of offers: without a leader, phones could not fetch or start anything. A change of leader says
+    nothing about the phones themselves."""
     for assignment in fleet.assignments.values():
         if assignment.phase is Phase.OFFERED:
             fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
@@ -97,7 +97,7 @@ def _take_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -
 
 
 def _release_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -> None:
-    """From any phase that holds one into WAITING."""
+    """Move an assignment from any phase that holds a slot to WAITING."""
     if assignment.phase is Phase.WAITING:
         return
     pc = fleet.pcs[device.pc_id]
@@ -122,7 +122,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     job = fleet.jobs[event.job_id]
     job.offered.pop(event.assignment_id)
-    refresh_withdrawal(fleet, job)  # what runs may end, also while the rest is being taken back
+    refresh_withdrawal(fleet, job)  # a running attempt may end while the other offers are being withdrawn
     assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
     assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
     device.running, device.untaken, device.updated_at = True, 0, event.at
@@ -156,7 +156,7 @@ def _attempt_timed_out(fleet: Fleet, event: e.AttemptTimedOut) -> None:
 def _note_failure(
     fleet: Fleet, event: e.AttemptEvent, code: str, message: str | None, *, blamed: bool, crashed: bool
 ) -> None:
-    """The slot is kept: the event that follows says whether it is needed again."""
+    """Keep the slot: the next event says whether it is still needed."""
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
     assignment.error_code, assignment.error_message = code, message
@@ -239,7 +239,7 @@ def _end_assignment(
         job.taken_back[assignment.assignment_id] = None
     else:
         job.ran[device.device_id] = assignment.assignment_id
-    # The ids of job and device are the ones already held: thousands of these are kept for a day.
+    # Reuse the id objects of job and device: thousands of these records are kept for a day.
     fleet.ended[assignment.assignment_id] = Ended(
         job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced
     )

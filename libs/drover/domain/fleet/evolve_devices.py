@@ -1,4 +1,4 @@
-"""How PCs and devices follow from their events."""
+"""`evolve` for PCs and devices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _pc_registered(fleet: Fleet, event: e.PcRegistered) -> None:
     fleet.pcs[event.pc_id] = pc
     supply = fleet.supply
     if supply is not None and supply.route is None and supply.cursor == len(fleet.pc_order):
-        # Nobody is on it yet: the look has already seen it.
+        # It has no devices yet, so the scan counts it as checked.
         supply.cursor += 1
         pc.seen_in = supply.look
     fleet.pc_order.append(event.pc_id)

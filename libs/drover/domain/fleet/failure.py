@@ -1,4 +1,4 @@
-"""What follows from a failed attempt: retry or end, effects on job, device and PC. The table is in `policy.py`."""
+"""Consequences of a failed attempt: retry or end, effects on job, device and PC. The table is in `policy.py`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One failed attempt, as it was told."""
+    """One failed attempt, as reported."""
 
     code: str
     message: str | None = None
@@ -62,7 +62,7 @@ TIMED_OUT = Failure("TIMEOUT", TIMEOUT_MESSAGE)
 def fail(
     fleet: Fleet, assignment: Assignment, failure: Failure, now: datetime, *, device_leaves: bool = False
 ) -> list[Event]:
-    """All that follows from this failure. `device_leaves`: the same decision takes the device offline."""
+    """All events that follow from this failure. `device_leaves`: the same decision takes the device offline."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     rule = rule_of(failure.code)
     blamed = rule.device in _COUNTED and rule.name not in job.poison_rules
@@ -101,7 +101,7 @@ def _failed(assignment: Assignment, failure: Failure, rule: Rule, blamed: bool) 
 def _cut(text: str | None, bytes_max: int = MESSAGE_BYTES_MAX) -> str | None:
     if text is None:
         return None
-    # A control character takes six bytes on the wire, and nobody reads it.
+    # JSON encodes a control character as six bytes, and nobody can read it.
     plain = "".join(character if character >= " " or character in "\n\t" else " " for character in text[:bytes_max])
     return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
@@ -127,7 +127,7 @@ def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
 def _quarantine(
     job: Job, device: Device, rule: Rule, now: datetime, *, exhausted: bool, blamed: bool
 ) -> DeviceQuarantined | None:
-    """Whether the device goes into error, and until when."""
+    """The quarantine of the device, if it goes into error."""
     if rule.name in job.poison_rules:
         return None
     if rule.device in (DeviceEffect.SCREEN_LOCKED, DeviceEffect.BATTERY_LOW, DeviceEffect.NEEDS_RESET):
@@ -153,7 +153,7 @@ def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
     failed = {*job.final_failures.get(rule.name, ()), device.device_id}
     if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
         return False
-    # All on one PC: where it works on another, it is not the job; while it is under way on another, nobody knows yet.
+    # If all failed on one PC: a success on another PC clears the job, and while it runs on another PC it is too early.
     pcs = {fleet.devices[device_id].pc_id for device_id in failed}
     return len(pcs) > 1 or not (set(job.proven_on) - pcs or _is_under_way_elsewhere(fleet, job, *pcs))
 
@@ -164,7 +164,7 @@ def _is_under_way_elsewhere(fleet: Fleet, job: Job, pc_id: str) -> bool:
 
 
 def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:
-    """Three devices cannot all be bad in the same way: it is the job. What it did to them is undone."""
+    """Three devices that fail in the same way mean a bad job: pause it and undo its effects on the devices."""
     devices = [*dict.fromkeys([*job.final_failures[rule.name], device.device_id])]
     events: list[Event] = [] if job.status is JobStatus.PAUSED else [JobPaused(job.job_id, "poison", rule.name)]
     for other in devices:
@@ -177,7 +177,7 @@ def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: dat
 
 
 def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """Where every phone of a PC fails it is the PC: it is held back, and its phones are not to blame."""
+    """If every phone of a PC fails, the PC is to blame: hold it, and do not blame its phones."""
     pc = fleet.pcs[device.pc_id]
     recent = {d for d, at in pc.failing.items() if now - at <= HOST_FAILING_WITHIN} | {device.device_id}
     if len(recent) < HOST_DEVICES_MIN:

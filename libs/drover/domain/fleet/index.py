@@ -1,10 +1,10 @@
-"""Who could take work, kept up to date with every event, so that no decision has to look for it. Used by `evolve` only.
+"""Index of devices that could take work. Every event updates it, so no decision has to search. Used by `evolve` only.
 
-* available: heard, not in error, nothing in flight, neither it nor its PC held back;
+* available: heard, not in error, nothing in flight, neither the device nor its PC held;
 * countable: heard, not in error, and wanted by the ACTIVE job: it counts for its PC's target;
-* free: countable and available, and the ACTIVE job has not been there;
-* back: likewise, but an assignment of that job waits for it;
-* expected: countable, not available, and the ACTIVE job may still come to it, so that it is not over yet.
+* free: countable and available, and the ACTIVE job has not run there;
+* back: countable and available, and an assignment of the ACTIVE job waits for it;
+* expected: countable, not available, and the ACTIVE job may still run there, so the job is not done yet.
 """
 
 from __future__ import annotations
@@ -27,28 +27,19 @@ def is_target(job: Job, device: Device) -> bool:
 
 
 def wants(job: Job, device: Device) -> bool:
-    """Within its targets, and with all that it needs."""
+    """Whether the device is a target of the job and has all capabilities that it needs."""
     if not is_target(job, device):
         return False
     return not job.needs or all(need in device.capabilities for need in job.needs)
 
 
 def slots(pc: Pc) -> int:
-    """How many may be at work on the PC at once, for whichever job."""
+    """How many devices may work on the PC at once, for any job."""
     return min(PC_CAPACITY_MAX, pc.capacity)
 
 
-def slots_target(pc: Pc) -> int:
-    """How many the PC should have at work for the ACTIVE job.
-
-    Supply does not ask: a device that is free is countable and at work for nobody, so filling slots with free devices
-    never goes beyond it.
-    """
-    return min(slots(pc), pc.countable)
-
-
 def settle(fleet: Fleet) -> None:
-    """Find out whose turn it would be, once after everything that may have changed it."""
+    """Find the next job, once after all changes that may affect it."""
     if fleet.supply is None:
         fleet.next_job = _oldest_that_could_run(fleet)
         fleet.unsettled = False
@@ -63,11 +54,11 @@ def _oldest_that_could_run(fleet: Fleet) -> str | None:
 
 
 def _can_run_now(fleet: Fleet, job: Job) -> bool:
-    """Whether any device could take it at this moment."""
+    """Whether any device could take the job now."""
     target = job.spec.target
     if job.returned_at == fleet.arrivals:
         return False
-    if job.quota_left == 0:  # it goes to nobody else: only where it was can it go on
+    if job.quota_left == 0:  # no new devices: it can only continue where it was
         return any(fleet.devices[fleet.assignments[waiting].device_id].available for waiting in job.waiting)
     if job.present:
         return True
@@ -81,7 +72,7 @@ def _can_run_now(fleet: Fleet, job: Job) -> bool:
 
 
 def refresh(fleet: Fleet, device: Device) -> None:
-    """After anything about this device, or its part in the ACTIVE job, has changed."""
+    """Update the index after a change of this device or of its part in the ACTIVE job."""
     pc = fleet.pcs[device.pc_id]
     available = (
         device.alive
@@ -100,7 +91,7 @@ def refresh(fleet: Fleet, device: Device) -> None:
 
 
 def refresh_pc(fleet: Fleet, pc: Pc) -> None:
-    """Whether it is hungry. Exactly: being in the set means that a step of supply makes headway."""
+    """Update whether the PC is hungry. Must be exact: a PC in the set means that a step of supply makes progress."""
     supply = fleet.supply
     has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots(pc)
     _put(fleet.hungry, pc.pc_id, has_slot and bool(pc.free))
@@ -126,13 +117,13 @@ def _count_available(fleet: Fleet, pc: Pc, device: Device, step: int) -> None:
 
 
 def set_alive(fleet: Fleet, device: Device, *, alive: bool) -> None:
-    """Whether presence hears it. The caller refreshes the device."""
+    """Set whether presence hears the device. The caller refreshes the device."""
     fleet.pcs[device.pc_id].heard += alive - device.alive
     device.alive = alive
 
 
 def forget(fleet: Fleet, device: Device) -> None:
-    """Before a device changes its PC or group: it counts nowhere."""
+    """Remove a device from all counts, before it changes its PC or group."""
     pc = fleet.pcs[device.pc_id]
     pc.heard -= device.alive
     if device.available:
@@ -159,7 +150,7 @@ def is_at_work_for(fleet: Fleet, job: Job, device: Device) -> bool:
 
 
 def _gave_up(device: Device) -> bool:
-    """It is heard, but has not taken anything for so long that nobody waits for it any more."""
+    """The device is heard, but has not fetched offers for so long that jobs no longer wait for it."""
     return device.held_until is not None and device.untaken >= UNTAKEN_ALERT_AT
 
 
@@ -183,7 +174,7 @@ def _set_flags(
 
 
 def look_for_devices(fleet: Fleet, job: Job) -> None:
-    """Begin anew: what PCs knew of an earlier look is void, and each is seen when its turn comes."""
+    """Start a new scan of the PCs: the results of an earlier scan are void."""
     fleet.looks += 1
     fleet.hungry.clear()
     fleet.resuming.clear()
@@ -211,7 +202,7 @@ def _route(fleet: Fleet, job: Job) -> list[str] | None:
 
 
 def pcs_to_see(fleet: Fleet) -> list[str]:
-    """Those that the look has not come to yet."""
+    """PCs that the scan has not reached yet."""
     supply = fleet.supply
     assert supply is not None
     route = fleet.pc_order if supply.route is None else supply.route
@@ -225,7 +216,7 @@ def is_look_over(fleet: Fleet) -> bool:
 
 
 def see(fleet: Fleet, pc: Pc) -> None:
-    """The look has come to this PC."""
+    """The scan has reached this PC: count its devices."""
     supply = fleet.supply
     assert supply is not None
     again = pc.seen_in == supply.look
@@ -240,7 +231,7 @@ def see(fleet: Fleet, pc: Pc) -> None:
 
 
 def add_to_route(fleet: Fleet, device: Device) -> None:
-    """A device became a target of the ACTIVE job on a PC that the look would not come to."""
+    """Add a PC to the scan if a new target of the ACTIVE job is on it and the scan would miss it."""
     supply = fleet.supply
     if supply is None or supply.route is None:
         return
@@ -249,6 +240,6 @@ def add_to_route(fleet: Fleet, device: Device) -> None:
 
 
 def refresh_withdrawal(fleet: Fleet, job: Job) -> None:
-    """Whether anything of this job has to be taken back."""
+    """Update whether the job has offers to take back."""
     wanted = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
     _put(fleet.withdrawing, job.job_id, wanted)

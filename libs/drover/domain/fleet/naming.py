@@ -1,4 +1,4 @@
-"""A device is named for a job: by its target, or by a person later. Used by `evolve` only."""
+"""Names a device for a job: from the job's target, or later by a person. Used by `evolve` only."""
 
 from __future__ import annotations
 

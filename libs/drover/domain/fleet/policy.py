@@ -1,4 +1,4 @@
-"""The fleet's numbers, patterns and the table of error codes, as the users wrote them (seeds 000 and 002)."""
+"""The fleet's limits, patterns and table of error codes, as the users wrote them (seeds 000 and 002)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CAPABILITIES_MAX: Final = 32
 TITLE_CHARS_MAX: Final = 200
 TARGET_URL_CHARS_MAX: Final = 2048
 MESSAGE_BYTES_MAX: Final = 4000
-"""Error messages and activity stacks, in UTF-8: longer ones are cut, so that a decision keeps within its bound."""
+"""Error messages and activity stacks, in UTF-8: longer ones are cut, to keep decisions within their bound."""
 REFERENCE_BYTES_MAX: Final = 1000
-"""References to screenshots."""
+"""References to screenshots, in UTF-8."""
 
 PC_CAPACITY_DEFAULT: Final = 20
 PC_CAPACITY_MAX: Final = 20
 DEVICES_PER_PC_MAX: Final = 200
-"""Bounds what one decision may have to look at."""
+"""Bounds the number of devices that one decision looks at."""
 
 OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
@@ -37,15 +37,15 @@ TARGET_COUNT_MAX: Final = 1_000_000
 PROBABILITIES_SUM_MAX: Final = 300
 
 OFFLINE_AFTER_S: Final = 30.0
-"""An online device that has not been heard for this long is offline."""
+"""An online device that is silent for this long is offline."""
 SILENT_AFTER_S: Final = 60.0
-"""A busy device that has not been heard for this long loses its work."""
+"""A busy device that is silent for this long loses its work."""
 STALLED_AFTER_S: Final = 120.0
 """An attempt whose progress has not changed for this long has stalled."""
 AD_HOLDS_S: Final = 300.0
-"""Advertisements may hold the progress of one attempt for so long in all."""
+"""How long advertisements may pause the progress of one attempt, in total."""
 CHARGED_PCT: Final = 20
-"""A device with a flat battery works again from here on."""
+"""A device with a low battery gets work again from this charge on."""
 
 ATTEMPTS_MAX: Final = 3
 RETRY_DELAY_MAX_S: Final = 600
@@ -57,10 +57,10 @@ TIMEOUT_MESSAGE: Final = "Task device timeout: exceeded 20 minutes"
 CRASHED_MESSAGE: Final = "YouTube app crashed 3 times consecutively"
 
 HOLD: Final = Backoff(first_s=5 * 60, max_s=80 * 60)
-"""How long a device gets no offer, by offers in a row that it did not take."""
+"""How long a device gets no offers, by the number of offers in a row that it did not fetch."""
 UNTAKEN_ALERT_AT: Final = 3
 ROLLBACKS_MAX: Final = 3
-"""This one counts as a failed attempt."""
+"""The rollback with this number counts as a failed attempt."""
 
 FAILURES_IN_A_ROW_MAX: Final = 3
 CRASHES_IN_A_ROW_MAX: Final = 3
@@ -70,20 +70,20 @@ CRASH_ERROR_LASTS: Final = timedelta(minutes=30)
 POISON_DEVICES: Final = 3
 HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
 HOST_DEVICES_MIN: Final = 3
-"""One or two phones that fail say nothing about their PC."""
+"""One or two failing phones say nothing about their PC."""
 HOST_HOLD: Final = timedelta(minutes=10)
 HOST_SILENT_WITHIN: Final = timedelta(hours=1)
-"""A phone that fell silent earlier was not there any more when the last one of its PC did."""
+"""Phones that fell silent earlier than this do not count when the last one of their PC falls silent."""
 HOST_SILENT_DEVICES_MIN: Final = 2
-"""One phone that falls silent says nothing about its PC."""
+"""One silent phone says nothing about its PC."""
 THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 
 FOLLOW_UP_EVENTS_MAX: Final = 180
-"""Events by which one command carries on what is due. With some 480 bytes each, and beside the longest that a command
-can bring itself (a list of 1,000 devices, the texts of a failure), they stay within a decision's bound."""
+"""Follow-up events that one command may cause. At some 480 bytes each, and beside the longest command (a list of 1,000
+devices, or the texts of a failure), they stay within a decision's bound."""
 SWEEP_PCS_MAX: Final = 16
 WITHDRAWALS_MAX: Final = 40
 
@@ -113,16 +113,16 @@ class Rule(msgspec.Struct, frozen=True):
     name: str
     code: str
     attempts: int
-    """In all; 1 means no retry."""
+    """Attempts in total; 1 means no retry."""
     delay_s: float = 0.0
     delay_doubles: bool = False
     job: JobEffect = JobEffect.NONE
     device: DeviceEffect = DeviceEffect.FAILURE
     poisons: bool = True
-    """Whether three devices that fail finally with it speak against the job."""
+    """Whether three devices that fail permanently with it mean a bad job."""
 
     def delay(self, failed: int) -> timedelta:
-        """After the attempt that makes `failed` failures."""
+        """The delay before the retry after this many failures."""
         factor = 2 if self.delay_doubles else 1
         return Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX_S, factor=factor).pause(failed)
 
@@ -138,23 +138,23 @@ _TABLE: Final = (
     Rule("PLAYBACK_STALLED", "E2004", 3, delay_s=5),
     Rule("APP_CRASH", "E3001", 3, delay_s=5, device=DeviceEffect.CRASH),
     Rule("OUT_OF_MEMORY", "E3002", 1, device=DeviceEffect.NEEDS_RESET),
-    # The retry waits for the phone, not for a time; and neither speaks against the job.
+    # The retry waits until the phone is ready, not for a time. Neither means a bad job.
     Rule("SCREEN_LOCKED", "E3003", 3, device=DeviceEffect.SCREEN_LOCKED, poisons=False),
     Rule("BATTERY_LOW", "E3004", 1, device=DeviceEffect.BATTERY_LOW, poisons=False),
     Rule("UNKNOWN", "E4001", 2, delay_s=10),
-    # The server's own.
+    # Raised by the server itself.
     Rule("TIMEOUT", "TIMEOUT", 3),
     Rule("NETWORK_LOST", "NETWORK_LOST", 3),
     Rule("TASK_DEVICE_FAILED", "TASK_DEVICE_FAILED", 3),
 )
 _UNKNOWN: Final = next(rule for rule in _TABLE if rule.name == "UNKNOWN")
 RULES: Final[dict[str, Rule]] = {}
-"""By name and by code. Where two share a code, it means the first."""
+"""Rules by name and by code. If two share a code, it means the first."""
 for _rule in _TABLE:
     RULES.setdefault(_rule.name, _rule)
     RULES.setdefault(_rule.code, _rule)
 
 
 def rule_of(code: str) -> Rule:
-    """A code that nobody has heard of is an unknown error, which has a rule too."""
+    """An unknown code has the rule `UNKNOWN`."""
     return RULES.get(code, _UNKNOWN)

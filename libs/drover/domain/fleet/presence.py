@@ -1,4 +1,4 @@
-"""What the scheduler's ear says of devices: heard, not heard, alive without progress, unlocked or charged again."""
+"""Presence reports from the scheduler: heard, silent, stalled, unlocked or charged again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def mark_offline(fleet: Fleet, command: MarkOffline, now: datetime) -> Decision:
     device = fleet.devices.get(command.device_id)
     if device is None:
         return unknown_device(command.device_id)
-    if not device.alive or device.running:  # busy stays busy, until it has been silent for longer
+    if not device.alive or device.running:  # a busy device stays busy until it has been silent for longer
         return NOTHING
     return _take_offline(fleet, device, command.last_seen, now)
 
@@ -66,7 +66,7 @@ def _take_offline(fleet: Fleet, device: Device, last_seen: datetime | None, now:
 
 
 def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """This device falls silent. If it was the last of its PC that was heard, the PC may have vanished with all."""
+    """Raise an alert if the silent device was the last one heard on its PC: the PC itself may be down."""
     pc = fleet.pcs[device.pc_id]
     if pc.heard > 1:
         return []
@@ -78,7 +78,7 @@ def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
 
 
 def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
-    """Not counted, but not for ever: the third time it is a failure."""
+    """A rollback is not a failed attempt, except for the third one."""
     if assignment.rollbacks + 1 >= ROLLBACKS_MAX:
         return fail(fleet, assignment, NETWORK_LOST, now, device_leaves=True)
     events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), "silent")]

@@ -1,4 +1,4 @@
-"""PCs and devices become known, change, and are reset by people."""
+"""Registration, changes and resets of PCs and devices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _no_room(fleet: Fleet, pc_id: str) -> Decision | None:
     pc = fleet.pcs.get(pc_id)
     if pc is None or len(pc.devices) < DEVICES_PER_PC_MAX:
         return None
-    return reject(Code.CONFLICT, f"{pc_id} has {DEVICES_PER_PC_MAX} devices, which is the most", field="pc_id")
+    return reject(Code.CONFLICT, f"{pc_id} has {DEVICES_PER_PC_MAX} devices, which is the maximum", field="pc_id")
 
 
 def _new_pc(fleet: Fleet, pc_id: str) -> list[Event]:
@@ -68,7 +68,7 @@ def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decisio
         return NOTHING
     if pc_id != device.pc_id:
         if device.assignment is not None:
-            return reject(Code.CONFLICT, "The device has work in hand; move it when that has ended", field="pc_id")
+            return reject(Code.CONFLICT, "The device is working; move it when its work has ended", field="pc_id")
         if refusal := _no_room(fleet, pc_id):
             return refusal
     changed = DeviceChanged(device.device_id, group_id, pc_id, capabilities)
@@ -77,7 +77,7 @@ def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decisio
 
 
 def _host_silent_over(fleet: Fleet, device: Device, pc_id: str) -> list[Event]:
-    """What this move ends: a PC without phones is not missed, and one with a phone that is heard is there."""
+    """Resolve the alerts that this move ends: of a PC without phones, or of one that now has a phone that is heard."""
     events: list[Event] = []
     if len(fleet.pcs[device.pc_id].devices) == 1:
         events += resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "moved")

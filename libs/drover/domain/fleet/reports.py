@@ -1,4 +1,4 @@
-"""What agents say of their work. A report of a run that is over is refused, written down once, and changes nothing."""
+"""Agents' reports. A report about a run that is over is refused and recorded once, without effect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
         return accept(*_started(fleet, assignment, progress, command.started_at))
     stepped = progress // PROGRESS_STEP > assignment.progress_pct // PROGRESS_STEP
     if not stepped and command.ad_playing is assignment.ad_playing:
-        return NOTHING  # between the steps progress is telemetry
+        return NOTHING  # progress between two steps is telemetry
     progress = max(progress, assignment.progress_pct)
     return accept(AttemptProgressed(*attempt_of(assignment), progress, command.ad_playing))
 
@@ -79,12 +79,12 @@ def report_failed(fleet: Fleet, command: ReportFailed, now: datetime) -> Decisio
 
 
 def _begun(fleet: Fleet, assignment: Assignment, claimed: datetime | None) -> list[Event]:
-    """Its end came before, or without, its beginning."""
+    """The start event, if the end was reported without or before the start."""
     return [] if assignment.phase is Phase.RUNNING else _started(fleet, assignment, 0, claimed)
 
 
 def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assignment | Decision:
-    """The assignment, if this report is of its current run; else the refusal."""
+    """The assignment if the report is about its current run, else the refusal."""
     assignment = fleet.assignments.get(command.assignment_id)
     ended = fleet.ended.get(command.assignment_id) if assignment is None else None
     owner = assignment or ended
@@ -99,7 +99,7 @@ def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assign
         )
         return assignment if fits else _not_running(fleet, assignment)
     if command.run > assignment.run:
-        return reject(Code.CONFLICT, "There is no such run yet", run=command.run, current_run=assignment.run)
+        return reject(Code.CONFLICT, "This run does not exist yet", run=command.run, current_run=assignment.run)
     if command.run == assignment.run and assignment.phase in (Phase.SENT, Phase.RUNNING):
         return assignment
     if command.run == assignment.run and assignment.phase is Phase.OFFERED:

@@ -1,7 +1,7 @@
-"""What follows by itself: slots are filled, jobs end, the next one has its turn, what is over is taken back.
+"""Supply: fills free slots, ends jobs, activates the next job, withdraws offers of ended jobs.
 
-Each step is small and makes headway; the state says what is left. A command carries on until nothing is, or until its
-bound; then the clock goes on.
+Each step is small and makes progress; the state holds the remaining work. A command continues until nothing is left
+or it reaches its bound; then ticks continue.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Step = Callable[[Fleet, datetime, int], list[Event]]
 
 
 def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Fleet, datetime], Decision]:
-    """The rest of a decision: these steps first, then supply, each on the state that the one before led to."""
+    """Continue a decision: these steps first, then supply, each on the state after the previous step."""
 
     def carry_on(fleet: Fleet, now: datetime) -> Decision:
         if events_max <= 0:
@@ -44,7 +44,7 @@ def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[
 
 
 def is_outstanding(fleet: Fleet) -> bool:
-    """Whether `next_consequence` has something to do. Costs nothing: it is asked all the time."""
+    """Whether `next_consequence` has something to do. Must be cheap: it is called all the time."""
     if fleet.withdrawing or fleet.resuming or (fleet.hungry and _may_go_further(fleet)):
         return True
     if fleet.supply is not None:
@@ -70,7 +70,7 @@ def next_consequence(fleet: Fleet, now: datetime, events_max: int) -> list[Event
 def _withdraw(fleet: Fleet, assignments_max: int) -> list[Event]:
     job = fleet.jobs[next(reversed(fleet.withdrawing))]
     reason = job.status.value
-    # From the end: it is where dictionaries give and lose entries for nothing.
+    # Take from the end: O(1) for dicts.
     some = list(islice(reversed(job.offered), assignments_max))
     if job.has_ended:
         some += islice(reversed(job.waiting), assignments_max - len(some))
@@ -87,14 +87,14 @@ def _missing(pc: Pc) -> int:
 
 
 def _resume(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
-    """Devices that are back go on where their assignment was, with what attempts are left."""
+    """Devices that are back resume their assignment with the remaining attempts."""
     job = fleet.active
     assert job is not None
     return [resumed(fleet, job.live[device_id]) for device_id in islice(pc.back, min(_missing(pc), events_max))]
 
 
 def resumed(fleet: Fleet, assignment_id: str) -> AttemptCreated:
-    """The next run of an assignment that is there already."""
+    """The next run of an existing assignment."""
     assignment = fleet.assignments[assignment_id]
     return AttemptCreated(
         assignment_id,
@@ -107,7 +107,7 @@ def resumed(fleet: Fleet, assignment_id: str) -> AttemptCreated:
 
 
 def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
-    """Exactly the missing number, one for each free slot."""
+    """One new assignment for each free slot."""
     job = fleet.active
     assert job is not None
     wanted = min(_missing(pc), events_max)
@@ -120,18 +120,18 @@ def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
 
 
 def _new_id(fleet: Fleet, job: Job, number: int) -> str:
-    """One that nobody has, and that no earlier job of the same id had: clients may name their own of both."""
+    """An unused id, also unused by an earlier job with the same id: clients may choose the ids of both."""
     for salt in count():
         found = derived_uuid(job.job_id, job.number, number, salt)
         if found not in fleet.assignments and found not in fleet.ended:
             return found
-    raise AssertionError("there is always another")
+    raise AssertionError("unreachable: count() never ends")
 
 
 def _is_done(fleet: Fleet) -> bool:
-    """Nothing is in flight, and no device that is there is left to go to.
+    """Nothing is in flight, and no online device is left for the job.
 
-    Where it has not run anywhere yet it does not wait for those that are only busy or held back: others may go first.
+    A job that has not run anywhere yet does not wait for devices that are busy or held: other jobs may go first.
     """
     supply, job = fleet.supply, fleet.active
     assert supply is not None
@@ -150,14 +150,14 @@ def _finish(fleet: Fleet) -> list[Event]:
 
 
 def _skipped(fleet: Fleet, job: Job) -> int:
-    """Devices that the job is for and that have not had it."""
+    """Number of target devices that did not run the job."""
     target = job.spec.target
     if target is None:
         return len(fleet.devices) - len(job.ran)
     if target.count is not None:
-        # Those that people named beyond the number still wait: each of them is skipped, too.
+        # Devices that people named beyond the count still wait: they are skipped, too.
         return max(len(job.live), target.count + job.replaced - len(job.ran))
-    # One by one: a device that has had the job may have left the PC or group that it is for.
+    # Check one by one: a device that ran the job may have left the targeted PC or group.
     return sum(device_id not in job.ran for device_id in {**_members(fleet, target), **job.named})
 
 

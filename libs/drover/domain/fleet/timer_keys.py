@@ -1,4 +1,4 @@
-"""Under which keys the fleet's deadlines are kept: one letter for the kind, then the subject."""
+"""Keys of the fleet's timers: one letter for the kind, then the subject."""
 
 from __future__ import annotations
 

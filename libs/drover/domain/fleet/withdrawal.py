@@ -1,4 +1,4 @@
-"""Taking work back: before it ran, or because its device fell silent."""
+"""Withdrawal of work: before it ran, or because its device fell silent."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
 
 
 def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
-    """An assignment that does not run loses its slot.
+    """Take the slot from an assignment that does not run.
 
-    It waits for a better moment where somebody named its device or an attempt is already used up: nobody else could
-    have it. Otherwise it is cancelled, and another device may get one of its own.
+    It waits if somebody named its device or if it has used up an attempt, because no other device could get it.
+    Otherwise it is cancelled, and another device may get an assignment of its own.
     """
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
@@ -47,7 +47,7 @@ def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
 
 
 def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
-    """Nobody fetched the offer, or nobody began: the device gets none for a while, each time for longer."""
+    """The device did not fetch the offer or did not start: it gets no offers for a while, longer each time."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     reason = "unsent" if assignment.phase is Phase.OFFERED else "unacked"
     untaken = device.untaken + 1
@@ -60,5 +60,5 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
 
 
 def where(device: Device) -> dict[str, Any]:
-    """What an alert about a device says of it."""
+    """Details of a device for alerts."""
     return {"serial_number": device.serial_number, "pc_id": device.pc_id}

@@ -1,4 +1,4 @@
-"""Who has an account, with which role. Signing in is in `sessions`."""
+"""Accounts and their roles. Signing in is in `sessions`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def create_account(identity: Identity, command: CreateAccount, now: datetime) ->
         if hashed in identity.by_email:
             return reject(Code.UNIQUE_VIOLATION, "There is an account with this e-mail address already")
     if len(identity.accounts) >= ACCOUNTS_MAX:
-        return reject(Code.CONFLICT, f"There are {ACCOUNTS_MAX} accounts: no room for more", accounts_max=ACCOUNTS_MAX)
+        message = f"There are {ACCOUNTS_MAX} accounts, which is the maximum"
+        return reject(Code.CONFLICT, message, accounts_max=ACCOUNTS_MAX)
     return accept(
         e.AccountCreated(
             command.account_id, command.email_hash, command.email_sealed, command.role, command.password_sealed
@@ -82,7 +83,7 @@ def reseal_account(identity: Identity, command: ResealAccount, now: datetime) ->
     if account is None:
         return no_account()
     if account.revision != command.revision:
-        return reject(Code.CONFLICT, "The account has changed meanwhile; read it again")
+        return reject(Code.CONFLICT, "The account has changed in the meantime; read it again")
     taken = identity.by_email.get(command.email_hash, account.account_id)
     if taken != account.account_id:
         return reject(Code.UNIQUE_VIOLATION, "There is an account with this e-mail address already")
@@ -105,7 +106,7 @@ def read_account(identity: Identity, command: ReadAccount, now: datetime) -> Dec
 
 
 def told(account: Account) -> dict[str, Any]:
-    """For edges only, which can open what is sealed."""
+    """The account as edges get it; they can unseal its fields."""
     return {
         "account_id": account.account_id,
         "email_hash": account.email_hash,
@@ -129,5 +130,5 @@ def _is_last_admin(identity: Identity, account: Account) -> bool:
 
 
 def _last_admin() -> Decision:
-    """Nobody could undo it."""
+    """Refuse: without an admin nobody could undo the change."""
     return reject(Code.CONFLICT, "This is the last admin: make somebody else one first")

@@ -1,4 +1,4 @@
-"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
 
 from __future__ import annotations
 

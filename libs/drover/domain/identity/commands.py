@@ -1,4 +1,4 @@
-"""What can be asked of identity. Edges hash, seal and make tokens beforehand: the decider sees opaque texts."""
+"""Commands of identity. Edges hash, seal and make tokens beforehand: the decider sees opaque texts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class CreateAccount(Command):
     role: str
     password_sealed: str
     also_hashes: tuple[str, ...] = ()
-    """The same address under keys that are on their way out: it is taken under these, too."""
+    """Hashes of the same address under older keys: the address counts as taken under these, too."""
 
 
 class ChangePassword(Command):
-    """Ends all sessions of the account but one."""
+    """End all sessions of the account except one."""
 
     account_id: str
     password_sealed: str
     keep_session_id: str | None = None
-    """The session of whoever changes it."""
+    """The session of the person who changes it."""
 
 
 class ChangeRole(Command):
-    """Ends all sessions of the account: their tokens say what it might do before."""
+    """End all sessions of the account: their tokens carry the old role."""
 
     account_id: str
     role: str
@@ -40,7 +40,7 @@ class EnableAccount(Command):
 
 
 class ResealAccount(Command):
-    """Put address and password under the current keys. Refused if they have changed meanwhile."""
+    """Seal address and password with the current keys. Refused if they have changed in the meantime."""
 
     account_id: str
     revision: int
@@ -50,12 +50,12 @@ class ResealAccount(Command):
 
 
 class StartSession(Command):
-    """A password was right: sign its person in."""
+    """Sign a person in whose password was right."""
 
     session_id: str
     account_id: str
     revision: int
-    """Of the account whose password was checked: it may have changed since."""
+    """Revision of the account when the password was checked: it may have changed since."""
     digest: str
     user_agent: str
     idle_s: int
@@ -64,7 +64,7 @@ class StartSession(Command):
 
 
 class RotateRefresh(Command):
-    """A refresh token is used. Edges send only tokens that they themselves once issued."""
+    """Use a refresh token. Edges send only tokens that they issued themselves."""
 
     session_id: str
     parent: str
@@ -75,7 +75,7 @@ class RotateRefresh(Command):
 class EndSession(Command):
     session_id: str
     account_id: str | None = None
-    """Whose it must be; None: anybody's."""
+    """The account that it must belong to; None: any account."""
     reason: str = "signed_out"
 
 
@@ -86,19 +86,19 @@ class EndAllSessions(Command):
 
 
 class FindAccount(Command):
-    """By address. Answered from live state; nothing happens."""
+    """Find an account by address. Answered from live state, without events."""
 
     email_hashes: tuple[str, ...]
 
 
 class ReadAccount(Command):
-    """Answered from live state; nothing happens."""
+    """Answered from live state, without events."""
 
     account_id: str
 
 
 class ListSessions(Command):
-    """Those that live, the one used last first. Answered from live state; nothing happens."""
+    """List the live sessions, most recently used first. Answered from live state, without events."""
 
     account_id: str
 

@@ -1,4 +1,4 @@
-"""What the clock does: sessions expire, ended ones are archived, alerts pass."""
+"""Deadlines of identity: sessions expire, ended ones are archived, alerts expire."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def next_deadline(identity: Identity) -> datetime | None:
 
 
 def tick(identity: Identity, command: Tick, now: datetime) -> Decision:
-    """One deadline after the other, each on the state that the one before left behind."""
+    """Fire the deadlines one after the other, each on the state that the previous one left."""
     return _fire(identity, now, left=FIRED_AT_ONCE_MAX)
 
 

@@ -1,4 +1,4 @@
-"""Identity's decider: which rule answers which command. Pure; the cost of a decision does not grow with the people."""
+"""Identity's decider: which rule decides which command. Pure; a decision's cost does not grow with the accounts."""
 
 from __future__ import annotations
 

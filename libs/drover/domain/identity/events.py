@@ -1,4 +1,4 @@
-"""What can happen to people's accounts and sessions. Addresses are hashed and sealed, passwords too, tokens digests."""
+"""Events of accounts and sessions. Addresses and passwords are hashed and sealed; of tokens there are only digests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AccountCreated(Event):
     email_sealed: str
     role: str
     password_sealed: str
-    """The argon2id hash, sealed: whoever has only the log has nothing to guess against."""
+    """The argon2id hash, sealed: somebody who has only the log cannot test guesses against it."""
 
 
 class PasswordChanged(Event):
@@ -37,7 +37,7 @@ class AccountEnabled(Event):
 
 
 class AccountResealed(Event):
-    """The same address and password under other keys."""
+    """The same address and password were sealed with other keys."""
 
     account_id: str
     email_hash: str
@@ -51,24 +51,24 @@ class SessionStarted(Event):
     session_id: str
     account_id: str
     digest: str
-    """Of the first refresh token."""
+    """Digest of the first refresh token."""
     user_agent: str
     """A label such as `Firefox on Windows`, never the header itself."""
     expires_at: datetime
-    """When it ends unless it is used before."""
+    """When it expires unless it is used before."""
     ends_at: datetime
     """When it ends in any case."""
 
 
 class RefreshRotated(Event):
-    """A refresh token was used, and replaced by its child."""
+    """A refresh token was used and replaced by its child."""
 
     session_id: str
     account_id: str
     parent: str
     child: str
     grace_until: datetime
-    """Until then the parent, used again, gets the same child."""
+    """Until then, using the parent again returns the same child."""
     expires_at: datetime
 
 
@@ -81,7 +81,7 @@ class SessionEnded(Event):
 
 
 class SessionArchived(Event):
-    """An ended session left the state; the read model has it for good."""
+    """An ended session left the state; the read model keeps it."""
 
     session_id: str
 

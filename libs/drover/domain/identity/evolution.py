@@ -1,4 +1,4 @@
-"""How identity's state follows from its events: `evolve`. Only what events say, never a rule of its own."""
+"""`evolve`: applies identity's events to its state. It holds no rules of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity's numbers and patterns. What an operator may choose comes with the commands."""
+"""Identity's limits and patterns. Values that an operator can set come with the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class AccountRole(StrEnum):
-    """What a person may do. The table of it stands at the edge (`drover.web.permissions`)."""
+    """A person's role. What each role may do is in `drover.web.permissions`."""
 
     ADMIN = "admin"
     OPERATOR = "operator"
@@ -17,12 +17,12 @@ class AccountRole(StrEnum):
 
 ID_PATTERN: Final = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 DIGEST_PATTERN: Final = r"[0-9a-f]{64}"
-"""Of a refresh token (SHA-256), and of an address (HMAC-SHA-256)."""
+"""Digest of a refresh token (SHA-256) or of an address (HMAC-SHA-256)."""
 
 ACCOUNTS_MAX: Final = 10_000
-"""People who run a farm, not its customers: all of them are in memory."""
+"""Accounts are for the people who run a farm, not for its customers: all of them are in memory."""
 SESSIONS_PER_ACCOUNT_MAX: Final = 100
-"""Whatever the setting says: ending them all is one decision, so their number has a bound."""
+"""The setting cannot exceed it: one decision ends all of them, so their number needs a bound."""
 SEALED_CHARS_MAX: Final = 2_000
 USER_AGENT_CHARS_MAX: Final = 80
 LIFETIME_S_MAX: Final = 366 * 86_400
@@ -30,14 +30,14 @@ EMAIL_HASHES_MAX: Final = 2
 """One for each live key."""
 
 GRACE: Final = timedelta(seconds=10)
-"""So long a refresh token that was just used gets the same child again: two tabs must not sign each other out."""
+"""How long a used refresh token still gets the same child: two tabs must not sign each other out."""
 ROTATIONS_IN_GRACE_MAX: Final = 8
-"""More of them within one grace is nobody's tab."""
+"""No browser tab refreshes more often than this within one grace period."""
 ENDED_KEPT: Final = timedelta(hours=1)
-"""As long as an access token can live: until then processes that start must learn that its session is over."""
+"""The longest life of an access token: until then, processes that start must learn that its session is over."""
 FIRED_AT_ONCE_MAX: Final = 200
-"""Deadlines in one decision; what is left is due, and fires in the next."""
+"""Deadlines in one decision; the rest stays due and fires in the next."""
 ALERT_LASTS: Final = timedelta(days=1)
 
 REUSED: Final = "refresh_token_reused"
-"""Kind of the alert: somebody has a copy of a session."""
+"""Kind of alert: somebody else may have a copy of a session's token."""

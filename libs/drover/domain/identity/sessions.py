@@ -1,4 +1,4 @@
-"""Signing in, refreshing and signing out. A session is a family of refresh tokens, of which one lives at any time."""
+"""Signing in, refreshing and signing out. A session is a family of refresh tokens; only one of them is valid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from drover.domain.identity.policy import (
 from drover.domain.identity.state import Account, Identity, Session
 
 REUSE: Final = "reuse"
-"""Why a session ended of whose tokens somebody has a copy."""
+"""Reason of a session's end: a used refresh token was used again, so somebody may have a copy."""
 EXPIRED: Final = "expired"
 
 
@@ -33,7 +33,7 @@ def start_session(identity: Identity, command: StartSession, now: datetime) -> D
     if command.session_id in identity.sessions or command.session_id in identity.ended:
         return reject(Code.UNIQUE_VIOLATION, "There is a session with this id already")
     allowed = min(command.sessions_max or SESSIONS_PER_ACCOUNT_MAX, SESSIONS_PER_ACCOUNT_MAX)
-    # More than one where the limit was higher before; they are at most a hundred.
+    # There can be several to end where the limit was higher before; at most a hundred.
     too_many = max(0, len(account.sessions) + 1 - allowed)
     ends_at = now + timedelta(seconds=command.lifetime_s)
     return accept(
@@ -51,7 +51,7 @@ def start_session(identity: Identity, command: StartSession, now: datetime) -> D
 
 def rotate_refresh(identity: Identity, command: RotateRefresh, now: datetime) -> Decision:
     session = identity.sessions.get(command.session_id)
-    if session is None or session.expires_at <= now:  # its end may be due and not yet recorded
+    if session is None or session.expires_at <= now:  # it may have expired without the event recorded yet
         return over(identity, command.session_id)
     if command.parent == session.digest:
         return _rotate(session, command, now)
@@ -65,7 +65,7 @@ def rotate_refresh(identity: Identity, command: RotateRefresh, now: datetime) ->
             identity.alerts,
             REUSED,
             session.session_id,
-            "A refresh token was used a second time: somebody may have a copy. The session was ended.",
+            "A refresh token was used twice: somebody may have a copy. The session was ended.",
             now,
             until=now + ALERT_LASTS,
             account_id=session.account_id,
@@ -76,7 +76,7 @@ def rotate_refresh(identity: Identity, command: RotateRefresh, now: datetime) ->
 def _rotate(session: Session, command: RotateRefresh, now: datetime) -> Decision:
     in_grace = sum(now <= spent.until for spent in session.spent)
     if in_grace >= ROTATIONS_IN_GRACE_MAX:
-        return reject(Code.RATE_LIMITED, "This session was refreshed too often", retry_after_s=GRACE.total_seconds())
+        return reject(Code.RATE_LIMITED, "The session was refreshed too often", retry_after_s=GRACE.total_seconds())
     expires_at = min(now + timedelta(seconds=command.idle_s), session.ends_at)
     return accept(
         e.RefreshRotated(session.session_id, session.account_id, command.parent, command.child, now + GRACE, expires_at)
@@ -92,7 +92,7 @@ def reused_rejection() -> Rejection:
 
 
 def over(identity: Identity, session_id: str) -> Decision:
-    """Refuse, with the reason where it is still known."""
+    """Refuse, with the reason why the session ended if it is still known."""
     ended = identity.ended.get(session_id)
     return reject(Code.NOT_FOUND, "The session is over", reason=EXPIRED if ended is None else ended.reason)
 
@@ -132,7 +132,7 @@ def _told(session: Session) -> dict[str, Any]:
 def end_all(
     identity: Identity, account: Account, reason: str, now: datetime, *, keep: str | None = None
 ) -> list[Event]:
-    """At most `SESSIONS_PER_ACCOUNT_MAX`."""
+    """End all sessions but `keep`: at most `SESSIONS_PER_ACCOUNT_MAX` events."""
     return [_end(identity.sessions[session_id], reason, now) for session_id in account.sessions if session_id != keep]
 
 

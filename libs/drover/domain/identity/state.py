@@ -1,4 +1,4 @@
-"""What identity's decider knows: accounts, living sessions, and for an hour those that ended."""
+"""State of identity's decider: accounts, live sessions, and sessions that ended within the last hour."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Account(msgspec.Struct):
     created_at: datetime
     updated_at: datetime
     revision: int = 1
-    """Grows with whatever makes a sign-in that is under way void."""
+    """Grows with every change that invalidates a sign-in in progress."""
     disabled: bool = False
     last_sign_in_at: datetime | None = None
     sessions: dict[str, None] = {}
-    """Living ones, the least recently used first."""
+    """Live ones, the least recently used first."""
 
     @property
     def is_admin(self) -> bool:
@@ -39,19 +39,19 @@ class Spent(msgspec.Struct, array_like=True, gc=False):
 
 
 class Session(msgspec.Struct):
-    """A family of refresh tokens, of which one lives."""
+    """A family of refresh tokens; only one of them is valid."""
 
     session_id: str
     account_id: str
     digest: str
-    """Of the one that lives."""
+    """Digest of the valid token."""
     user_agent: str
     started_at: datetime
     last_used_at: datetime
     expires_at: datetime
     ends_at: datetime
     spent: list[Spent] = []
-    """Those whose grace had not passed at the last rotation."""
+    """Used tokens that were still in their grace period at the last rotation."""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
@@ -62,9 +62,9 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
 class Identity(msgspec.Struct):
     accounts: dict[str, Account] = {}
     by_email: dict[str, str] = {}
-    """Address, hashed, to account."""
+    """Hash of the address to account id."""
     admins: int = 0
-    """That are not disabled."""
+    """Number of admins that are not disabled."""
     sessions: dict[str, Session] = {}
     ended: dict[str, Ended] = {}
     alerts: dict[str, str] = {}

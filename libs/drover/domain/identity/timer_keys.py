@@ -1,4 +1,4 @@
-"""Under which keys identity keeps its deadlines. Those of alerts are in `drover.domain.alerts`."""
+"""Keys of identity's timers. Those of alerts are in `drover.domain.alerts`."""
 
 from __future__ import annotations
 

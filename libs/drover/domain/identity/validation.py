@@ -1,4 +1,4 @@
-"""Whether a command is well formed: all that can be said without looking at the state. Values are never repeated."""
+"""Validation of identity's commands without the state. Messages never repeat the values: they may be secret."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _LISTS: Final = ("email_hashes", "also_hashes")
 
 
 def validate(command: Command) -> Rejection | None:
-    """Why it can never be accepted, or None. By the names of its fields, which mean the same in every command."""
+    """The reason why it can never be accepted, or None. A field name means the same in every command."""
     for field in command.__struct_fields__:
         value = getattr(command, field)
         if value is not None and not _is_good(field, value):
-            return Rejection(Code.VALIDATION_ERROR, f"{field} is not understood", {"field": field})
+            return Rejection(Code.VALIDATION_ERROR, f"{field} is not valid", {"field": field})
     return None
 
 

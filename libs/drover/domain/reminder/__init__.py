@@ -1,4 +1,4 @@
-"""Reminders: alarms on pages, each sent again and again with growing pauses, at the same hour of its user's day."""
+"""Reminders: alarms on pages, sent repeatedly with growing pauses, at the same local time of day."""
 
 from drover.domain.reminder.decider import REMINDER, reminder_decider
 

@@ -1,4 +1,4 @@
-"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.domain.reminder.registration import past_schedule
 
 
 def answer(events: Sequence[e.ReminderEvent]) -> Any:
-    """By the first event that anybody asked for; what follows from it speaks for itself in the read models."""
+    """The answer comes from the first event that was requested; the read models show its consequences."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -20,7 +20,7 @@ def answer(events: Sequence[e.ReminderEvent]) -> Any:
 
 
 def _user(event: e.UserAdded, events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
-    for other in events:  # an alarm or a subscription that brought its user along is what was asked for
+    for other in events:  # an alarm or a subscription may come after the event of its new user
         if isinstance(other, e.AlarmRegistered):
             return _registered(other, events)
         if isinstance(other, e.SubscriptionAdded):

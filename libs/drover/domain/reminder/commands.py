@@ -1,4 +1,4 @@
-"""What can be asked of reminders. Commands go to the partition of their user."""
+"""Commands of reminders. A command goes to the partition of its user."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from drover.domain.decider import Command, Tick
 
 
 class RegisterByPage(Command):
-    """Make an alarm for a page, due now; or have the one that is there sent now."""
+    """Create an alarm for a page, due now; or make the existing one due now."""
 
     page_id: str
     user_id: str
     title: str | None = None
-    """None: as it is, or empty."""
+    """None: keep the present title, or empty for a new alarm."""
     body: str | None = None
 
 
 class Schedule(Command):
-    """Set when the alarm is sent next."""
+    """Set the next alarm time."""
 
     page_id: str
     user_id: str
     next_alarm_time: datetime
-    """Without an offset it is local to the user's time zone; with one it is a moment."""
+    """Without an offset it is local time in the user's time zone; with one it is absolute."""
 
 
 class SetTimezone(Command):
-    """Where a user lives. Alarms that are set keep their moment; what is computed from now on follows the new zone."""
+    """Set a user's time zone. Alarms keep their next time; later times are computed in the new zone."""
 
     user_id: str
     timezone: str
 
 
 class DeletePages(Command):
-    """These pages are gone, and their alarms with them. Pages without one do not matter."""
+    """Delete the alarms of these pages. Pages without an alarm are ignored."""
 
     page_ids: tuple[str, ...]
     user_id: str | None = None
-    """Only this user's; None: whoever's they are."""
+    """Only this user's pages; None: any user's."""
 
 
 class ClaimDue(Command):
-    """A sender takes what is due: the caller alone sends it."""
+    """Claim due alarms: only the caller sends them."""
 
     limit: int
     instance: str
 
 
 class Report(Command):
-    """What became of an attempt at a sending."""
+    """The outcome of one attempt to send."""
 
     page_id: str
     sending: int
@@ -63,25 +63,25 @@ class ReportSent(Report):
 
 
 class ReportFailed(Report):
-    """It was not delivered, that is known."""
+    """It was certainly not delivered."""
 
     permanent: bool
-    """Sending it again would fail again."""
+    """A retry would fail again."""
     code: str
     error: str = ""
 
 
 class ReportUnknown(Report):
-    """It may have been delivered, or a part of it was: nobody may send it now, nor take it for sent."""
+    """It may have been delivered, fully or in part: it must not be sent now, nor counted as sent."""
 
     code: str
     error: str = ""
     delivered: tuple[str, ...] = ()
-    """Subscriptions that have it for certain."""
+    """Subscriptions that certainly received it."""
 
 
 class AddSubscription(Command):
-    """A way to reach a user. What is secret about it is sealed."""
+    """Add a way to reach a user. Its secrets are sealed."""
 
     user_id: str
     subscription_id: str
@@ -93,11 +93,11 @@ class RemoveSubscription(Command):
     user_id: str
     subscription_id: str
     reason: str = "removed"
-    """`removed` by its user, `gone` where the push service says that it is no more."""
+    """`removed`: by its user. `gone`: the push service says that it no longer exists."""
 
 
 class ChangeFetchLimit(Command):
-    """How many alarms a claim takes, from now on and on every instance."""
+    """Set how many alarms a claim takes, on every instance."""
 
     fetch_limit: int
 

@@ -1,4 +1,4 @@
-"""The decider of reminders: which rule answers which command. Pure; a decision costs the same with a million alarms."""
+"""The decider of reminders: which rule decides which command. Pure; a decision's cost does not grow with the alarms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTEXT: Final = "reminder"
 
 
 def next_deadline(state: Reminders) -> datetime | None:
-    """Of alerts only. An alarm that is due waits for a sender, who sees it in the state; the clock cannot send it."""
+    """The next deadline of an alert. A due alarm needs no tick: it waits until a sender claims it."""
     first = state.timers.first()
     return None if first is None else first[0]
 
@@ -53,7 +53,7 @@ _DECIDE: Final[dict[type, Callable[[Reminders, Any, datetime, Policy], Decision]
 
 
 def reminder_decider(policy: Policy) -> Decider[Reminders]:
-    """The context with an operator's numbers. All of them fold the same log to the same state."""
+    """The decider with an operator's policy. Only decisions use it: it does not affect the state of a log."""
 
     def decide(state: Reminders, command: c.ReminderCommand, now: datetime) -> Decision:
         if (refusal := validate(command)) is not None:

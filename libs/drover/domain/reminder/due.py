@@ -1,6 +1,6 @@
-"""What is due when, for a million alarms: a heap of seconds and pages, with outdated entries in it.
+"""Due alarms, for a million alarms: a heap of seconds and page ids that may contain outdated entries.
 
-The alarms themselves say what holds, so nothing is kept twice: `Timers` would take three times the memory.
+The alarms hold the valid times, so nothing is stored twice: `Timers` would take three times the memory.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
 STALE_MIN: Final = 64
-"""Below this many outdated entries, sweeping them out is not worth it."""
+"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
 
 
 class Waking(Protocol):
-    """What is needed of an alarm."""
+    """The part of an alarm that the heap needs."""
 
     page_id: str
     wake_s: int
@@ -22,9 +22,9 @@ class Waking(Protocol):
 
 
 class Due:
-    """Those alarms of a book that are in hand, or those that are not, by the second at which they are due.
+    """Alarms ordered by the second at which they are due: either the claimed ones or the others.
 
-    The top is never outdated once `tidy` was called, so that asking for it costs nothing.
+    After `tidy` the top is never outdated, so reading it is O(1).
     """
 
     __slots__ = ("_book", "_dispatched", "_heap")
@@ -42,7 +42,7 @@ class Due:
         return self._heap[0] if self._heap else None
 
     def tidy(self) -> None:
-        """After whatever changed when something is due."""
+        """Drop outdated entries; call it after every change of a due time."""
         heap = self._heap
         if len(heap) > 2 * len(self._book) + STALE_MIN:
             self._sweep()

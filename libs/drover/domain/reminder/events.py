@@ -1,6 +1,6 @@
-"""What can happen to reminders. Additive only: a breaking change is a new type and an upcaster.
+"""Events of reminders. Additive only: a breaking change needs a new type and an upcaster.
 
-Titles and bodies stand in the log as they are: a rebuild must be able to send them.
+Titles and bodies are in the log in clear text: after a rebuild they must still be sendable.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ class TimezoneSet(Event):
 
 
 class AlarmEvent(Event):
-    """What every event of an alarm names."""
+    """Fields that all events of an alarm share."""
 
     page_id: str
     user_id: str
 
 
 class AlarmRegistered(AlarmEvent):
-    """A new alarm. It is due now."""
+    """A new alarm, due now."""
 
     title: str
     body: str
     next_alarm_time: datetime
     sent_count: int
     life: int
-    """1, or more where the page had an alarm a short while ago: its sendings have keys of their own."""
+    """1, or more if the page recently had another alarm: it makes the sending keys differ."""
 
 
 class AlarmRenewed(AlarmEvent):
-    """An alarm that was there is to be sent now. `sent_count` is kept."""
+    """An existing alarm is due now. `sent_count` stays."""
 
     title: str
     body: str
@@ -53,21 +53,21 @@ class AlarmRenewed(AlarmEvent):
 class AlarmScheduled(AlarmEvent):
     next_alarm_time: datetime
     shift_min: int
-    """By so much later than asked for, on the user's clock: the minute was taken, or does not exist that day."""
+    """Minutes later than requested, in local time: the minute was taken, or does not exist that day."""
     timezone: str
     sent_count: int
 
 
 class ScheduleSkipped(AlarmEvent):
-    """It was asked for a time that has passed: refused, and kept for people."""
+    """The requested time has passed: refused, and recorded for people to see."""
 
     asked: str
-    """As it was asked, in ISO 8601."""
+    """The requested time, in ISO 8601."""
     timezone: str
 
 
 class MinuteCrowded(AlarmEvent):
-    """No free minute was found for this user: two of their alarms now fall on the same one."""
+    """No free minute was found: two of the user's alarms now share a minute."""
 
     next_alarm_time: datetime
     tries: int
@@ -78,33 +78,33 @@ class AlarmDeleted(AlarmEvent):
 
 
 class SendingEvent(AlarmEvent):
-    """What every event of an attempt at a sending names."""
+    """Fields that all events of a sending attempt share."""
 
     sending: int
-    """`sent_count` of this sending, before it is raised. With the page it is the key that a provider sees."""
+    """`sent_count` before this sending. Together with the page it is the key that a provider sees."""
     life: int
     attempt: int
-    """Counts the claims of this sending."""
+    """Number of claims of this sending."""
 
 
 class AlarmDispatched(SendingEvent):
-    """Somebody sends it now: `processed_at` is this event's time."""
+    """A sender claimed it: `processed_at` is this event's time."""
 
     instance: str
     recover_at: datetime
-    """When it may be claimed again, if nothing is heard of it."""
+    """When it may be claimed again, if no report arrives."""
 
 
 class AlarmSent(SendingEvent):
     notification_id: str | None
     sent_count: int
-    """After it was raised."""
+    """The count after this sending."""
     next_alarm_time: datetime
     shift_min: int
 
 
 class SendingFailed(SendingEvent):
-    """Not delivered: it is released. The same key is tried again at `retry_at`; with None, at the next alarm time."""
+    """Not delivered, so released. It is retried with the same key at `retry_at`; None: at the next alarm time."""
 
     permanent: bool
     code: str
@@ -115,7 +115,7 @@ class SendingFailed(SendingEvent):
 
 
 class SendingUncertain(SendingEvent):
-    """Perhaps delivered, or in part: it stays in hand until `recover_at`, then the same key is sent again."""
+    """Possibly delivered, or in part: it stays claimed until `recover_at`, then it is sent again with the same key."""
 
     code: str
     error: str

@@ -1,4 +1,4 @@
-"""How a partition's state follows from its events: `evolve`. Only what events say, never a rule of its own."""
+"""`evolve`: applies events of reminders to a partition's state. It holds no rules of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
 
 
 def _nothing(state: Reminders, event: object) -> None:
-    """Kept for people."""
+    """The event is for people; the state does not change."""
 
 
 def _user_added(state: Reminders, event: e.UserAdded) -> None:
@@ -65,7 +65,7 @@ def _scheduled(state: Reminders, event: e.AlarmScheduled) -> None:
 
 
 def _set_by_user(state: Reminders, alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
-    """While it is in hand the sending goes on, and when it is recovered stays as it was."""
+    """A claimed alarm keeps its claim and its recovery time; the new time applies after the sending."""
     _place(alarm, moment, shift_min, immediate=immediate)
     if alarm.dispatched:
         alarm.moved = True
@@ -141,7 +141,7 @@ def _count_failure(state: Reminders, code: str) -> None:
 
 
 def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
-    """Its minute is free for the user's other alarms, and the new one is not."""
+    """Release the alarm's minute and take the new one."""
     if alarm.minute is not None:
         alarm.user.leave(alarm.minute)
     alarm.next_s = seconds_of(moment)
@@ -152,7 +152,7 @@ def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -
 
 
 def _release(state: Reminders, alarm: Alarm) -> None:
-    """It is in nobody's hand any more. Which subscriptions have it is kept until the sending is over."""
+    """End the claim. The list of subscriptions that received it is kept until the sending is over."""
     alarm.dispatched = alarm.moved = False
     state.in_hand.pop(alarm.page_id, None)
     state.recovering.tidy()

@@ -1,4 +1,4 @@
-"""A partition's state as a snapshot keeps it: what cannot be derived, each text once, users by number."""
+"""The snapshot form of a partition's state: only what cannot be derived, each text once, users by number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from drover.domain.timers import Timers
 class AlarmImage(msgspec.Struct, array_like=True, gc=False, frozen=True):
     page_id: str
     user: int
-    """Its place in `users`."""
+    """Index into `users`."""
     text: bytes
     next_s: int
     wake_s: int
@@ -91,7 +91,7 @@ def from_image(image: ReminderImage) -> Reminders:
 
 
 def _alarms(images: list[AlarmImage], users: list[User]) -> Iterator[Alarm]:
-    """Uses the images up: each alarm takes the memory of its own, or a start would need twice as much."""
+    """Consumes the images, so that their memory is freed: otherwise a start would need twice the memory."""
     images.reverse()
     while images:
         image = images.pop()
@@ -99,7 +99,7 @@ def _alarms(images: list[AlarmImage], users: list[User]) -> Iterator[Alarm]:
         user.alarms += 1
         if not image.immediate:
             user.minutes.append(minute_of(image.next_s))
-        # One object for both, as with alarms that were never in a snapshot.
+        # Share one int object, as alarms do that were never in a snapshot: it saves memory.
         wake_s = image.next_s if image.wake_s == image.next_s else image.wake_s
         yield Alarm(
             page_id=image.page_id,

@@ -1,8 +1,8 @@
-"""The key under which a provider sees a sending: the same however often it is tried, and never used for another."""
+"""The idempotency key of a sending: the same for every retry, and never used for another sending."""
 
 from __future__ import annotations
 
 
 def sending_key(page_id: str, sending: int, life: int = 1) -> str:
-    """`page_id:sent_count`; with the number of its life where the page had an alarm before (ids have no `~`)."""
+    """`page_id:sent_count`, plus the life number if the page had an alarm before (ids contain no `~`)."""
     return f"{page_id}:{sending}" if life == 1 else f"{page_id}:{sending}~{life}"

@@ -1,6 +1,6 @@
-"""Between moments (UTC) and what a user's clock shows. Rules of time zones are data; whatever follows is recorded.
+"""Conversion between UTC and a user's local time. Time zone rules may change; events record the results.
 
-An hour that does not exist is moved forward by what the clocks were put forward; of a doubled one the first is taken.
+A local time in a DST gap moves forward by the length of the gap; of an ambiguous one the first is taken.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ def is_timezone(name: str) -> bool:
 
 @cache
 def _zone(name: str) -> ZoneInfo:
-    # zoneinfo itself keeps eight and reads the others anew. There are some 600, so all of them are kept.
+    # zoneinfo caches only eight zones and reads the others again. There are some 600, so cache all.
     return ZoneInfo(name)
 
 
 def wall_of(moment: datetime, timezone: str) -> datetime:
-    """What the clock shows there, without an offset."""
+    """The local time there, without an offset."""
     return moment.astimezone(_zone(timezone)).replace(tzinfo=None, fold=0)
 
 
 def moment_of(wall: datetime, timezone: str) -> datetime:
-    """When the clock shows it there, for the first time."""
-    # fold=0: of a doubled hour the first; in a gap the offset before it, which lands as much later as is missing.
+    """The first moment with this local time."""
+    # fold=0: the first of two ambiguous times; in a gap the offset before it, which shifts by the gap's length.
     return wall.replace(tzinfo=_zone(timezone), fold=0).astimezone(UTC)
 
 
 def resumed(wanted: datetime, pause: timedelta, timezone: str, now: datetime) -> datetime:
-    """What the clock shows at the next sending, `pause` after the one that was wanted at `wanted` (also a clock's).
+    """The local time of the next sending: `pause` after `wanted`, the local time wanted for the last one.
 
-    Pauses of a day or more are counted on the clock, so that the hour stays. A sending that was late by days counts
-    from the day on which it went out.
+    Pauses of a day or more are added in local time, so that the time of day stays. If the last sending was days late,
+    its actual day counts.
     """
     here = wall_of(now, timezone)
     if pause < DAY:

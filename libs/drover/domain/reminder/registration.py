@@ -1,4 +1,4 @@
-"""What people do with alarms: register, schedule, delete; and where users live."""
+"""What people do with alarms (register, schedule, delete), and users' time zones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
     user = state.users.get(command.user_id)
     if user is not None and user.alarms >= ALARMS_PER_USER_MAX:
         return reject(
-            Code.CONFLICT, f"This user has {ALARMS_PER_USER_MAX} alarms, which is the most", user_id=command.user_id
+            Code.CONFLICT, f"This user has {ALARMS_PER_USER_MAX} alarms, which is the maximum", user_id=command.user_id
         )
     return accept(
         *_new_user(state, command.user_id, policy.timezone_default),

@@ -1,4 +1,4 @@
-"""When an alarm is due next, as events say it: the minute that is free, and what is reported where none is."""
+"""The schedule of an alarm: its next free minute, and the events if there is none."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from drover.domain.reminder.state import Alarm, Reminders, moment_at
 
 
 def wanted_wall(alarm: Alarm) -> datetime:
-    """What the user's clock was to show when the alarm is due, before its minute turned out to be taken or missing.
+    """The local time that the alarm was meant for, before it was shifted from a taken or missing minute.
 
-    Shifts do not add up this way: an alarm of 9:00 that had to go out at 9:23 is wanted at 9:00 the next time, too.
+    So shifts do not accumulate: an alarm for 9:00 that was shifted to 9:23 is wanted at 9:00 the next time.
     """
     return wall_of(moment_at(alarm.next_s), alarm.user.timezone) - timedelta(minutes=alarm.shift_min)
 
 
 def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
-    """Where the alarm goes after the sending that is due or in hand."""
+    """The next time of the alarm, after the sending that is due or claimed."""
     if alarm.moved:
         return Spot(moment_at(alarm.next_s), alarm.shift_min, 0, False)
     wall = resumed(wanted_wall(alarm), policy.pause(alarm.sent_count), alarm.user.timezone, now)
@@ -31,7 +31,7 @@ def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
 
 
 def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[Event]:
-    """What is reported where no free minute was found."""
+    """The events for an alarm without a free minute."""
     if not spot.crowded:
         return []
     user_id = alarm.user.user_id

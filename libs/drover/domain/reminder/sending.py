@@ -1,4 +1,4 @@
-"""The way of a sending: due, claimed, and what its sender reports. Who sends, and how, is a reactor's business."""
+"""Life of a sending: due, claimed, reported. A reactor does the sending."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from drover.domain.reminder.schedule import crowding, following_spot
 from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
 
 NO_SUBSCRIPTION: Final = "no_subscription"
-"""The user cannot be reached at all."""
+"""The user has no subscription."""
 NOT_BEGUN: Final = "not_begun"
-"""Claimed by a process that stopped before it came to it."""
+"""The process that claimed it stopped before it began to send."""
 NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN})
-"""What went wrong that says nothing about the provider."""
+"""Errors that say nothing about the provider."""
 
 
 def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy) -> Decision:
@@ -30,7 +30,7 @@ def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy
 
 
 def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders, now: datetime) -> Decision:
-    """One alarm. The state that it leads to says which is next."""
+    """Claim one alarm; the state after it says which is next."""
     first = state.first()
     if left == 0 or first is None or first[0] > seconds_of(now):
         return NOTHING
@@ -48,7 +48,7 @@ def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders,
 
 
 def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Policy) -> Decision:
-    """Holds whoever says it, also late: the provider has it, under this key."""
+    """Accept from any claimant, even late: the provider already has this key."""
     alarm = _alarm_at(state, command)
     if alarm is None:
         return _stale(command)
@@ -87,7 +87,7 @@ def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy
             shift_min=alarm.shift_min,
         )
         return accept(failed, *_failing(state, command, now))
-    # It would fail again, so this one is given up: `sent_count` stays, and the next time is the regular one.
+    # A retry would fail again, so give up: `sent_count` stays, and the next try is at the regular time.
     spot = following_spot(alarm, policy, now)
     failed = SendingFailed(
         *about,
@@ -122,7 +122,7 @@ def report_unknown(state: Reminders, command: ReportUnknown, now: datetime, poli
 
 
 def _alarm_at(state: Reminders, command: Report) -> Alarm | None:
-    """The alarm, if it still is at the sending that the report is about."""
+    """The alarm, if the report is about its current sending."""
     alarm = state.alarms.get(command.page_id)
     if alarm is None or (alarm.sent_count, alarm.life) != (command.sending, command.life):
         return None
@@ -130,14 +130,14 @@ def _alarm_at(state: Reminders, command: Report) -> Alarm | None:
 
 
 def _in_hand_of(alarm: Alarm, command: Report) -> bool:
-    """What did not succeed counts from whoever holds the claim now; a later claim may still succeed."""
+    """Accept a failure only from the current claim: a later claim may still succeed."""
     return alarm.dispatched and alarm.attempt == command.attempt
 
 
 def _stale(command: Report) -> Decision:
     return reject(
         Code.STALE_ATTEMPT,
-        "This sending is over, or somebody else has it in hand",
+        "This sending is over, or another sender has claimed it",
         page_id=command.page_id,
         sending=command.sending,
         attempt=command.attempt,

@@ -1,6 +1,6 @@
-"""Two alarms of one user never fall on the same minute: a taken one is moved by a shift that looks random and is not.
+"""Spacing: two alarms of one user never share a minute. An alarm for a taken minute is shifted pseudo-randomly.
 
-A decider has no dice. The order in which shifts are tried follows from the page and the sending.
+A decider must not use random numbers: the order of the tried shifts is derived from the page and the sending.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _SHIFTS: Final = range(1, SHIFT_MAX_MIN + 1)
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """When an alarm is due, and how that came about."""
+    """When an alarm is due, and how that time was found."""
 
     moment: datetime
     shift_min: int
-    """On the user's clock, from what was wanted."""
+    """Minutes after the wanted local time."""
     tries: int
     crowded: bool
-    """All tries were in vain: the minute is shared."""
+    """No free minute was found: the minute is shared."""
 
 
 def find_spot(user: User, alarm: Alarm, wanted: datetime, *, own_minute: int | None) -> Spot:
-    """The first free minute from what the user's clock shall show. `own_minute`: what the alarm itself holds."""
+    """The first free minute from the wanted local time on. `own_minute`: the minute that the alarm itself holds."""
     first = _spot(user, wanted, 0, 0)
     if not _taken(user, first, own_minute):
         return first
@@ -43,7 +43,7 @@ def find_spot(user: User, alarm: Alarm, wanted: datetime, *, own_minute: int | N
 
 def _spot(user: User, wanted: datetime, shift_min: int, tries: int) -> Spot:
     moment = moment_of(wanted + shift_min * MINUTE, user.timezone)
-    # Taken from the clock again: where an hour is missing it shows more than was added.
+    # Computed from local time again: across a DST gap the shift is longer than the minutes added.
     shown = wall_of(moment, user.timezone) - wanted
     return Spot(moment, shown // timedelta(minutes=1), tries, False)
 

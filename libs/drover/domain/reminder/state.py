@@ -1,4 +1,4 @@
-"""What is known of a partition's alarms and users, compact: a million alarms fit one process. Bytes: `make bench`."""
+"""State of a partition: alarms and users, compact, so that a million alarms fit into one process (see `make bench`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.domain.timers import Timers
 
 
 def seconds_of(moment: datetime) -> int:
-    """Whole seconds since 1970, the fraction cut: what is asked for now is due now."""
+    """Whole seconds since 1970, rounded down: what is requested now is due now."""
     return int(moment.timestamp() // 1)
 
 
@@ -34,8 +34,8 @@ class User(msgspec.Struct, gc=False):
     user_id: str
     timezone: str
     minutes: array[int] = msgspec.field(default_factory=no_minutes)
-    """Which minutes since 1970 the user's alarms fall on, in order; once for each alarm, immediate ones left out.
-    Four bytes for each: a set of numbers would take seventy."""
+    """Minutes since 1970 that the user's alarms take, sorted, one entry for each alarm that is not immediate.
+    Four bytes each: a set of ints would take seventy."""
     alarms: int = 0
 
     def alarms_in(self, minute: int) -> int:
@@ -52,27 +52,27 @@ class Alarm(msgspec.Struct, gc=False):
     page_id: str
     user: User
     text: bytes
-    """Title and body (`texts`)."""
+    """Title and body, packed by `texts`."""
     next_s: int
-    """When it is due by the user's wish or by its own pauses. In seconds, as all times in here."""
+    """When it is due, as the user set it or after its pause. In seconds, as all times here."""
     wake_s: int
-    """When something is to be done: `next_s`, or later after a failure; while it is in hand, when it is recovered."""
+    """When to act: at `next_s`, or later after a failure; while it is claimed, at its recovery time."""
     sent_count: int
     life: int
     attempt: int = 0
-    """Claims of the sending that is due or in hand."""
+    """Claims of the current sending."""
     shift_min: int = 0
-    """By so much `next_s` is later than wanted, on the user's clock."""
+    """Minutes by which `next_s` is later than wanted, in local time."""
     dispatched: bool = False
-    """In hand: somebody sends it, or nobody knows what became of that."""
+    """Claimed: a sender is sending it, or the outcome is unknown."""
     immediate: bool = True
-    """Asked for at once: it holds no minute."""
+    """Requested for now: it takes no minute."""
     moved: bool = False
-    """Set anew while it was in hand: what was set holds after the sending."""
+    """Set to another time while it was claimed: that time applies after the sending."""
 
     @property
     def minute(self) -> int | None:
-        """The minute of its user that it holds."""
+        """The minute that it takes from its user, if any."""
         return None if self.immediate else minute_of(self.next_s)
 
 
@@ -89,7 +89,7 @@ class Tombstone(msgspec.Struct, gc=False, frozen=True, array_like=True):
 
 
 class Reminders:
-    """One partition. Changed by `evolve` only."""
+    """The state of one partition. Only `evolve` changes it."""
 
     __slots__ = (
         "alarms",
@@ -114,26 +114,26 @@ class Reminders:
         self.waiting = Due(self.alarms, dispatched=False)
         self.recovering = Due(self.in_hand, dispatched=True)
         self.delivered: dict[str, tuple[str, ...]] = {}
-        """Of sendings in hand that were delivered in part: the subscriptions that have it."""
+        """For claimed sendings that were delivered in part: the subscriptions that received them."""
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
         """By user, then by id."""
         self.deleted: dict[str, int] = {}
-        """How many lives a page has had that was deleted lately."""
+        """Life numbers of recently deleted pages."""
         self.deletions: deque[Tombstone] = deque()
         self.alerts: dict[str, str] = {}
         self.timers = Timers()
-        """Of alerts."""
+        """Timers of alerts."""
         self.failed_in_row = 0
         self.fetch_limit: int | None = None
-        """As somebody set it while running; None: as configured."""
+        """The limit set at run time; None: as configured."""
 
     def due_s(self) -> int | None:
-        """When the next claim has something to take."""
+        """When the next alarm can be claimed."""
         first = self.first()
         return None if first is None else first[0]
 
     def first(self) -> tuple[int, str] | None:
-        """What is due first, waiting or given up for lost."""
+        """The alarm that is due first, waiting or to be recovered."""
         waiting, recovering = self.waiting.first(), self.recovering.first()
         if waiting is None or recovering is None:
             return waiting or recovering

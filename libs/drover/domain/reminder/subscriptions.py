@@ -1,4 +1,4 @@
-"""Ways to reach a user, and how many alarms a claim takes. What is secret about a subscription is sealed by edges."""
+"""Subscriptions (ways to reach a user; edges seal their secrets), and the fetch limit of claims."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from drover.domain.reminder.state import Reminders
 
 
 def add_subscription(state: Reminders, command: AddSubscription, now: datetime, policy: Policy) -> Decision:
-    """The same one again replaces what was sealed: browsers renew their keys."""
+    """Adding a known subscription replaces its sealed keys: browsers renew them."""
     known = state.subscriptions.get(command.user_id, {})
     if command.subscription_id not in known and len(known) >= SUBSCRIPTIONS_PER_USER_MAX:
         return reject(
             Code.CONFLICT,
-            f"This user has {SUBSCRIPTIONS_PER_USER_MAX} subscriptions, which is the most",
+            f"This user has {SUBSCRIPTIONS_PER_USER_MAX} subscriptions, which is the maximum",
             user_id=command.user_id,
         )
     new = [] if command.user_id in state.users else [UserAdded(command.user_id, policy.timezone_default)]

@@ -1,4 +1,4 @@
-"""Titles and bodies as the state keeps them: one piece of bytes for both, small where there are a million of them."""
+"""Titles and bodies in the state: packed into one bytes object, to save memory with a million alarms."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 from drover.domain.reminder.policy import TEXT_CHARS_MAX
 
 DEFLATED_FROM_BYTES: Final = 512
-"""Shorter texts hardly get smaller."""
+"""Compression hardly shrinks shorter texts."""
 _LEVEL: Final = 1
 _PLAIN: Final = b"="
 _DEFLATED: Final = b"z"
 _BETWEEN: Final = b"\0"
-"""Edges refuse it in texts, and `cut` takes it out."""
+"""The separator. Edges refuse it in texts, and `cut` removes it."""
 
 
 def cut(text: str) -> str:
-    """At most as long as a text may be."""
+    """The text, cut to its maximum length."""
     return text[:TEXT_CHARS_MAX].replace("\0", "")
 
 

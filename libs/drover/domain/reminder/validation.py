@@ -1,4 +1,4 @@
-"""Whether a command is well formed: all that can be said without looking at any alarm. Edges ask it beforehand."""
+"""Validation of commands without the state. Edges call it before they send a command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from drover.domain.reminder.policy import (
 )
 
 YEARS: Final = range(1970, 2200)
-"""Times outside of them are mistakes, and some cannot be computed with."""
+"""Times outside these years are mistakes, and some break date arithmetic."""
 
 _PATTERNS: Final = {
     "page_id": re.compile(ID_PATTERN),
@@ -49,14 +49,14 @@ def invalid(field: str, value: object, message: str) -> Rejection:
 
 
 def validate(command: Command) -> Rejection | None:
-    """Why it can never be accepted, or None."""
+    """The reason why it can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
 
 
 def _text(**fields: str) -> Rejection | None:
     for field, value in fields.items():
-        # fullmatch: `$` alone would let a trailing line feed through.
+        # fullmatch, because `$` alone accepts a trailing line feed.
         if not (pattern := _PATTERNS[field]).fullmatch(value):
             return invalid(field, value[:200], f"{field} must match {pattern.pattern}")
     return None

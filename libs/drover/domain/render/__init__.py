@@ -1,4 +1,4 @@
-"""The render queue: who renders what, and what becomes of it. Pure."""
+"""The render queue: requests, claims by workers, faults and retries. Pure."""
 
 from drover.domain.render.decider import RENDER, render_decider
 

@@ -1,4 +1,4 @@
-"""Alerts of the render queue: which follow from a final fault, and what ends them."""
+"""Alerts of the render queue: which fault raises which alert, and what resolves it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ RECOVERING: Final = "render_recovering"
 STOP_FAILED: Final = "render_not_stopped"
 NO_WORKER: Final = "no_render_worker"
 WORKERS: Final = "workers"
-"""What it is about: all of them."""
+"""Subject of the alert: all workers."""
 NO_WORKER_KEY: Final = f"{NO_WORKER}:{WORKERS}"
-"""Under which it stands among the open alerts."""
+"""Its key among the open alerts."""
 
 
 def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:
@@ -27,7 +27,7 @@ def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str,
 
 
 def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list[Event]:
-    """It loses its worker once more: the lease lapsed, an operator took it, or the worker died and came back to it."""
+    """The render lost its worker again: lease expired, released by an operator, or resumed after a crash."""
     count = render.recovery_count + render.resumes + 1
     if count <= RECOVERIES_QUIET:
         return []
@@ -36,7 +36,7 @@ def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list
 
 
 def alert_of_workers(queue: RenderQueue, now: datetime) -> list[Event]:
-    """The time to hear of a worker is over, or nothing waits for one any more."""
+    """Raise the alert if no worker was heard from in time; resolve it if nothing waits any more."""
     first = queue.pending.first()
     if first is None:
         return resolve_alert(queue.alerts, NO_WORKER, WORKERS, "nothing waits")
@@ -52,7 +52,7 @@ def worker_heard(queue: RenderQueue, reason: str) -> list[Event]:
 
 
 def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:
-    """One that has ended needs nobody. One that was completed proves that template, mapping, nexrender and NAS work."""
+    """Resolve the alerts of an ended render. A completed one proves that template, mapping, nexrender and NAS work."""
     if not queue.alerts:
         return []
     subjects = {"render": str(render.render_id), "composition": render.composition_id}
@@ -64,9 +64,9 @@ def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool
 
 
 NEXRENDER_DOWN_RULE: Final = Rule(alert="nexrender_down", about="nexrender")
-"""For what is asked of it here the numbers, which can be set, do not matter."""
+"""Only kind and subject are used here; the retry values, which an operator can set, do not matter."""
 
 _OF_FAULTS: Final = [*dict.fromkeys((rule.alert, rule.about) for rule in (*RULES.values(), NEXRENDER_DOWN_RULE))]
-"""Kinds and what they are about, each once: several faults share one."""
+"""Kinds of alerts with their subjects, each once: several faults share one."""
 
 assert {*RULES} | {Fault.NEXRENDER_DOWN} == {*Fault}

@@ -1,4 +1,4 @@
-"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.domain.render.work import stale_rejection
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
-    """By the first event that anybody asked for."""
+    """The answer comes from the first event that was requested."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -49,13 +49,13 @@ def _renewed(event: e.LeaseRenewed) -> dict[str, Any]:
 
 
 def _retry(event: e.RetryScheduled) -> dict[str, Any]:
-    """The delay as well: a worker's clock may be another one than ours."""
+    """Includes the delay, because the worker's clock may differ from ours."""
     delay_s = (event.due_at - event.at).total_seconds()
     return {"again": "step", "number": event.number, "due_at": event.due_at, "delay_s": delay_s}
 
 
 def _requeued(event: e.RenderRequeued) -> dict[str, Any]:
-    """To a worker it says: not yours any more. To an operator: as it stands now."""
+    """A worker learns that the render is no longer its own, an operator learns the new status."""
     return {
         "again": "render",
         "id": event.render_id,

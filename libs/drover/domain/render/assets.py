@@ -1,4 +1,4 @@
-"""gfx_data as nexrender's assets, through the mapping of its composition (003 §3.4.2). Nothing is dropped unseen."""
+"""Converts gfx_data to nexrender's assets by the composition's mapping (003 §3.4.2). It reports whatever it drops."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SLOTS_MAX: Final = 200
 SLOT_NUMBER_MAX: Final = 9_999
 FIELDS_MAX: Final = 1000
 NAME_CHARS_MAX: Final = 150
-"""A mapping has room for this much and what is put before it."""
+"""A mapping's field name holds this much plus its prefix."""
 TEXT_CHARS_MAX: Final = 10_000
 NUMBER_MAX: Final = 10**30
 
 
 class GfxDataInvalid(DroverError):
-    """gfx_data is not what 003 §3.4.2 describes."""
+    """gfx_data does not have the form of 003 §3.4.2."""
 
     def __init__(self, place: str, expected: str) -> None:
         self.place = place
@@ -29,7 +29,7 @@ class GfxDataInvalid(DroverError):
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """Where a field goes in After Effects."""
+    """The After Effects layer of a field."""
 
     layer_name: str
     kind: str = "data"
@@ -39,16 +39,16 @@ class Layer(msgspec.Struct, frozen=True):
 
 class Assets(msgspec.Struct, frozen=True):
     assets: list[dict[str, str]]
-    """`src` is a path; how nexrender is told of a file is its client's business."""
+    """`src` is a path; the nexrender client turns it into a URL."""
     unmapped: list[str]
-    """What is not in the assets. Fields that have no layer, by the key that a mapping would need; images that may not
-    be used; what another field has put its own value over; what stands where 003 has nothing, by its place."""
+    """What is missing in the assets: fields without a layer (by the key that a mapping would need), forbidden images,
+    values that another field has replaced, and data in places that 003 does not define."""
     fields: int = 0
-    """How many a mapping could give a layer."""
+    """Number of fields that a mapping could give a layer."""
 
     @property
     def mapping_missing(self) -> bool:
-        """There are fields, and not one has a layer. What stands where no field belongs does not count."""
+        """There are fields, and none has a layer. Data in places that 003 does not define does not count."""
         return self.fields > 0 and not self.assets
 
 
@@ -56,12 +56,12 @@ class _Found(msgspec.Struct, frozen=True):
     key: str
     value: Any
     flag: int | None = None
-    """The number of the flag that it is, if it is one: flags have a layer even without a mapping."""
+    """The number of the flag, for flags: they have a layer even without a mapping."""
     is_field: bool = True
 
 
 def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Assets:
-    """`images`: the folder of flags and other pictures, as After Effects sees it. Nothing outside of it is used."""
+    """`images`: the folder of flags and other images, as After Effects sees it. Files outside it are not used."""
     assets: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {}
     unmapped: list[str] = []
     count = 0
@@ -75,7 +75,7 @@ def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Ass
         if asset is None:
             unmapped.append(f"{found.key}: not an image in {images}")
             continue
-        # The same layer twice: the later one wins, as it would in After Effects.
+        # Two values for one layer: the later one wins, as in After Effects.
         place = asset["type"], layer.layer_name, asset.get("property", "")
         before = assets.get(place)
         if before is not None and before[1] != asset:
@@ -134,13 +134,13 @@ def _slots(slots: Any) -> Iterator[_Found]:
         number = _number(slot, position, place)
         for name, value in _object(slot.get("fields") or {}, f"{place}.fields"):
             yield _Found(f"Slot {number} - {name}", value, number if name == "country" else None)
-        if "country" in slot:  # beside the fields is as good as in them
+        if "country" in slot:  # accepted beside `fields` as well as in it
             yield _Found(f"Slot {number} - country", _scalar(slot["country"], f"{place}.country"), number)
         yield from _others(slot, f"{place}.", ("slot_number", "fields", "country"))
 
 
 def _flags(flags: Any, place: str) -> Iterator[_Found]:
-    """A list of countries or paths, in order; of objects with a number; or an object by number or layer."""
+    """Flags come as a list of countries or paths, a list of numbered objects, or an object by number or layer."""
     if isinstance(flags, dict):
         for name, value in _object(flags, place):
             number = _flag_number(name)
@@ -163,11 +163,11 @@ def _flag_number(name: str) -> int | None:
     digits = name.removeprefix("Flag").strip()
     if not digits.isdecimal() or len(digits) > len(str(SLOT_NUMBER_MAX)):
         return None
-    return int(digits) or None  # there is no layer `Flag 0`
+    return int(digits) or None  # layers start at `Flag 1`
 
 
 def _number(numbered: dict[str, Any], position: int, place: str) -> int:
-    """What it says of itself beats where it stands."""
+    """Its own number, if it has one, else its position."""
     number = numbered.get("slot_number", position)
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= SLOT_NUMBER_MAX:
         raise GfxDataInvalid(f"{place}.slot_number", f"a number from 1 to {SLOT_NUMBER_MAX}")
@@ -193,9 +193,9 @@ def _scalar(value: Any, place: str) -> Any:
     if isinstance(value, str):
         if len(value) > TEXT_CHARS_MAX:
             raise GfxDataInvalid(place, f"at most {TEXT_CHARS_MAX} characters")
-    elif isinstance(value, int | float):  # a truth value is one, too
-        if not abs(value) < NUMBER_MAX:  # neither is what is no number
-            raise GfxDataInvalid(place, "a number that can be written out")
+    elif isinstance(value, int | float):  # bool is an int, too
+        if not abs(value) < NUMBER_MAX:  # also false for NaN
+            raise GfxDataInvalid(place, "a finite number of normal size")
     elif value is not None:
-        raise GfxDataInvalid(place, "a text, a number or a truth value")
+        raise GfxDataInvalid(place, "a text, a number or a boolean")
     return value

@@ -1,4 +1,4 @@
-"""Wishes of people, workers and the clock about renders."""
+"""Commands about renders, from people, workers and the clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RequestRender(Command):
     gfx_data: str
     """Sealed by the edge."""
     composition: str = ""
-    """Its name; empty: what is described for it, else the id itself."""
+    """Its name; empty: the name in the composition's description, else the id."""
     cue_item_id: str | None = None
     broadcast_date: date | None = None
     """None: today in Seoul."""
@@ -30,25 +30,25 @@ class CancelRender(Command):
 
 
 class ReleaseRender(Command):
-    """An operator takes it from a worker that is stuck."""
+    """An operator takes the render from a stuck worker."""
 
     render_id: int
 
 
 class RerunRender(Command):
-    """Once more from the start, of one that failed or was cancelled."""
+    """Run a failed or cancelled render again, from the start."""
 
     render_id: int
 
 
 class Claim(Command):
-    """The oldest pending render, for a worker that has none."""
+    """A worker without a render claims the oldest pending one."""
 
     worker_id: str
 
 
 class Report(Command):
-    """What a worker says about its run."""
+    """A worker's report about its run."""
 
     render_id: int
     run: int
@@ -56,11 +56,11 @@ class Report(Command):
 
 
 class RenewLease(Report):
-    """It is alive and at work."""
+    """The worker is alive and working."""
 
 
 class HandBack(Report):
-    """It stops in good order and will not come back to this render."""
+    """The worker shuts down cleanly and gives up this render."""
 
 
 class ReportSubmitted(Report):
@@ -76,7 +76,7 @@ class ReportProgress(Report):
 
 
 class ReportRendered(Report):
-    """nexrender says `finished`."""
+    """nexrender reports `finished`."""
 
 
 class ReportUnmapped(Report):
@@ -98,7 +98,7 @@ class ReportCompleted(Report):
 
 
 class ClaimStop(Command):
-    """One job at nexrender that must not go on, for a worker that will see to it."""
+    """A worker claims one nexrender job that must be stopped."""
 
     worker_id: str
 
@@ -110,13 +110,13 @@ class ReportStopped(Command):
 
 
 class GetRender(Command):
-    """What a worker needs to know of a render; answered from live state."""
+    """Read what a worker needs to know about a render; answered from live state."""
 
     render_id: int
 
 
 class GetRuns(Command):
-    """How these renders stand: for the sweep of files that nobody will come back for."""
+    """Read the status of these renders, for the sweep of abandoned files."""
 
     render_ids: list[int]
 
@@ -130,7 +130,7 @@ class DescribeComposition(Command):
     name: str | None = None
     template: str | None = None
     output_module: str | None = None
-    """None: as it is, or the default."""
+    """None: keep the present one, or the default."""
 
 
 class RemoveComposition(Command):
@@ -146,7 +146,7 @@ class MapField(Command):
 
 
 class ChangeField(Command):
-    """None: as it is."""
+    """Change a field's mapping. None: leave as it is."""
 
     mapping_id: int
     layer_name: str | None = None

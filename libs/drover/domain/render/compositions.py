@@ -1,4 +1,4 @@
-"""What administrators do with compositions: describe them, and say which field goes to which layer."""
+"""What administrators do with compositions: describe them, and map fields to layers."""
 
 from __future__ import annotations
 

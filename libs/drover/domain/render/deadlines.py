@@ -1,4 +1,4 @@
-"""What the clock does: leases, renders that take too long, what is archived, alerts that are over, missing workers."""
+"""Deadlines of the render queue: leases, time-outs, archiving, alerts, missing workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tick(policy: Policy, queue: RenderQueue, command: Tick, now: datetime) -> De
 
 def _fire(policy: Policy, left: int) -> Callable[[RenderQueue, datetime], Decision]:
     def fire(queue: RenderQueue, now: datetime) -> Decision:
-        """One deadline, if any has passed; the state that it leads to says which is next."""
+        """Fire one deadline that has passed; the state after it says which is next."""
         first = queue.timers.first()
         if first is None or first[0] > now or not left:
             return NOTHING
@@ -40,7 +40,7 @@ def _fire(policy: Policy, left: int) -> Callable[[RenderQueue, datetime], Decisi
 
 def _lease(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
     render = queue.renders[int(render_id)]
-    message = f"Worker {render.worker_id} has not been heard of: its lease has lapsed"
+    message = f"Worker {render.worker_id} did not renew its lease in time"
     return taken_back(queue, render, "lapsed", message, now)
 
 

@@ -1,4 +1,4 @@
-"""The decider of the render queue: which rule answers which command. Pure."""
+"""The decider of the render queue: which rule decides which command. Pure."""
 
 from __future__ import annotations
 
@@ -75,4 +75,4 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
 
 
 RENDER: Final = render_decider(Policy())
-"""With the numbers of 003."""
+"""With the default values of 003."""

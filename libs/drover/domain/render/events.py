@@ -1,4 +1,4 @@
-"""Facts of the render queue. What is sealed stays sealed here: no event has gfx_data in clear."""
+"""Events of the render queue. No event has gfx_data in clear text: it stays sealed."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from drover.domain.event import Event, TermStarted
 
 
 class RenderEvent(Event):
-    """Something about one render."""
+    """Fields that all events of one render share."""
 
     render_id: int
-    """Counts from 1 in the order of requests."""
+    """Numbered from 1 in the order of requests."""
 
 
 class RunEvent(RenderEvent):
-    """Something about one run: a render in the hands of one worker, from its claim on."""
+    """Fields that all events of one run share. A run is one worker's work on a render, from its claim on."""
 
     run: int
-    """Grows with each claim. The fence: reports carry it."""
+    """Grows with each claim. Reports carry it, so reports of older runs can be refused (a fencing token)."""
     worker_id: str
 
 
 class RenderRequested(RenderEvent):
     composition_id: str
     composition: str
-    """Its name in After Effects, and in the name of the file."""
+    """Its name in After Effects and in the file name."""
     gfx_id: str
-    """What the seal of gfx_data is bound to."""
+    """The id that the seal of gfx_data is bound to."""
     gfx_data: str
     """Sealed."""
     cue_item_id: str | None
     broadcast_date: date
     uid: str
-    """Under which nexrender is to know it."""
+    """The job's uid at nexrender."""
 
 
 class RenderClaimed(RunEvent):
-    """A worker has it. Also when the same worker begins again, after a crash of its own."""
+    """A worker claimed the render, or resumed it after a crash of its own."""
 
     lease_until: datetime
     resumed: bool
-    """It was in the hands of this worker before."""
+    """The same worker held it before."""
 
 
 class LeaseRenewed(RunEvent):
@@ -54,9 +54,9 @@ class RenderSubmitted(RunEvent):
 
     uid: str
     nexrender_job_id: str
-    """What nexrender itself calls it, where it does not take our uid."""
+    """nexrender's own id of the job, if it does not accept our uid."""
     found: bool
-    """It was there already: somebody had submitted it and could not say so."""
+    """The job was there already: a worker had submitted it without being able to report it."""
     timeout_at: datetime
 
 
@@ -69,17 +69,17 @@ class EncodingStarted(RunEvent):
 
 
 class UploadStarted(RunEvent):
-    """nexrender has finished. The file is validated and copied from here on."""
+    """nexrender has finished. Validating and copying the file begin."""
 
 
 class FieldsUnmapped(RunEvent):
-    """Fields of gfx_data that have no layer in this composition; the rest is rendered."""
+    """These fields of gfx_data have no layer in this composition; the others are rendered."""
 
     fields: list[str]
 
 
 class RetryScheduled(RunEvent):
-    """The same worker tries the same step again."""
+    """The same worker will retry the same step."""
 
     fault: str
     number: int
@@ -89,7 +89,7 @@ class RetryScheduled(RunEvent):
 
 
 class RenderRequeued(RenderEvent):
-    """It is pending again, and nobody's."""
+    """The render is pending again, without a worker."""
 
     run: int
     reason: str
@@ -97,10 +97,10 @@ class RenderRequeued(RenderEvent):
     message: str
     recovery_count: int
     generation: int
-    """Which job at nexrender is the next one, counted from 1."""
+    """Number of the next nexrender job of this render, from 1."""
     uid: str
     stop: str | None = None
-    """The uid of the job at nexrender that must not go on."""
+    """The uid of the nexrender job to stop."""
 
 
 class RenderCompleted(RunEvent):
@@ -127,7 +127,7 @@ class RenderCancelled(RenderEvent):
 
 
 class StopClaimed(RenderEvent):
-    """A worker goes to stop a job at nexrender and to discard its files."""
+    """A worker will stop a nexrender job and discard its files."""
 
     uid: str
     worker_id: str
@@ -136,7 +136,7 @@ class StopClaimed(RenderEvent):
     composition: str
     broadcast_date: date
     discard: bool
-    """The file on the NAS must go, too."""
+    """Remove the file on the NAS, too."""
     nexrender_job_id: str | None
 
 
@@ -146,14 +146,14 @@ class RenderStopped(RenderEvent):
 
 
 class StopAbandoned(RenderEvent):
-    """Nobody could stop it, and nobody tries any more."""
+    """The job could not be stopped, and there are no more tries."""
 
     uid: str
     tries: int
 
 
 class StaleRunRefused(RenderEvent):
-    """A worker reported about a run that is over. Nothing changed."""
+    """A worker's report about a run that is over was refused. Nothing changed."""
 
     run: int
     worker_id: str
@@ -163,17 +163,17 @@ class StaleRunRefused(RenderEvent):
 
 
 class RenderArchived(RenderEvent):
-    """It is no longer in the state; the read model keeps it."""
+    """The render left the state; the read model keeps it."""
 
 
 class CompositionDescribed(Event):
     composition_id: str
     name: str
     template: str
-    """A file in the template folder, or a whole path."""
+    """A file in the template folder, or an absolute path."""
     output_module: str
     version: int
-    """Grows with each change of the composition or its fields: caches compare it."""
+    """Grows with each change of the composition or its fields; caches compare it."""
 
 
 class CompositionRemoved(Event):
@@ -182,7 +182,7 @@ class CompositionRemoved(Event):
 
 
 class FieldMapped(Event):
-    """New or changed: one field of one composition has one layer."""
+    """A field of a composition was mapped to a layer, for the first time or anew."""
 
     mapping_id: int
     composition_id: str

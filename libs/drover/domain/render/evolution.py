@@ -1,4 +1,4 @@
-"""How the render queue follows from its events: `evolve`. Only what events say, never a rule of its own."""
+"""`evolve`: applies events to the render queue. It holds no rules of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in
 
 
 def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
-    """To be read in the log; the state does not change."""
+    """The event is for people; the state does not change."""
 
 
 def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
@@ -72,7 +72,7 @@ def _submitted(queue: RenderQueue, event: e.RenderSubmitted) -> None:
 
 
 def _regain(render: Render) -> None:
-    """nexrender has answered: what it failed to do before counts no more."""
+    """nexrender has answered: reset the count of its failures."""
     render.retries.pop("NEXRENDER_DOWN", None)
     render.retry_due = None
 
@@ -113,7 +113,7 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
         render.generation, render.uid = event.generation, event.uid
         render.touched = render.rendered = False
         render.progress, render.nexrender_job_id, render.started_at = 0, None, None
-        # A new job makes a new file, from the start. Only how often all of it was done again counts on.
+        # A new job starts over, so step retries start over, too. Only retries of the whole render keep counting.
         render.retries = {fault: count for fault, count in render.retries.items() if fault in _COUNTED}
         queue.timers.clear(timeout_timer(event.render_id))
     if event.reason == "rerun":
@@ -124,13 +124,13 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
 
 
 _COUNTED: Final = frozenset({"RENDER_TIMEOUT", "RENDER_LOST"})
-"""Faults after which all of it is done again."""
+"""Faults that retry the whole render."""
 
 
 def _completed(queue: RenderQueue, event: e.RenderCompleted) -> None:
     render = queue.renders[event.render_id]
     render.status, render.progress, render.sha256 = Status.COMPLETED, 100, event.sha256
-    render.gfx_data = ""  # it is never rendered again, and this is the most of it
+    render.gfx_data = ""  # never rendered again; this frees most of its memory
     _end(queue, render, event)
 
 

@@ -1,4 +1,4 @@
-"""How compositions and their fields follow from events."""
+"""`evolve` for compositions and their fields."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""When missing workers will be noticed.
+"""The deadline by which missing workers are noticed.
 
-The queue hears of workers when they claim or renew; an idle one that finds nothing leaves no event.
-While something waits, a worker that is idle claims it at once, and one that is at work renews its lease. If neither
-happens for `NO_WORKER_AFTER`, nobody is there.
+Workers leave events when they claim or renew; an idle worker that finds no work leaves none. While a render waits,
+an idle worker claims it at once and a busy one renews its lease. If neither happens for `NO_WORKER_AFTER`, there are
+no workers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drover.domain.render.timer_keys import WORKERS_TIMER
 
 
 def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
-    """After every event: set the deadline at which the alert is raised, or, once nothing waits any more, resolved."""
+    """After every event: set the deadline for raising the alert or, once nothing waits, for resolving it."""
     if isinstance(event, RenderClaimed | LeaseRenewed):
         queue.renewal_due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
     elif not queue.held:
@@ -33,6 +33,6 @@ def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
 def _expect_worker(queue: RenderQueue, event: QueueEvent) -> None:
     latest = max(event.at, queue.renewal_due or event.at) + NO_WORKER_AFTER
     before = queue.timers.due.get(WORKERS_TIMER, latest)
-    # A worker that is heard starts the time again, and so does a new leader: while nobody led, nobody could claim.
+    # A sign of a worker restarts the timer. So does a new leader: without a leader nobody could claim.
     starts_again = isinstance(event, RenderClaimed | LeaseRenewed | TermStarted)
     queue.timers.set(WORKERS_TIMER, max(before, latest) if starts_again else min(before, latest))

@@ -1,4 +1,4 @@
-"""What follows from a fault: another try of the step, another job at nexrender, or the end. The table is `policy`."""
+"""Consequences of a fault: retry the step, submit a new nexrender job, or fail. The table is in `policy`."""
 
 from __future__ import annotations
 

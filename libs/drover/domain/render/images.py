@@ -1,6 +1,6 @@
-"""Which file of the image folder a country or a path in gfx_data names. Nothing outside of that folder is ever named.
+"""Resolves a country or a path in gfx_data to a file in the image folder, never to a file outside it.
 
-Only texts are looked at, whichever machine this runs on: the folder is After Effects', mostly on Windows.
+Works on texts only, without a file system: the folder is on After Effects' machine, mostly Windows.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ FLAG_SUFFIX: Final = ".png"
 _SCHEME: Final = re.compile(r"file://", re.IGNORECASE)
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _UNUSABLE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*$%#\ud800-\udfff]')
-"""What Windows has other uses for, and what nexrender would replace or cut off on its way to the file."""
+"""Characters that Windows reserves, and characters that nexrender would replace or cut off in a path."""
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
-"""Windows reads these as devices, whatever folder and suffix they have."""
+"""Windows treats these names as devices, in any folder and with any suffix."""
 
 _UNC: Final = "//"
 
 
 def image_path(named: str, images: str) -> str | None:
-    """The file in the folder `images` that a country or a path names; None for what lies outside, or is no picture."""
+    """The file in the folder `images` for a country or a path; None if it is outside the folder or not an image."""
     folder, path = _split(images), _split(_without_scheme(named.strip()))
     if folder is None or path is None or folder[0] == "":
         return None
@@ -32,7 +32,7 @@ def image_path(named: str, images: str) -> str | None:
         return None
     if path[0] == "" and len(parts) == 1 and _suffix(parts[0]) not in IMAGE_SUFFIXES:
         parts = [FLAGS_FOLDER, parts[0] + FLAG_SUFFIX]  # a country
-    # Windows drops dots and spaces at the end of a name: `.. ` would be `..` to it.
+    # Windows drops trailing dots and spaces of a name, so `.. ` would become `..`.
     if any(part.endswith((".", " ")) or _DEVICE.match(part) for part in parts):
         return None
     return _joined(folder, parts) if _suffix(parts[-1]) in IMAGE_SUFFIXES else None
@@ -44,17 +44,17 @@ def _without_scheme(text: str) -> str:
         return text
     rest = text[scheme.end() :]
     if _DRIVE.match(rest, 1) and rest[0] in "/\\":
-        return rest[1:]  # file:///D:/…; 003 has it with two slashes
+        return rest[1:]  # file:///D:/…; 003 writes it with two slashes
     return rest if _DRIVE.match(rest) or rest.startswith(("/", "\\")) else _UNC + rest  # file://host/share/…
 
 
 def _split(text: str) -> tuple[str, list[str]] | None:
-    """Where it begins (`D:/`, `//` for a share, `/`, or nothing: relative) and its parts; None where it is unclear."""
+    """The root (`D:/`, `//` for a share, `/`, or empty for relative) and the parts; None if ambiguous."""
     text = text.replace("\\", "/")
     if _DRIVE.match(text):
         root = text[:2].upper() + "/"
         if text[2:3] != "/":
-            return None  # in whichever folder that drive is at the moment
+            return None  # relative to the drive's current folder, which is unknown
     else:
         root = next((begin for begin in (_UNC, "/") if text.startswith(begin)), "")
     return root, [part for part in text[len(root) :].split("/") if part not in ("", ".")]
@@ -65,14 +65,14 @@ def _within(folder: tuple[str, list[str]], path: tuple[str, list[str]]) -> list[
     (root, above), (begin, parts) = folder, path
     if begin == "":
         return parts
-    same = str if root == "/" else str.casefold  # Windows does not tell capitals from small letters
+    same = str if root == "/" else str.casefold  # Windows ignores case
     if begin != root or [same(part) for part in parts[: len(above)]] != [same(part) for part in above]:
         return None
     return parts[len(above) :]
 
 
 def _joined(folder: tuple[str, list[str]], parts: list[str]) -> str:
-    """With slashes, which all of them take; only a share needs to be told from a path that begins with two."""
+    """Joined by slashes, which every system accepts; a share by backslashes, to differ from a path with two slashes."""
     root, above = folder
     if root == _UNC:
         return "\\\\" + "\\".join([*above, *parts])

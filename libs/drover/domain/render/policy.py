@@ -1,4 +1,4 @@
-"""Numbers and the table of faults (RN-12): what is tried again, how often, after how long, and who must hear of it."""
+"""Limits and the table of faults (RN-12): what is retried, how often, after how long, and which alert it raises."""
 
 from __future__ import annotations
 
@@ -11,74 +11,74 @@ import msgspec
 from drover.domain.backoff import Backoff
 
 ARCHIVE_AFTER: Final = timedelta(hours=24)
-"""How long an ended render stays in the state, where it can be run again."""
+"""How long an ended render stays in the state and can be run again."""
 RECOVERIES_QUIET: Final = 3
-"""A render that lost its worker more often than this raises an alert."""
+"""A render that loses its worker more often than this raises an alert."""
 OPEN_RENDERS_MAX: Final = 5_000
-"""That have not ended: each has its gfx_data in the state."""
+"""Renders that have not ended: the state holds the gfx_data of each."""
 DEADLINES_PER_TICK_MAX: Final = 100
-"""The rest is due at once, in the next command. Each is a few events at most."""
+"""The rest fires at once in the next command. Each deadline causes only a few events."""
 RETRY_DELAY_MAX: Final = timedelta(hours=1)
-"""However the numbers are set."""
+"""The longest delay, whatever the settings are."""
 RENEWALS_PER_LEASE: Final = 3
-"""How often a worker that is alive renews its lease before it would lapse."""
+"""How often a live worker renews within one lease."""
 NO_WORKER_AFTER: Final = timedelta(seconds=300)
-"""A render that waits for so long without a sign of any worker raises an alert."""
+"""If a render waits this long without a sign of any worker, an alert is raised."""
 STOP_CLAIM: Final = timedelta(seconds=60)
-"""A worker that was to stop a job at nexrender and has not said so after this long is not waited for."""
+"""How long a worker's claim to stop a nexrender job lasts; then another worker may try."""
 STOP_TRIES_MAX: Final = 20
 ALERT_LIFETIME: Final = timedelta(hours=24)
-"""An alert about a fault is over by itself after this long; the next one like it raises it again."""
+"""An alert about a fault expires after this time; the next such fault raises it again."""
 PROGRESS_STEP: Final = 10
-"""Progress is recorded at each of these steps; what lies between is telemetry."""
+"""Progress is recorded in steps of this size; values between them are telemetry."""
 SEOUL: Final = timedelta(hours=9)
-"""Where a broadcast's day begins, when the request does not say which day it is for. Korea has no summer time."""
+"""UTC offset for the broadcast date if a request names none. Korea has no daylight saving time."""
 
 
 class Fault(StrEnum):
-    """What can go wrong with a render, as workers report it."""
+    """Faults of a render, as workers report them."""
 
     NEXRENDER_DOWN = "NEXRENDER_DOWN"
-    """It does not answer, or with 5xx."""
+    """nexrender does not answer, or answers 5xx."""
     NEXRENDER_REFUSED = "NEXRENDER_REFUSED"
-    """It answers that it will not: a wrong secret, a job that it finds invalid."""
+    """nexrender refuses: a wrong secret, or an invalid job."""
     TEMPLATE_MISSING = "TEMPLATE_MISSING"
     MAPPING_MISSING = "MAPPING_MISSING"
-    """Nothing of gfx_data has a layer in this composition."""
+    """No field of gfx_data has a layer in this composition."""
     GFX_DATA_UNREADABLE = "GFX_DATA_UNREADABLE"
-    """It cannot be unsealed, or it is not what 003 describes."""
+    """gfx_data cannot be unsealed, or does not have the form of 003."""
     RENDER_ERROR = "RENDER_ERROR"
-    """nexrender says `error`."""
+    """nexrender reports `error`."""
     RENDER_TIMEOUT = "RENDER_TIMEOUT"
-    """30 minutes in all. Fired by the clock."""
+    """It took more than 30 minutes in all. Raised by the clock."""
     RENDER_LOST = "RENDER_LOST"
-    """nexrender does not know the job any more."""
+    """nexrender no longer knows the job."""
     OUTPUT_INVALID = "OUTPUT_INVALID"
     NAS_AWAY = "NAS_AWAY"
-    """Unreachable, full, or what arrived there is not what was sent."""
+    """The NAS is unreachable or full, or the file there differs from what was sent."""
 
 
 class Again(StrEnum):
-    """What is done once more."""
+    """What a retry repeats."""
 
     STEP = "step"
-    """What failed, by the same worker, which keeps the render meanwhile."""
+    """The failed step, by the same worker, which keeps the render."""
     RENDER = "render"
-    """All of it, as a new job at nexrender; the old one is stopped."""
+    """The whole render, as a new nexrender job; the old one is stopped."""
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One row of the table. Retries are those after the first try."""
+    """One row of the table. The first try is not counted as a retry."""
 
     retries: int = 0
     delay_s: float = 0
     factor: int = 1
-    """By how much each delay is longer than the one before."""
+    """Factor by which each delay grows."""
     again: Again = Again.STEP
     alert: str = "render_failed"
-    """Kind of the alert when it is final: a failed render waits for somebody to run it again."""
+    """Kind of the alert after the last retry: a failed render waits until somebody runs it again."""
     about: str = "render"
-    """Subject of that alert: `render`, `composition`, or a fixed word."""
+    """Subject of the alert: `render`, `composition`, or a fixed word."""
 
     def delay(self, number: int) -> timedelta:
         backoff = Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX.total_seconds(), factor=self.factor)
@@ -86,7 +86,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What can be set. Only decisions look at it: whatever follows from it stands in the events."""
+    """Values that an operator can set. Only decisions use them: events record the results."""
 
     lease_s: float = 1800
     render_timeout_s: float = 1800
@@ -110,4 +110,4 @@ RULES: Final[dict[Fault, Rule]] = {
     Fault.OUTPUT_INVALID: Rule(retries=2, delay_s=60),
     Fault.NAS_AWAY: Rule(retries=3, delay_s=30, alert="nas_away", about="nas"),
 }
-"""All but `NEXRENDER_DOWN`, whose numbers can be set."""
+"""All faults except `NEXRENDER_DOWN`, whose values an operator can set."""

@@ -1,4 +1,4 @@
-"""When a worker asks for work next (003 §6.1). It is told of new work anyway; asking is for when it was not."""
+"""A worker's poll interval (003 §6.1). New work is pushed; polling is for pushes that were lost."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Final
 import msgspec
 
 EMPTY_POLLS_QUIET: Final = 10
-"""After this many without work a worker asks at the idle pace."""
+"""After this many polls without work a worker uses the idle interval."""
 BUSY_S: Final = 5.0
-"""After work was found."""
+"""The interval after work was found."""
 
 
 class Pace(msgspec.Struct):
-    """How the last polls went."""
+    """The number of empty polls in a row."""
 
     every_s: float = 10.0
     idle_s: float = 30.0
     empty: int = 0
 
     def poll(self, found: bool) -> float:
-        """Note how a poll went; the seconds until the next one. Where work was found more of it may come."""
+        """Note the result of a poll; returns the seconds until the next one, short after work was found."""
         self.empty = 0 if found else self.empty + 1
         if found:
             self.every_s = min(self.every_s, BUSY_S)

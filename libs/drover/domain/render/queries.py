@@ -1,4 +1,4 @@
-"""What workers ask: answered from live state, without an event."""
+"""Queries of workers: answered from live state, without events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.domain.render.state import Composition, RenderQueue
 def get_render(queue: RenderQueue, command: GetRender, now: datetime) -> Decision:
     render = queue.renders.get(command.render_id)
     if render is None:
-        return reject(Code.NOT_FOUND, f"Render {command.render_id} is not here", render_id=command.render_id)
+        return reject(Code.NOT_FOUND, f"Render {command.render_id} not found", render_id=command.render_id)
     composition = queue.compositions.get(render.composition_id)
     return answer(
         {
@@ -37,13 +37,13 @@ def get_render(queue: RenderQueue, command: GetRender, now: datetime) -> Decisio
 
 
 def get_runs(queue: RenderQueue, command: GetRuns, now: datetime) -> Decision:
-    """Those that are not here have ended long ago, or never were."""
+    """Renders missing in the answer ended long ago, or never existed."""
     known = (queue.renders[render_id] for render_id in command.render_ids if render_id in queue.renders)
     return answer({str(one.render_id): {"status": one.status, "run": one.run, "uid": one.uid} for one in known})
 
 
 def get_composition(queue: RenderQueue, command: GetComposition, now: datetime) -> Decision:
-    """One that nobody described has no template and no fields."""
+    """A composition without a description has no template and no fields."""
     composition = queue.compositions.get(command.composition_id, Composition())
     return answer(
         {

@@ -17,7 +17,9 @@ from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Stat
 
 def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:
     if len(queue.pending.due) + len(queue.held) >= OPEN_RENDERS_MAX:
-        return reject(Code.CONFLICT, f"{OPEN_RENDERS_MAX} renders are open, which is the most; let some end first")
+        return reject(
+            Code.CONFLICT, f"{OPEN_RENDERS_MAX} renders are open, which is the maximum; wait until some have ended"
+        )
     described = queue.compositions.get(command.composition_id)
     if described is None and queue.compositions and not command.composition:
         return _unknown_composition(command.composition_id)
@@ -39,27 +41,27 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
 
 
 def _unknown_composition(composition_id: str) -> Decision:
-    """After Effects would be asked for a composition of this name, and nothing would be drawn into it.
+    """Refuse: After Effects would get an unknown composition name, and no field would be filled in.
 
-    Not where no composition is known (an installation without a mapping), nor where the request names the composition
-    itself: 003 does so in every `gfx_data`, and renders compositions that have no mapping.
+    Only if some compositions are known (there are installations without any), and the request does not name the
+    composition itself: 003 does so in every `gfx_data`, and renders compositions without a mapping.
     """
     return reject(
         Code.VALIDATION_ERROR,
-        f"Composition {composition_id} is not known. Use an id of aep_compositions, or add it there first; a request "
-        "for a composition without a mapping must say its name in After Effects (composition_name)",
+        f"Composition {composition_id} is not known. Use an id of aep_compositions, or add it there first; to render a "
+        "composition without a mapping, pass its name in After Effects (composition_name)",
         field="composition_id",
         value=composition_id,
     )
 
 
 def uid_of(render_id: int, generation: int, now: datetime) -> str:
-    """What nexrender is to call it: no other queue, nor this one in another life, gives the same."""
+    """The uid of a nexrender job: unique across queues, and across rebuilt instances of the same queue."""
     return f"drover-{render_id}-{generation}-{derived_uuid(render_id, generation, now.isoformat())[:8]}"
 
 
 def stop_of(render: Render) -> str | None:
-    """The uid of the job that nexrender has, or may have: who has submitted it may have died before it said so."""
+    """The uid of the job that nexrender has, or may have: its worker may have crashed before it reported it."""
     return render.uid if render.touched else None
 
 
@@ -67,7 +69,7 @@ def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> D
     render = queue.renders.get(command.render_id)
     if render is None or render.status in ENDED:
         return _ended(queue, command.render_id, render, "be cancelled")
-    # Also of a job that nobody has begun, if an earlier one was: its worker may be late, and its file on the NAS.
+    # Also if the present job was not begun but an earlier one was: its late worker may still put a file on the NAS.
     stop = render.uid if render.run else None
     cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop)
     return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))
@@ -83,7 +85,7 @@ def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) ->
 
 
 def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
-    """From its worker. Its job at nexrender goes on: whoever has the render next looks for it first."""
+    """Take the render from its worker. Its nexrender job goes on: the next worker looks for it first."""
     count = render.recovery_count + 1
     requeued = RenderRequeued(
         render_id=render.render_id,
@@ -110,7 +112,7 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
             status=render.status,
         )
     if (stop := queue.stops.get(render.uid)) is not None and stop.discard:
-        # Whoever stops it removes its file, and must not find that of the new run under the same name.
+        # Stopping removes the file on the NAS; it must not remove the new run's file of the same name.
         return reject(
             Code.CONFLICT,
             f"Render {render.render_id} is still being stopped at nexrender; run it again in a minute",
@@ -121,7 +123,7 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
 
 
 def run_again(render: Render, reason: str, message: str, now: datetime, *, stop: str | None) -> RenderRequeued:
-    """As a new job at nexrender."""
+    """Requeue the render as a new nexrender job."""
     generation = render.generation + 1
     uid = uid_of(render.render_id, generation, now)
     return RenderRequeued(

@@ -1,4 +1,4 @@
-"""The render queue as it stands: what decisions look at, and nothing else. How it follows from events is elsewhere."""
+"""State of the render queue: only what decisions need. `evolution` changes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 
 
 class Status(StrEnum):
-    """As clients see it (003 §2)."""
+    """The status that clients see (003 §2)."""
 
     PENDING = "pending"
     PREPARING = "preparing"
@@ -41,38 +41,38 @@ class Render(msgspec.Struct):
     broadcast_date: date
     requested_at: datetime
     uid: str
-    """Of its present job at nexrender, which may not be there yet."""
+    """Uid of its present nexrender job, which may not be submitted yet."""
     status: Status = Status.PENDING
     run: int = 0
     generation: int = 1
     touched: bool = False
-    """A worker had it since this generation began: nexrender may know its uid, whatever was reported."""
+    """A worker has held it in this generation: nexrender may have the job, even if nobody reported it."""
     worker_id: str | None = None
     lease_until: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
     started_at: datetime | None = None
     rendered: bool = False
-    """nexrender has finished this generation's job: its time is not measured any more."""
+    """nexrender has finished this generation's job: the time-out no longer applies."""
     retries: dict[str, int] = {}
-    """Used up so far, by fault."""
+    """Retries used so far, by fault."""
     retry_due: datetime | None = None
     recovery_count: int = 0
     resumes: int = 0
-    """How often its worker came back to it, after a crash of its own."""
+    """How often its worker resumed it after a crash."""
     sha256: str | None = None
-    """Of the file, once it is completed."""
+    """Hash of the file, once completed."""
 
 
 class Stop(msgspec.Struct):
-    """A job at nexrender that must not go on, and files that must not stay."""
+    """A nexrender job to stop, and files to remove."""
 
     render_id: int
     uid: str
     composition: str
     broadcast_date: date
     discard: bool
-    """The file on the NAS must go, too: the render was cancelled."""
+    """Remove the file on the NAS, too: the render was cancelled."""
     nexrender_job_id: str | None = None
     tries: int = 0
 
@@ -94,23 +94,23 @@ class Composition(msgspec.Struct):
 
 class RenderQueue(msgspec.Struct):
     renders: dict[int, Render] = {}
-    """Those that have not ended, and those that ended lately."""
+    """Renders that have not ended, or that ended recently."""
     last_id: int = 0
     pending: Timers = msgspec.field(default_factory=Timers)
-    """Those that wait for a worker, by the time of their request: the first is next."""
+    """Renders that wait for a worker, by request time: the first is next."""
     held: dict[str, int] = {}
-    """Which render each worker has in its hands; one at most."""
+    """The render that each worker holds; at most one."""
     renewal_due: datetime | None = None
-    """While workers have renders in their hands: when the one that was heard last renews its lease."""
+    """While workers hold renders: when the most recently heard worker will renew its lease."""
     stops: dict[str, Stop] = {}
     """By uid."""
     stops_due: Timers = msgspec.field(default_factory=Timers)
-    """From when on each may be claimed."""
+    """When each stop may be claimed."""
     compositions: dict[str, Composition] = {}
     mappings: dict[int, tuple[str, str]] = {}
     """Composition and field name of each mapping."""
     last_mapping_id: int = 0
     mapping_version: int = 0
-    """Grows with every change of any composition: one that is removed and described anew is not taken for the old."""
+    """Grows with every change of any composition, so one that is removed and added again gets a new version."""
     alerts: dict[str, str] = {}
     timers: Timers = msgspec.field(default_factory=Timers)

@@ -1,4 +1,4 @@
-"""Jobs at nexrender that must not go on: an effect that is owed until a worker says that it is done."""
+"""Stops: nexrender jobs to be stopped. A stop stays open until a worker reports that it is done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
         )
     text = f"nexrender job {stop.uid} of render {stop.render_id} could not be stopped; remove it manually"
     alert = raise_alert(queue.alerts, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
-    # Another one may be due: a worker that was told of none would not ask again for a while.
+    # Try the next stop at once: a worker that gets none would not ask again for a while.
     return accept(
         StopAbandoned(stop.render_id, stop.uid, stop.tries), *alert, then=lambda q, at: claim_stop(q, command, at)
     )
@@ -44,7 +44,7 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
 def report_stopped(queue: RenderQueue, command: ReportStopped, now: datetime) -> Decision:
     stop = queue.stops.get(command.uid)
     if stop is None:
-        return NOTHING  # said before
+        return NOTHING  # already reported
     if stop.render_id != command.render_id:
         return reject(Code.CONFLICT, f"The job {stop.uid} belongs to render {stop.render_id}", uid=stop.uid)
     return accept(RenderStopped(stop.render_id, stop.uid, command.worker_id))

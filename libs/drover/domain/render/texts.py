@@ -1,4 +1,4 @@
-"""Texts from outside as they may stand in events: of a size that has a bound, without what no reader can keep."""
+"""Texts from outside, made safe for events: bounded in size, without control characters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 MESSAGE_BYTES_MAX: Final = 6000
 UNMAPPED_MAX: Final = 200
 UNMAPPED_BYTES_MAX: Final = 250
-"""Even if each of them is two on the wire, all of them fit into one decision."""
+"""Even if every byte takes two on the wire, all of them fit into one decision."""
 
 
 def shown(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:
-    """Control characters become spaces: each takes six bytes on the wire, and Postgres refuses the first of them."""
+    """Control characters become spaces: each takes six bytes on the wire, and Postgres refuses NUL."""
     plain = "".join(char if char >= " " or char in "\t\n\r" else " " for char in text[:bytes_max])
     return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
 def listed(texts: Sequence[str]) -> list[str]:
-    """As many as fit into an event; the last one says how many more there are."""
+    """As many texts as fit into an event; the last one gives the number of the others."""
     if len(texts) > UNMAPPED_MAX:
         few = UNMAPPED_MAX - 1
         return [*listed(texts[:few]), f"… and {len(texts) - few} more"]

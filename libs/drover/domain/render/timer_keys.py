@@ -1,11 +1,11 @@
-"""Under which keys renders wait: for deadlines, one letter for the kind, then the id; and for their turn."""
+"""Keys of the render queue's timers (one letter for the kind, then the id) and of its pending renders."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WORKERS_TIMER: Final = "w:workers"
-"""There is one: it is about all workers."""
+"""A single timer for all workers."""
 
 
 def lease_timer(render_id: int) -> str:
@@ -21,5 +21,5 @@ def archive_timer(render_id: int) -> str:
 
 
 def place_in_queue(render_id: int) -> str:
-    """Requests of one moment stand in the order of their ids: as texts, hence the noughts."""
+    """Requests of the same moment are ordered by id; keys compare as texts, hence the leading zeros."""
     return f"{render_id:016}"

@@ -1,4 +1,4 @@
-"""What can be refused without looking at the queue. Edges ask it before they send a command."""
+"""Validation of commands without the state. Edges call it before they send a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ID_CHARS_MAX: Final = 128
 NAME_CHARS_MAX: Final = 200
 PATH_CHARS_MAX: Final = 1000
 SEALED_CHARS_MAX: Final = 90_000
-"""So that a request stays well below the bytes of one decision."""
+"""Keeps a request well below the size limit of one decision."""
 SHA256_CHARS: Final = 64
 
 
@@ -64,8 +64,8 @@ _TEXTS: Final = (
     ("layer_name", NAME_CHARS_MAX, False),
     ("property", NAME_CHARS_MAX, False),
 )
-"""Fields that are texts, whatever command they stand in: characters at most, and whether they may be empty. Not those
-of reports that must not be lost for what nexrender or gfx_data say: these are cut (`texts`)."""
+"""Text fields of all commands: maximum characters, and whether they may be empty. Texts of reports that come from
+nexrender or gfx_data are not listed: `texts` cuts them, so that no report is lost."""
 
 
 def _invalid(message: str, field: str, value: Any) -> Rejection:

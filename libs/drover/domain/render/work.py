@@ -1,4 +1,4 @@
-"""What workers do: claim, renew, report. A report of a run that is over is refused, and changes nothing."""
+"""What workers do: claim, renew, report. A report about a run that is over is refused and changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from drover.domain.render.texts import listed
 def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -> Decision:
     lease_until = now + timedelta(seconds=policy.lease_s)
     held = queue.held.get(command.worker_id)
-    if held is not None:  # it has died and come back: its work goes on, and its former self is fenced off
+    if held is not None:  # it crashed and came back: it resumes its work, and the old run is fenced off
         render = queue.renders[held]
         resumed = RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True)
         return accept(resumed, *alert_of_recovery(queue, render, now), *worker_heard(queue, "claimed"))
@@ -41,7 +41,7 @@ def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -
 
 
 def current(queue: RenderQueue, report: c.Report) -> Render | None:
-    """The render that this worker has in its hands, if the report is about this very run."""
+    """The render of the report, if this worker holds it and the run is current."""
     render = queue.renders.get(report.render_id)
     if render is None or render.run != report.run or render.worker_id != report.worker_id:
         return None
@@ -57,7 +57,7 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
 
 
 def hand_back(queue: RenderQueue, command: c.HandBack, now: datetime) -> Decision:
-    """No recovery: nothing went wrong. Its job at nexrender goes on, and the next worker finds it there."""
+    """Not counted as a recovery: nothing went wrong. The nexrender job goes on, and the next worker finds it."""
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)
@@ -71,9 +71,9 @@ def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmit
     if render is None:
         return overtaken(queue, command)
     if render.status is not Status.PREPARING:
-        return NOTHING  # said before
-    # In all: what a former worker of this very job has used up counts. Not so where nexrender had finished in time
-    # and only the file was still on its way: that one must not be rendered again for its worker's death.
+        return NOTHING  # already reported
+    # The time of earlier workers on the same job counts. Not if nexrender had finished in time and only the file was
+    # still being copied: a worker's crash must not cause another render then.
     since = now if render.rendered else render.started_at or now
     timeout = since + timedelta(seconds=policy.render_timeout_s)
     return accept(RenderSubmitted(*_run(render), render.uid, command.nexrender_job_id, command.found, timeout))
@@ -115,7 +115,7 @@ def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: dateti
     if render is None:
         known = queue.renders.get(command.render_id)
         if known is not None and (known.run, known.sha256) == (command.run, command.sha256):
-            return NOTHING  # it was told before, and the answer got lost
+            return NOTHING  # already reported; the answer was lost
         return overtaken(queue, command)
     duration_s = (now - (render.started_at or now)).total_seconds()
     completed = RenderCompleted(
@@ -132,7 +132,7 @@ def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: dateti
 
 
 def overtaken(queue: RenderQueue, report: c.Report, *, record: bool = True) -> Decision:
-    """409: this worker has the render no more. Written down, unless such reports come every few seconds."""
+    """409: this worker no longer holds the render. Recorded, except for reports that come every few seconds."""
     render = queue.renders.get(report.render_id)
     if render is None:
         known = 0 < report.render_id <= queue.last_id

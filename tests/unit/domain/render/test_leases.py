@@ -24,7 +24,7 @@ from tests.unit.domain.render.world import (
     uid,
 )
 
-LAPSED = f"Worker {W1} has not been heard of: its lease has lapsed"
+LAPSED = f"Worker {W1} did not renew its lease in time"
 
 
 @pytest.mark.req("RN-04")

@@ -1,4 +1,4 @@
-"""Why something waits: sentences for people, the same as data for programs. Reads the state; decides nothing."""
+"""Explains why something waits: as sentences for people and as data for programs. It only reads the state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Explanation(msgspec.Struct, frozen=True):
     id: str
     status: str
     reasons: list[Reason]
-    """What stands in the way; what must pass first is named first. Never empty."""
+    """What it waits for, in the order in which it must pass. Never empty."""
 
 
 def why(
@@ -32,7 +32,7 @@ def why(
     job_id: str | None = None,
     device_id: str | None = None,
 ) -> Explanation | None:
-    """Why the one thing that is named stands where it stands; None: nobody knows it (any more)."""
+    """Explain the status of the one given thing; None if it is unknown or no longer known."""
     assert sum(one is not None for one in (assignment_id, job_id, device_id)) == 1
     if assignment_id is not None:
         if (assignment := fleet.assignments.get(assignment_id)) is not None:

@@ -1,4 +1,4 @@
-"""Why an assignment is where it is, by its phase."""
+"""Explains an assignment's status, by its phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a device has no work, or which it has."""
+"""Explains why a device has no work, or which work it has."""
 
 from __future__ import annotations
 

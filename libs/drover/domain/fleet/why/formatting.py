@@ -1,4 +1,4 @@
-"""How a reason is said: a sentence, the same as data, moments and numbers in words. The reasons are elsewhere."""
+"""Formats reasons: a sentence with the same as data, moments and counts in words. The reasons are elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 class Reason(msgspec.Struct, frozen=True):
     sentence: str
     data: dict[str, Any]
-    """The same for programs: a `code` and what it is about. Times are RFC 3339, UTC."""
+    """The same for programs: a `code` and its subject. Times are RFC 3339, UTC."""
 
 
 def reason(code: str, sentence: str, **data: Any) -> Reason:
@@ -24,12 +24,12 @@ def rfc3339(at: datetime, timespec: str = "auto") -> str:
 
 
 def moment(at: datetime | None) -> str:
-    """In a sentence: nobody reads microseconds."""
+    """A time for a sentence: without microseconds, which nobody reads."""
     return "an unknown time" if at is None else rfc3339(at, "seconds")
 
 
 def due(at: datetime | None, now: datetime) -> str:
-    """When something is to happen. The clock may be a moment behind what is due."""
+    """When something will happen. A tick may be a moment late."""
     if at is None:
         return "as soon as its device is back"
     return f"at {moment(at)}" if at > now else f"now ({moment(at)} has passed)"

@@ -1,4 +1,4 @@
-"""What can hold something up: a job, a device, or the one that would go to the other. Each fact as a reason."""
+"""Reasons that hold up a job, a device, or a job on a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONDITIONS: Final = {
     "screen_locked": "until its screen is unlocked",
     "battery_low": "until it is charged",
 }
-"""How an error ends that has no time."""
+"""How errors without an end time end."""
 
 
 def has_turn(fleet: Fleet, job: Job) -> bool:
@@ -22,7 +22,7 @@ def has_turn(fleet: Fleet, job: Job) -> bool:
 
 
 def job_holds(fleet: Fleet, job: Job) -> list[Reason]:
-    """What keeps a job from having its turn, whichever devices are there."""
+    """What keeps a job from becoming active, regardless of devices."""
     withdrawn = withdrawal(fleet, job)
     if job.has_ended:
         return [ended(job), *withdrawn]
@@ -55,7 +55,7 @@ def ended(job: Job) -> Reason:
 
 
 def withdrawal(fleet: Fleet, job: Job) -> list[Reason]:
-    """Whether what the job had handed out is on its way back. It goes on by itself, some at a time."""
+    """Whether the job's offers are being withdrawn. That continues by itself, some at a time."""
     if job.job_id not in fleet.withdrawing:
         return []
     left = len(job.offered) + (len(job.waiting) if job.has_ended else 0)
@@ -128,7 +128,7 @@ def _in_error(device: Device, now: datetime) -> Reason:
 
 
 def slot_holds(fleet: Fleet, job: Job, device: Device) -> list[Reason]:
-    """What stands between the ACTIVE job and a device that it is for."""
+    """What keeps the ACTIVE job from one of its target devices."""
     reasons = missing(job, device) + in_hand(fleet, device)
     pc = fleet.pcs[device.pc_id]
     if fleet.supply is not None and pc.seen_in != fleet.supply.look:

@@ -1,4 +1,4 @@
-"""Why a job is where it is: what keeps it from its turn, and whether any device could take it."""
+"""Explains a job's status: what keeps it from becoming active, and whether any device could take it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under
 from drover.domain.fleet.why.targets import candidates, of_target, target_data, target_words
 
 DEVICES_LOOKED_AT_MAX: Final = 10_000
-"""Of a job that is for more devices, so many are asked, and the sentence says so: whoever asks is not alone."""
+"""For a job with more target devices, only this many are checked, and the sentence says so: it bounds the cost."""
 PCS_NAMED_MAX: Final = 20
 
 HINDRANCES: Final = {
@@ -55,7 +55,7 @@ def _active(job: Job) -> Reason:
 
 
 def _no_room(fleet: Fleet, job: Job) -> list[Reason]:
-    """What keeps every device from taking the job now; nothing, if there is one that can."""
+    """What keeps all devices from taking the job now; empty if one can."""
     if used := quota_used(job):
         return used
     found = candidates(fleet, job)
@@ -87,7 +87,7 @@ def _nobody_of(fleet: Fleet, job: Job, looked_at: Sequence[Device]) -> list[Reas
 
 
 def _hindrance(fleet: Fleet, device: Device) -> str | None:
-    """The first thing that keeps a device from any job; a word of `HINDRANCES`."""
+    """The first thing that keeps a device from any job; a key of `HINDRANCES`."""
     if device.error is not None:
         return "in_error"
     if not device.alive:
@@ -109,7 +109,7 @@ def _nobody(job: Job, hindered: Counter[str], about: dict[str, Any]) -> Reason:
 
 
 def _all_full(fleet: Fleet, job: Job, ready: Sequence[Device]) -> list[Reason]:
-    """Devices are there. If the PC of every one is full, this is why."""
+    """Devices are ready; the reason if all their PCs are full."""
     pcs = {device.pc_id: fleet.pcs[device.pc_id] for device in ready}
     if any(pc.in_use < slots(pc) for pc in pcs.values()):
         return []

@@ -1,4 +1,4 @@
-"""Which devices a job is for, one by one and in words."""
+"""The target devices of a job, one by one and in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.domain.fleet.why.formatting import count
 
 
 def candidates(fleet: Fleet, job: Job) -> Iterator[Device]:
-    """The devices that a job is for, found by the narrowest of its words: those that it names, then the others."""
+    """The target devices of a job, found by its narrowest condition: the named devices first, then the others."""
     for device_id in job.named:
         yield fleet.devices[device_id]
     for device_id in _narrowest(fleet, job):
@@ -39,7 +39,7 @@ def target_words(job: Job) -> str:
 
 
 def of_target(job: Job) -> str:
-    """For a sentence about no device of them; of all devices that goes without saying."""
+    """The target for a sentence such as "No device of …"; empty if the target is all devices."""
     words = _words(job)
     return f" of {words}" if words else ""
 
@@ -60,7 +60,7 @@ def _words(job: Job) -> str:
 
 
 def target_data(job: Job) -> dict[str, Any] | None:
-    """The same for programs. Of devices by name their number: there may be a thousand."""
+    """The target for programs. Named devices are only counted: there may be a thousand."""
     target = job.spec.target
     if target is None:
         return None
