@@ -1,1 +1,1 @@
-"""The writer of `fleet`, and presence: who is heard, and whose work moves. The rules live in `drover.domain.fleet`."""
+"""The scheduler: the writer of `fleet`, and presence of devices. The rules are in `drover.domain.fleet`."""

@@ -1,4 +1,4 @@
-"""The composition of the scheduler: the fleet's writer on JetStream, with presence beside it."""
+"""Composition root of the scheduler: the fleet's writer on JetStream, and presence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.writer.writer import Writer
 
 
 class Scheduler:
-    """One a process; of several processes one leads, the others are warm."""
+    """One for each process. One process leads; the others are warm standbys."""
 
     def __init__(self, client: Client, *, instance: str, lease_token: str | None = None) -> None:
         self._client = client
@@ -27,7 +27,7 @@ class Scheduler:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
-        """Leaving stops presence first: a writer that drains takes nothing new."""
+        """On exit, stop presence first: a draining writer accepts no commands."""
         async with self.writer.running(), PresenceWatch(self.writer).running(self._client):
             yield self
 

@@ -1,6 +1,6 @@
-"""Commands under way to the writer: at most one for each device, and so many in all.
+"""The client that sends presence commands to the writer: at most one in flight for each device, and a bounded total.
 
-What to ask for is not decided here.
+It does not decide which commands to send.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from drover.bus.messages import Outcome, Rejected
 from drover.domain.decider import Command
 
 IN_FLIGHT_MAX: Final = 500
-"""A hall that loses its power takes 10,000 phones with it: they are told of in turn, beside everybody else's work."""
+"""A power cut can silence 10,000 phones at once: report them in turn, so that other commands are not held up."""
 
 Submit = Callable[[Command], asyncio.Future[Outcome]]
 Answered = Callable[[bool], None]
-"""Told at the end: whether all that was asked for was accepted."""
+"""Called at the end with whether all commands were accepted."""
 
 log = structlog.get_logger("drover.scheduler")
 
@@ -37,11 +37,11 @@ class CommandClient:
         return device_id in self._under_way
 
     def forget_all(self) -> None:
-        """They belong to another term. Nobody is told of their outcomes."""
+        """Forget all commands in flight: they belong to another term, so their outcomes are ignored."""
         self._under_way.clear()
 
     def send(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
-        """Ask for these, each when the one before was accepted. False: no room, or something is under way for it."""
+        """Send these in order, each after the previous one was accepted. False: full, or one is already in flight."""
         if not self.has_room() or device_id in self._under_way:
             return False
         self._send_next(device_id, commands, answered)

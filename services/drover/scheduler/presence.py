@@ -1,6 +1,6 @@
-"""When every device was last heard, outside decider state: volatile, ordered by age, and started anew after any gap.
+"""When each device was last heard: volatile, not in the decider's state, ordered by age, restarted after any gap.
 
-What a silence means for a device is not decided here.
+It does not decide what a silence means.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ class Heard(NamedTuple):
     at_s: float
     seen_at: datetime | None
     source: str | None
-    """The gateway that heard it; None once that one's own silence has been taken into account."""
+    """The gateway that heard it; None after a restart because that gateway fell silent."""
 
 
 class Presence:
-    """No clock and no I/O in here: `now_s` is any clock that only goes forward."""
+    """No clock and no I/O: `now_s` is the time of any monotonic clock."""
 
     def __init__(self, silent_after_s: float, sources: Sources) -> None:
         self._silent_after_s = silent_after_s
         self._sources = sources
         self._heard: OrderedDict[str, Heard] = OrderedDict()
-        """Oldest first, so that finding who is overdue looks at nobody else."""
+        """Oldest first, so that finding overdue devices touches no others."""
 
     def __len__(self) -> int:
         return len(self._heard)
 
     def restart(self, devices: Iterable[str], now_s: float) -> None:
-        """Give each of them its full time again, and forget all others: what happened meanwhile is not known."""
+        """Restart the timers of these devices and forget all others: what happened in the gap is unknown."""
         known = self._heard
         nothing = Heard(now_s, None, None)
         self._heard = OrderedDict((device, known.get(device, nothing)._replace(at_s=now_s)) for device in devices)
@@ -48,14 +48,14 @@ class Presence:
         self._set(device_id, Heard(now_s, seen_at, source))
 
     def is_heard(self, device_id: str, now_s: float) -> bool:
-        """Itself, lately, and by a gateway that still speaks."""
+        """Whether the device was heard recently, by a gateway that is not silent."""
         heard = self._heard.get(device_id)
         if heard is None or heard.source is None or now_s - heard.at_s >= self._silent_after_s:
             return False
         return not self._sources.is_cut_off(heard.source, now_s)
 
     def start_again(self, device_id: str, now_s: float) -> None:
-        """Its silence has been dealt with. If that has changed nothing, it will be overdue once more."""
+        """Restart the timer after handling a silence. If nothing changed, the device becomes overdue again."""
         heard = self._heard.get(device_id)
         if heard is not None:
             self._set(device_id, heard._replace(at_s=now_s))
@@ -64,8 +64,8 @@ class Presence:
         self._heard.pop(device_id, None)
 
     def overdue(self, now_s: float) -> list[Silent]:
-        """Who has been silent for too long, oldest first: again each time, until it is heard, started again or
-        forgotten. Nobody while telemetry itself is silent."""
+        """Devices that are silent for too long, oldest first; repeated until they are heard, restarted or forgotten.
+        Empty while all telemetry is silent."""
         if self._sources.are_all_silent(now_s):
             return []
         silent, cut_off = [], []
@@ -78,8 +78,8 @@ class Presence:
             else:
                 silent.append(Silent(device_id, heard.seen_at, for_s))
         for device_id, heard in cut_off:
-            # Its gateway has fallen silent, not necessarily the phone: once more the full time, to come back by
-            # another gateway. Then its silence is its own.
+            # The gateway fell silent, not necessarily the phone: restart its timer once, so that it can come back
+            # through another gateway.
             self._set(device_id, Heard(now_s, heard.seen_at, None))
         return silent
 

@@ -1,4 +1,4 @@
-"""The gateways that telemetry comes from: which of them speak, and whether any of their batches may be missing."""
+"""The gateways that send telemetry: which of them are silent, and whether batches may be missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from drover.bus.telemetry import TelemetryBatch
 
 SOURCES_MAX: Final = 1_000
-"""Gateways remembered; the one silent for longest is forgotten first."""
+"""Gateways to remember; the one that is silent for longest is forgotten first."""
 
 
 class Source(NamedTuple):
@@ -17,18 +17,18 @@ class Source(NamedTuple):
 
 
 class Sources:
-    """No clock and no I/O in here: `now_s` is any clock that only goes forward."""
+    """No clock and no I/O: `now_s` is the time of any monotonic clock."""
 
     def __init__(self, gap_after_s: float) -> None:
         self._gap_after_s = gap_after_s
         self._known: OrderedDict[str, Source] = OrderedDict()
-        """The one that spoke last is last."""
+        """The gateway heard most recently is last."""
 
     def __len__(self) -> int:
         return len(self._known)
 
     def is_gap(self, batch: TelemetryBatch, now_s: float) -> bool:
-        """Note a batch; say whether any may be missing before it: by its number, or by the silence of its source."""
+        """Note a batch; returns whether batches before it may be missing, by its number or its source's silence."""
         nobody_spoke = bool(self._known) and self.are_all_silent(now_s)
         before = self._known.pop(batch.source, None)
         self._known[batch.source] = Source(batch.number, now_s)
@@ -39,7 +39,7 @@ class Sources:
         return batch.number != before.number + 1 or now_s - before.at_s > self._gap_after_s
 
     def are_all_silent(self, now_s: float) -> bool:
-        """Nothing is known about anybody."""
+        """Whether no gateway is heard, so that nothing is known about any device."""
         if not self._known:
             return True
         latest = next(reversed(self._known.values()))

@@ -1,6 +1,6 @@
-"""How long the progress of every running attempt has stood still: volatile, and started anew after any gap.
+"""How long each running attempt has made no progress: volatile, restarted after any gap.
 
-Whether the device is heard at all, and what follows from a stall, is not decided here.
+It does not know whether the device is heard, nor decide what a stall means.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from drover.domain.fleet.state import Assignment
 
 
 class Attempt(msgspec.Struct):
-    """What a device runs."""
+    """The attempt that a device runs."""
 
     device_id: str
     assignment_id: str
@@ -23,22 +23,22 @@ class Attempt(msgspec.Struct):
     progress_pct: int
     ad_playing: bool
     counted_to_s: float
-    """Up to when the next two are counted."""
+    """The time up to which the next two fields are counted."""
     stood_s: float = 0.0
-    """How long progress has stood still, without what an advertisement has held."""
+    """How long there was no progress, not counting advertisements."""
     ad_s: float = 0.0
-    """How long advertisements have held it in all."""
+    """How long advertisements have paused it, in total."""
 
     def is_of(self, assignment: Assignment) -> bool:
         return (self.assignment_id, self.run) == (assignment.assignment_id, assignment.run)
 
 
 class Stalls:
-    """One attempt for each device that runs something.
+    """One attempt for each device that runs one.
 
-    Each is in a heap once, with the earliest moment at which it could have stalled. Whatever is heard makes that
-    later, never earlier: so a report leaves the heap alone, and finding who is overdue looks at nobody else.
-    No clock and no I/O in here: `now_s` is any clock that only goes forward.
+    Each is in a heap once, with the earliest moment at which it could have stalled. Reports only move that moment
+    later, so they need not touch the heap, and finding stalled attempts touches no others.
+    No clock and no I/O: `now_s` is the time of any monotonic clock.
     """
 
     def __init__(self, stalled_after_s: float, ad_holds_s: float) -> None:
@@ -47,15 +47,15 @@ class Stalls:
         self._attempts: dict[str, Attempt] = {}
         self._looks: list[tuple[float, str]] = []
         self._taken: set[str] = set()
-        """Devices that were named as stalled and wait to be put back or forgotten: they are not in the heap."""
+        """Devices returned as stalled that wait to be put back or forgotten: they are not in the heap."""
 
     def __len__(self) -> int:
         return len(self._attempts)
 
     def restart(self, running: Iterable[Assignment], now_s: float) -> None:
-        """Give each of them its full time again, and forget all others: what happened meanwhile is not known.
+        """Restart the timers of these attempts and forget all others: what happened in the gap is unknown.
 
-        How much advertisements have held of a run is known, and stays.
+        The total time of advertisements is known, and stays.
         """
         known, self._attempts = self._attempts, {}
         self._taken.clear()
@@ -66,11 +66,11 @@ class Stalls:
             self._count(attempt, now_s)
             attempt.stood_s = 0.0
             self._attempts[attempt.device_id] = attempt
-        # All at the same moment, so that this is a heap already.
+        # All entries have the same moment, so the sorted list is a heap already.
         self._looks = [(now_s + self._stalled_after_s, device_id) for device_id in sorted(self._attempts)]
 
     def hear(self, assignment: Assignment, work: Work | None, now_s: float) -> None:
-        """The device of this running assignment was heard, with or without a word about its work."""
+        """The device of this running assignment was heard, with or without a report about its work."""
         attempt = self._attempts.get(assignment.device_id)
         if attempt is None or not attempt.is_of(assignment):
             is_new = attempt is None
@@ -85,7 +85,7 @@ class Stalls:
         attempt.progress_pct, attempt.ad_playing = work.progress_pct, work.ad_playing
 
     def take_stalled(self, now_s: float) -> list[Attempt]:
-        """Whose progress has stood still for too long. Each is named once, until it is put back."""
+        """Attempts without progress for too long. Each is returned once, until it is put back."""
         stalled: list[Attempt] = []
         others: list[Attempt] = []
         while self._looks and self._looks[0][0] <= now_s:
@@ -98,7 +98,7 @@ class Stalls:
         return stalled
 
     def put_back(self, device_id: str, now_s: float, *, start_again: bool = False) -> None:
-        """As overdue as before, unless it moved meanwhile; or with its full time."""
+        """Put a returned attempt back: still overdue unless it made progress, or with a restarted timer."""
         if device_id not in self._taken:
             return
         self._taken.remove(device_id)
@@ -109,7 +109,7 @@ class Stalls:
         self._look_later(attempt, now_s)
 
     def forget(self, device_id: str) -> None:
-        """One that was named does not run any more."""
+        """Forget a returned attempt that no longer runs."""
         if device_id in self._taken:
             self._taken.remove(device_id)
             del self._attempts[device_id]
@@ -124,7 +124,7 @@ class Stalls:
         attempt.counted_to_s = now_s
 
     def _look_later(self, attempt: Attempt, now_s: float) -> None:
-        # As if no advertisement held it from now on: it may end at any moment.
+        # Assume that no advertisement plays from now on: it may end at any moment.
         heappush(self._looks, (now_s + max(0.0, self._stalled_after_s - attempt.stood_s), attempt.device_id))
 
 

@@ -1,4 +1,4 @@
-"""What a sign of life, or its absence, means for a device as the fleet knows it. Pure."""
+"""Which commands follow from a device's sign of life or silence, given its state in the fleet. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.fleet.state import Assignment, Device, Fleet, Phase
 from drover.scheduler.presence import Silent
 
 Claims = Mapping[str, Any]
-"""What an agent says of itself. Nothing in it may be taken for granted, not even its types."""
+"""What an agent reports about itself. Untrusted: not even the types are certain."""
 
 
 def _is_unlocked(claims: Claims) -> bool:
@@ -31,7 +31,7 @@ _ENDS_CONDITION: Final[Mapping[str, Callable[[Claims], bool]]] = {
 
 
 def on_sign_of_life(device: Device, claims: Claims | None) -> list[Command]:
-    """What to ask for, in this order, when a device was heard."""
+    """The commands to send, in this order, when a device was heard."""
     commands: list[Command] = []
     if not device.alive:
         commands.append(MarkOnline(device.device_id))
@@ -42,14 +42,14 @@ def on_sign_of_life(device: Device, claims: Claims | None) -> list[Command]:
 
 
 def after_silence(device: Device, silent: Silent) -> Command | None:
-    """What to ask for when a device has not been heard for at least as long as makes an idle one offline."""
+    """The command to send when a device is silent for at least as long as makes an idle one offline."""
     if device.running:
         return MarkSilent(device.device_id, silent.last_seen) if silent.for_s >= SILENT_AFTER_S else None
     return MarkOffline(device.device_id, silent.last_seen) if device.alive else None
 
 
 def is_watched(device: Device) -> bool:
-    """Its silence would change something."""
+    """Whether a silence of this device would change anything."""
     return device.alive or device.running
 
 

@@ -1,4 +1,4 @@
-"""Presence at work: telemetry in, commands to the fleet out, only while this process leads it."""
+"""The presence watch: turns telemetry into commands to the fleet, only while this process leads."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from drover.writer.writer import Writer
 
 SWEEP_EVERY_S: Final = 1.0
 SWEEP_AGAIN_S: Final = 0.05
-"""While more is overdue than may be asked for at once."""
+"""Pause between sweeps while more is overdue than may be in flight at once."""
 GAP_AFTER_S: Final = 3.0
-"""Gateways send a batch at least every second; without any for this long, nothing is known about anybody."""
+"""Gateways send a batch at least every second; after this long without any, nothing is known about any device."""
 
 log = structlog.get_logger("drover.scheduler")
 
@@ -42,7 +42,7 @@ class PresenceWatch:
         self._stalls = Stalls(STALLED_AFTER_S, AD_HOLDS_S)
         self._client = CommandClient(partial(writer.submit, by="presence"))
         self._later: dict[str, dict[str, Any]] = {}
-        """Known devices that were heard when nothing could be asked for them, and what they claimed."""
+        """Known devices that were heard when no command could be sent for them, with their claims."""
         self._missed = False
         """Telemetry may have been lost since the last sweep."""
         self._epoch = 0
@@ -63,12 +63,12 @@ class PresenceWatch:
             try:
                 crowded = self.sweep()
             except Exception:
-                # Without sweeps no work of a lost phone would ever come back, and nobody would notice.
+                # Without sweeps the work of lost phones would never be retried, and nobody would notice.
                 log.exception("presence_sweep_failed", alert=True)
                 crowded = False
 
     def _fleet(self) -> Fleet | None:
-        """The live fleet while this process leads; after a change of leader every timer starts again."""
+        """The live fleet while this process leads. After a change of leader, all timers restart."""
         if not self._writer.leading.is_set():
             return None
         fleet = self._writer.state
@@ -96,8 +96,8 @@ class PresenceWatch:
         if fleet is None:
             return
         if gap and not self._missed:
-            # The next sweep starts all timers again before it judges anybody. Not here: on a bad line every batch
-            # may have a gap before it, and this is the one thing that looks at the whole fleet.
+            # The next sweep restarts all timers first. Not here: on a bad connection every batch may follow a gap, and
+            # a restart touches the whole fleet.
             log.info("presence_restarts", why="gap in telemetry", source=batch.source)
             self._missed = True
         for beat in batch.beats:
@@ -110,18 +110,18 @@ class PresenceWatch:
             self._answer_sign(device, beat.reported)
 
     def _answer_sign(self, device: Device, claims: dict[str, Any] | None) -> None:
-        """At once, or by a sweep: the agent may say only once that it is unlocked."""
+        """Handle a sign of life now, or in the next sweep: an agent may report only once that it is unlocked."""
         device_id = device.device_id
         if earlier := self._later.pop(device_id, None):
             claims = earlier | (claims or {})
         commands = on_sign_of_life(device, claims)
-        # While something is under way for it, the state does not yet say what this sign means.
+        # While a command for the device is in flight, its state is not up to date: decide later.
         wanted = bool(commands) or self._client.is_under_way(device_id)
         if wanted and not (commands and self._client.send(device_id, commands)):
             self._later[device_id] = claims or {}
 
     def sweep(self) -> bool:
-        """Deal with all that is overdue. True: some of it found no room."""
+        """Handle everything that is overdue. True: some commands found no room."""
         fleet, now_s = self._fleet(), self._clock.elapsed_s()
         if fleet is None:
             return False
@@ -164,7 +164,7 @@ class PresenceWatch:
             if running is None or not attempt.is_of(running):
                 self._stalls.forget(device_id)
             elif not self._presence.is_heard(device_id, now_s):
-                # Then its silence decides. If it comes back in time, its work has the full time too.
+                # Its silence decides then. If it comes back in time, its work gets the full time again, too.
                 self._stalls.put_back(device_id, now_s, start_again=True)
             else:
                 command = MarkStalled(attempt.assignment_id, attempt.run)
