@@ -1,1 +1,1 @@
-"""Tells people of alerts: each once when it is raised, and once when it is over."""
+"""The notifier: notifies people of each alert once when it is raised and once when it is resolved."""

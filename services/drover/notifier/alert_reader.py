@@ -1,4 +1,4 @@
-"""From commits of the log to notices. Looks at alerts only: what else a commit says is none of its business."""
+"""Reads the alerts in a log's commits and turns them into notices. It ignores all other events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.notifier.notice import Notice
 
 _CODECS: Final = {context: Codec.of(decider) for context, decider in DECIDERS.items()}
 _MARK: Final = b'"Alert'
-"""In every line of an alert, of any version. That it is in a line proves nothing."""
+"""Every line of an alert contains it, in any version; other lines may contain it, too."""
 
 log = structlog.get_logger("drover.notifier")
 
@@ -34,7 +34,7 @@ def _read(context: str, line: bytes, seq: int) -> AlertRaised | AlertResolved | 
     try:
         (event,) = _CODECS[context].decode(line)
     except UnreadableCommit as error:
-        # Not a reason to stop: the next alert may be the one that says so.
+        # Do not stop: the next alert may be the one that reports this problem.
         log.error("line_unreadable", context=context, seq=seq, error=str(error))
         return None
     return event if isinstance(event, AlertRaised | AlertResolved) else None
@@ -56,7 +56,7 @@ def _notice(context: str, event: AlertRaised | AlertResolved) -> Notice:
 
 
 def _tellable(context: str, details: dict[str, Any]) -> dict[str, Any]:
-    """Of private contexts ids only; of others nothing that users wrote or that is sealed."""
+    """The details that may be sent: only ids for private contexts, and no hidden fields for the others."""
     known = context_named(context)
     if known.is_private:
         return {name: value for name, value in details.items() if name.endswith("_id")}

@@ -1,4 +1,4 @@
-"""The composition of the notifier: one process of all that run it leads, and delivers."""
+"""Composition root of the notifier: of all processes that run it, only the leader delivers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from drover.writer.clock import SystemClock
 from drover.writer.nats_lease import NatsLease
 
 LEADER: Final = Partition("notifier")
-"""Under which the lease is kept. There is no such stream: the notifier writes no events."""
+"""The name of the lease. There is no stream of this name: the notifier writes no events."""
 
 log = structlog.get_logger("drover.notifier")
 

@@ -1,4 +1,4 @@
-"""How far one log is done with: everything up to a position is settled, whatever happened behind it."""
+"""A checkpoint in one log: all notices up to its position are settled, even if later ones are settled, too."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 
 class Checkpoint:
-    """Of one context, one queue and one term."""
+    """For one context, one delivery queue and one term."""
 
     def __init__(self, position: int) -> None:
         self._read_to = position
         self._open: dict[int, int] = {}
-        """Sequence → notices of that commit that are not settled."""
+        """Sequence number of a commit → number of its unsettled notices."""
 
     def opened(self, seq: int) -> Callable[[], None]:
-        """One more notice of this commit; call what this gives when it is settled."""
+        """Count one more notice of this commit; call the returned function when it is settled."""
         self._open[seq] = self._open.get(seq, 0) + 1
 
         def settled() -> None:
@@ -25,7 +25,7 @@ class Checkpoint:
         return settled
 
     def read(self, seq: int) -> None:
-        """All of this commit has been opened."""
+        """All notices of this commit have been counted."""
         self._read_to = seq
 
     @property

@@ -1,7 +1,7 @@
-"""The way of notices to one receiver: one after the other, each until it is settled, a bounded number waiting.
+"""The delivery queue of one receiver: sends notices one at a time, with retries; a bounded number may wait.
 
-A notice that fails goes behind those that have failed less often, so that one that its receiver chokes on holds up
-nobody. That an alert is over is told after it was told of, never before.
+A failed notice goes behind those that have failed less often, so that a notice that always fails does not block the
+others. The resolution of an alert is never sent before the alert itself.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from drover.notifier.notice import Delivered, Failed, Notice, Outcome, Receiver,
 from drover.service.tasks import end
 
 WAITING_MAX: Final = 500
-"""Then the log is not read any further: it keeps what there is."""
+"""With this many waiting, reading the log pauses: the log keeps the rest."""
 CLAIM_MARGIN_S: Final = 2.0
-"""So much longer than a sending may take, before another process takes it for dead."""
+"""Added to the send time-out before another process may assume that the sender is dead."""
 TROUBLE_PAUSE_S: Final = 1.0
 RETRY: Final = Backoff(first_s=1.0, max_s=300.0, jitter=0.2)
-"""How long a receiver is left alone that did not take a notice."""
+"""Backoff after a receiver did not accept a notice."""
 ASKED_MAX_S: Final = 3600.0
-"""The longest `Retry-After` that is respected."""
+"""The longest `Retry-After` that we obey."""
 SOON_S: Final = 0.001
-"""Not worth a wait; and what is left of a number after a subtraction may be no wait at all."""
+"""Shorter waits are skipped: they may be rounding errors of a subtraction."""
 MESSAGE_CHARS_MAX: Final = 300
-"""Of the alert's text, kept for the notice that it is over."""
+"""Characters of the alert's text kept for the notice of its resolution."""
 
 log = structlog.get_logger("drover.notifier")
 
 
 class Times(msgspec.Struct, frozen=True):
     timeout_s: float
-    """How long one sending may take."""
+    """Time-out of one send."""
     max_age: timedelta
-    """A notice that is older is not news."""
+    """Older notices are dropped."""
 
 
 class Item(msgspec.Struct, eq=False):
-    """A notice on its way."""
+    """A notice in the queue."""
 
     notice: Notice
     settled: Callable[[], None]
-    """Called once, when it was delivered, or never will be."""
+    """Called once, when the notice was delivered or dropped."""
     tries: int = 0
     due_s: float = float("-inf")
     result: tuple[Record, int] | None = None
-    """What became of it and the revision of its record, while the ledger has not got that yet."""
+    """The outcome and the revision of its record, until the ledger has stored them."""
 
 
 class DeliveryQueue:
@@ -69,7 +69,7 @@ class DeliveryQueue:
         now: Callable[[], datetime],
         roll: Callable[[], float] = random.random,
     ) -> None:
-        """`token`: whose records are ours. One for each process and start."""
+        """`token`: marks our records. Unique for each process and start."""
         self._receiver = receiver
         self._ledger = ledger
         self._times = times
@@ -81,13 +81,13 @@ class DeliveryQueue:
         self._room = asyncio.Event()
         self._room.set()
         self._free_s = float("-inf")
-        """Before then the receiver is left alone."""
+        """The receiver gets nothing before this time."""
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Leaving begins nothing more, and lets the sending under way end."""
+        """On exit, start no more sends and let the present one finish."""
         async with self._receiver.running():
             self._task = asyncio.create_task(self._run(), name=f"notices to {self._receiver.name}")
             try:
@@ -104,7 +104,7 @@ class DeliveryQueue:
         await asyncio.shield(self._task)
 
     async def offer(self, notice: Notice, settled: Callable[[], None]) -> None:
-        """Waits while there is no room."""
+        """Add a notice; waits while the queue is full."""
         while len(self._items) >= WAITING_MAX:
             self._room.clear()
             await self._room.wait()
@@ -125,7 +125,7 @@ class DeliveryQueue:
                 await self._attend(item)
 
     def _next(self) -> Item | None:
-        """Whoever may go first: what is due before what is not, then who has failed least, then who came first."""
+        """The next notice: due ones first, then those with the fewest failures, then the oldest."""
         told_first = {item.notice.alert for item in self._items if item.notice.phase == "raised"}
         free = [item for item in self._items if item.notice.phase == "raised" or item.notice.alert not in told_first]
         now_s = asyncio.get_running_loop().time()
@@ -139,7 +139,7 @@ class DeliveryQueue:
             if item.result is not None:
                 await self._write_down(item, *item.result)
         except Taken:
-            # Another process leads now, or did: what it has written is what holds.
+            # Another process leads now, or did in between: its record is valid, not ours.
             item.result = None
             item.due_s = loop.time() + TROUBLE_PAUSE_S
         except LedgerTrouble as error:
@@ -173,7 +173,7 @@ class DeliveryQueue:
         item.result = self._result(notice, attempt, outcome, revision)
 
     async def _completed(self, notice: Notice) -> Notice | None:
-        """With what its end refers to; None: it is the end of something that this receiver was not told of."""
+        """The notice with the data of its alert; None: a resolution whose alert this receiver never got."""
         if notice.phase == "raised":
             return notice
         raised, _ = await self._ledger.get(self._receiver.name, f"{notice.alert}.raised")
@@ -212,7 +212,7 @@ class DeliveryQueue:
         self._free_s = asyncio.get_running_loop().time() + pause_s
 
     def _result(self, notice: Notice, attempt: int, outcome: Outcome, revision: int) -> tuple[Record, int] | None:
-        """None: nobody knows, and the record says so already."""
+        """The record of the outcome; None if it is unknown: the record says so already."""
         if isinstance(outcome, Uncertain):
             return None
         if isinstance(outcome, Failed):
@@ -228,7 +228,7 @@ class DeliveryQueue:
         return Record(state="dropped", attempt=attempt, by=self._token, why=why)
 
     async def _write_down(self, item: Item, record: Record, revision: int) -> None:
-        """Until this has succeeded the result is kept: what was sent is not sent again because the ledger was away."""
+        """Keep the outcome until the ledger has stored it: an unreachable ledger must not cause a second send."""
         await self._ledger.put(self._receiver.name, item.notice.key, record, revision)
         item.result = None
         if record.state in ("sent", "dropped"):

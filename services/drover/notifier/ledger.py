@@ -1,7 +1,7 @@
-"""What was told to whom, and how far the logs have been read: a bucket of NATS, beside the log that it is about.
+"""The ledger of notices: which receiver got which notice, and how far each log has been read. A NATS bucket.
 
-A record is written before a notice is sent and after. Each write names the revision that it knows: of two processes
-that both believe to lead, one is told that it does not.
+A record is written before and after a notice is sent. Each write names the expected revision: if two processes both
+believe that they lead, one of them gets a conflict.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from drover.service.reasons import reason_of
 BUCKET: Final = "drover_notifier"
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
-"""An alert that lasts longer is over without anybody being told."""
+"""The resolution of an alert that lasts longer than this is not sent."""
 
 State = Literal["begun", "failed", "sent", "dropped"]
 
 
 class LedgerTrouble(DroverError):
-    """The bucket of what was told did not answer as expected."""
+    """The ledger's bucket did not answer as expected."""
 
 
 class Taken(DroverError):
-    """Somebody else has written this record in the meantime."""
+    """Another process has written this record in the meantime."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one notice at one receiver."""
+    """The state of one notice at one receiver."""
 
     state: State
     attempt: int
     by: str
-    """The process' token."""
+    """Token of the process that wrote it."""
     until: datetime | None = None
-    """Of one that was begun: by then its process knows what became of it, or is dead."""
+    """For a send in progress: by then its process knows the outcome, or is dead."""
     at: datetime | None = None
-    """When the alert was raised, for the notice that it is over."""
+    """When the alert was raised, for the notice of its resolution."""
     message: str = ""
     why: str = ""
 
 
 class Ledger(Protocol):
     async def position(self, context: str) -> int | None:
-        """Up to where a context's log is done with; None: nobody ever looked at it."""
+        """The settled position in a context's log; None: it was never read."""
 
     async def set_position(self, context: str, seq: int) -> None: ...
 
     async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
-        """The record and its revision (0: there is none)."""
+        """The record and its revision (0: there is no record)."""
 
     async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
-        """Write it if it still has this revision, and give the new one. Raises Taken."""
+        """Write the record if it still has this revision; returns the new revision. Raises Taken."""
 
 
 class NatsLedger:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._revisions: dict[str, int] = {}
-        """Of positions, as this process last saw them."""
+        """Revisions of the positions, as this process last saw them."""
 
     async def position(self, context: str) -> int | None:
         data, revision = await self._read(f"position.{context}")
@@ -85,7 +85,7 @@ class NatsLedger:
         return await self._write(f"told.{receiver}.{key}", msgspec.json.encode(record), revision, RECORD_TTL_S)
 
     async def _read(self, key: str) -> tuple[bytes, int]:
-        """From the stream's leader, as leases are: a replica may be behind."""
+        """Read from the stream's leader, as for leases: a replica may lag."""
         answer = await self._request(
             f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{key}"})
         )
@@ -108,7 +108,7 @@ class NatsLedger:
         return int(answer["seq"])
 
     async def _landed_unseen(self, key: str, body: bytes) -> int:
-        """An earlier try of ours whose acknowledgement was lost looks like somebody else's write, but for its body."""
+        """Detect an earlier write of ours whose acknowledgement was lost: the stored body equals ours."""
         data, revision = await self._read(key)
         if data != body:
             raise Taken(key)

@@ -1,4 +1,4 @@
-"""What the notifier measures. Labels are bounded: receivers, phases, outcomes."""
+"""Metrics of the notifier. Labels are bounded: receivers, phases, outcomes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ _SECONDS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 3600, 21600, 8
 
 SENDINGS: Final = Counter(
     "drover_notifier_sendings",
-    "Notices of alerts that were tried, by what became of them: delivered, passing, permanent, unknown",
+    "Attempts to send alert notices, by outcome: delivered, passing, permanent, unknown",
     ["receiver", "phase", "outcome"],
 )
 DROPPED: Final = Counter(
     "drover_notifier_dropped",
-    "Notices that nobody will get: too old, or refused by their receiver for good",
+    "Dropped notices: too old, or permanently refused by the receiver",
     ["receiver", "why"],
 )
 REPEATED: Final = Counter(
-    "drover_notifier_repeated", "Notices that were sent again although an earlier try may have arrived", ["receiver"]
+    "drover_notifier_repeated", "Retries of notices whose earlier try may have arrived", ["receiver"]
 )
-WAITING: Final = Gauge("drover_notifier_waiting_notices", "Notices that are not delivered yet", ["receiver"])
+WAITING: Final = Gauge("drover_notifier_waiting_notices", "Notices waiting for delivery", ["receiver"])
 DELAY: Final = Histogram(
     "drover_notifier_delay_seconds",
-    "Seconds from an alert to the answer of the receiver that has it",
+    "Seconds from an alert to its acknowledgement by the receiver",
     ["receiver"],
     buckets=_SECONDS,
 )
-LEADING: Final = Gauge("drover_notifier_leading", "Whether this process is the one that delivers alerts")
+LEADING: Final = Gauge("drover_notifier_leading", "1 if this process is the leader that delivers alerts")

@@ -1,4 +1,4 @@
-"""What is told of an alert, whoever is told; and what a receiver can say about it."""
+"""A notice about an alert, the same for all receivers, and the possible outcomes of sending it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two things that there are to say of an alert."""
+    """A notice that an alert was raised, or that it was resolved."""
 
     context: str
     alert_id: str
@@ -26,23 +26,23 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     subject: str
     at: datetime
-    """When it was raised, or was over."""
+    """When the alert was raised or resolved."""
     message: str = ""
     details: dict[str, Any] = {}
     until: datetime | None = None
     reason: str = ""
-    """Why it is over."""
+    """Why it was resolved."""
     raised_at: datetime | None = None
-    """Of one that is over: when it was raised."""
+    """For a resolution: when the alert was raised."""
 
     @property
     def key(self) -> str:
-        """However often it is tried, the same: receivers know a repeat by it."""
+        """The idempotency key: the same for every retry, so that receivers can recognise duplicates."""
         return f"{self.alert}.{self.phase}"
 
     @property
     def alert(self) -> str:
-        """One word for each part: it becomes a key of a bucket."""
+        """Context and id, each a valid token of a bucket key."""
         id_ = self.alert_id
         return f"{self.context}.{id_ if _TOKEN.fullmatch(id_) else sha256(id_.encode()).hexdigest()[:32]}"
 
@@ -52,21 +52,21 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver has it, and said so."""
+    """The receiver acknowledged it."""
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """It has not got it, for certain."""
+    """The receiver certainly did not get it."""
 
     code: str
     permanent: bool = False
-    """The same again would fail again."""
+    """A retry would fail again."""
     retry_after_s: float | None = None
-    """How long it asks to be left alone."""
+    """The pause that the receiver asks for."""
 
 
 class Uncertain(msgspec.Struct, frozen=True):
-    """It may have it: the request left, and no answer came."""
+    """The receiver may have it: the request was sent, but no answer came."""
 
     code: str
 
@@ -75,13 +75,13 @@ Outcome = Delivered | Failed | Uncertain
 
 
 class Receiver(Protocol):
-    """Where notices go. Must say what it knows, and raise only by mistake: that counts as uncertain."""
+    """A destination of notices. `send` returns an outcome; an exception is a defect and counts as uncertain."""
 
     name: str
     pace_s: float
-    """At least so long from one notice to the next."""
+    """Minimum pause between two notices."""
 
     def running(self) -> AbstractAsyncContextManager[object]: ...
 
     async def send(self, notice: Notice, *, repeat: bool) -> Outcome:
-        """`repeat`: an earlier try may have arrived."""
+        """Send the notice. `repeat`: an earlier try may have arrived."""

@@ -1,8 +1,7 @@
-"""Follows the logs of all contexts for their alerts, for as long as this process leads, and hands them to the queues.
+"""The reactor: while this process leads, follows the logs of all contexts and hands their alerts to delivery queues.
 
-It starts where the ledger says that everything is settled. Where the ledger says nothing it starts at the end of the
-log: what was raised before anybody wanted to be told is not news. It runs in a service only: no rebuild, import or
-verify comes by here.
+It starts at the settled position in the ledger. Without a position it starts at the end of the log: alerts from before
+the notifier was set up are not sent. It runs only as a service: rebuilds, imports and verifications do not use it.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Reactor:
         held: Collection[str] = (),
         critical_only: bool = False,
     ) -> None:
-        """`queues`: new ones for each term. `held`: contexts whose alerts nobody is to be told of for now."""
+        """`queues`: makes new ones for each term. `held`: contexts whose alerts are not sent for now."""
         self._logs = logs
         self._ledger = ledger
         self._lease = lease
@@ -51,7 +50,7 @@ class Reactor:
         self._held = held
         self._critical_only = critical_only
         self._checkpoints: dict[str, list[Checkpoint]] = {}
-        """By context, one for each queue."""
+        """By context, one for each delivery queue."""
         self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()
@@ -59,7 +58,7 @@ class Reactor:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Leaving lets what is being sent end, and hands over at once."""
+        """On exit, let the present sends finish and release the lease at once."""
         self._task = asyncio.create_task(self._run(), name="notifier")
         try:
             yield
@@ -92,7 +91,7 @@ class Reactor:
                 await self._lease.release()
 
     async def _term(self, lost: asyncio.Event) -> None:
-        """Until the lease is lost, somebody stops it, or a fault that only another term can mend."""
+        """Run until the lease is lost, the process stops, or a fault occurs that only a new term can fix."""
         self._checkpoints = {}
         queues = self._queues()
         async with AsyncExitStack() as stack:
@@ -118,10 +117,10 @@ class Reactor:
     async def _follow(self, context: str, queues: Sequence[DeliveryQueue]) -> None:
         position = await self._begin(context)
         if context in self._held:
-            await asyncio.Event().wait()  # until this process is started without
+            await asyncio.Event().wait()  # until a restart without the hold
         self._saved[context] = position
         self._checkpoints[context] = [Checkpoint(position) for _ in queues]
-        # Each queue reads for itself: one that is full holds up no other.
+        # Each queue has its own reader, so that a full queue does not block the others.
         async with asyncio.TaskGroup() as group:
             for queue, checkpoint in zip(queues, self._checkpoints[context], strict=True):
                 group.create_task(self._feed(context, position, queue, checkpoint))
@@ -150,7 +149,7 @@ class Reactor:
         position, log_end = await self._ledger.position(context), await self._logs[context].context_end()
         if position is not None and position <= log_end and context not in self._held:
             return position
-        # Never looked at, or not to be told of; or the log is another one: restored, and shorter than it was.
+        # The log was never read, or is held, or was restored and is now shorter than before.
         log.info("begins_at_the_end", context=context, seq=log_end, was=position, held=context in self._held)
         await self._ledger.set_position(context, log_end)
         return log_end
@@ -164,7 +163,7 @@ class Reactor:
                 log.warning("position_not_saved", error=repr(error))
 
     async def _save(self) -> None:
-        """Up to where every queue is done: what one of them has told already, the ledger knows."""
+        """Save the position that all queues have settled. The ledger knows which later notices were sent."""
         for context, checkpoints in self._checkpoints.items():
             position = min(checkpoint.position for checkpoint in checkpoints)
             if position != self._saved[context]:
@@ -175,5 +174,5 @@ class Reactor:
         try:
             await self._save()
         except (LedgerTrouble, Taken) as error:
-            # It is read again from where it was saved, and found settled.
+            # Reading resumes at the last saved position; the ledger shows which notices are already settled.
             log.info("position_not_saved", error=repr(error))

@@ -139,8 +139,8 @@ def test_the_message_that_it_is_over_names_the_one_that_it_was_raised_by():
 
 def test_a_warning_looks_like_one_and_a_repeat_says_that_it_may_be_one():
     assert "🟠 Rate limited" in texts(message_of(notice(kind="rate_limited")))
-    assert "may have been sent before" in texts(message_of(notice(), repeat=True))
-    assert "may have been sent before" not in texts(message_of(notice()))
+    assert "may be a duplicate" in texts(message_of(notice(), repeat=True))
+    assert "may be a duplicate" not in texts(message_of(notice()))
 
 
 def test_what_users_wrote_calls_nobody_and_fits():

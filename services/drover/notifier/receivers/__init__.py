@@ -1,1 +1,1 @@
-"""Where notices go: one module each, chosen by settings."""
+"""Receivers of notices: one module each, chosen by settings."""

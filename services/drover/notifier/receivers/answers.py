@@ -1,4 +1,4 @@
-"""What an answer says about a notice, as one table. Bodies are not repeated: nobody knows what is in them."""
+"""Maps a receiver's HTTP answer to an outcome. Bodies are never logged: they may contain anything."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from drover.notifier.notice import Delivered, Failed, Outcome, Uncertain
 from drover.outbound.http import Answer, NoAnswer, NotCalled, Outbound
 
 REFUSED: Final = frozenset({400, 413, 415, 422})
-"""This notice will never be taken. Anything else is about the receiver, and may be mended: an address that was revoked,
-a proxy that is down."""
+"""The receiver will never accept this notice. Other errors concern the receiver and may be fixed: a revoked URL, a
+proxy that is down."""
 _WAITING: Final = frozenset({429, 503})
 
 
@@ -37,7 +37,7 @@ def outcome_of(answer: Answer, now: datetime) -> Outcome:
 
 
 def _seconds(asked: str, now: datetime) -> float | None:
-    """A number, or a date."""
+    """`Retry-After` in seconds; it may be a number or a date."""
     if asked.isascii() and asked.isdigit():
         return float(asked[:9])
     try:

@@ -1,4 +1,4 @@
-"""From settings to the receivers that they name, or a sentence that says what is missing."""
+"""Builds the receivers from the settings, or says which setting is missing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from drover.outbound.http import Outbound
 
 
 class ReceiverIncomplete(DroverError):
-    """Alerts are to be posted somewhere that could not tell who posts them."""
+    """The webhook has no secret, so its receiver could not authenticate the sender."""
 
     def __init__(self) -> None:
         super().__init__(
-            "DROVER_ALERT_WEBHOOK_URL is set and DROVER_ALERT_WEBHOOK_SECRETS is not: a receiver that cannot check who "
-            "calls would believe anybody. Set it, for example to $(openssl rand -hex 32), and tell the receiver"
+            "DROVER_ALERT_WEBHOOK_URL is set, but DROVER_ALERT_WEBHOOK_SECRETS is not: the receiver could not verify "
+            "the sender. Set it, for example to $(openssl rand -hex 32), and give it to the receiver"
         )
 
 
 def chosen_receivers(settings: AlertSettings) -> list[Receiver]:
-    """None: alerts are for the dashboard only."""
+    """The configured receivers. Without any, only the dashboard shows alerts."""
     receivers: list[Receiver] = []
     if settings.alert_slack_url is not None:
         receivers.append(Slack(settings.alert_slack_url, _outbound(settings)))

@@ -1,7 +1,7 @@
-"""The receiver slack: notices as messages of an incoming webhook, which Mattermost and others take as well.
+"""The receiver slack: posts notices to an incoming webhook of Slack, Mattermost or a compatible service.
 
-Such a webhook answers `ok` and nothing by which a message could be found again. So the end of an alert is a second
-message that names the first one, not an answer to it.
+Such a webhook returns no message id. So the resolution of an alert is a second message that names the alert, not a
+reply to the first one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from drover.notifier.receivers.answers import posted
 from drover.outbound.http import Outbound
 
 PACE_S: Final = 1.1
-"""Slack takes one message a second."""
+"""Slack accepts one message per second."""
 HEADER_CHARS_MAX: Final = 150
 TEXT_CHARS_MAX: Final = 2_000
 DETAILS_MAX: Final = 10
 DETAIL_CHARS_MAX: Final = 200
 ALERT_CHARS: Final = 8
-"""Of an id: enough to tell two messages apart, and to search for."""
-_REPEAT: Final = "It may have been sent before: the answer to the last try got lost."
+"""Characters of an id: enough to tell messages apart and to search for."""
+_REPEAT: Final = "This may be a duplicate: the last try got no answer."
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -59,7 +59,7 @@ def message_of(notice: Notice, *, repeat: bool = False) -> dict[str, Any]:
         blocks.append({"type": "section", "fields": fields})
     notes = [_origin(notice), *([_REPEAT] if repeat else [])]
     blocks.append({"type": "context", "elements": [_plain(note, TEXT_CHARS_MAX) for note in notes]})
-    # Shown where blocks are not: notifications, and programs that know only texts.
+    # The fallback where blocks are not shown: notifications, and clients that support only text.
     text = _escaped(_cut(f"{head}: {notice.message}" if notice.message else head, TEXT_CHARS_MAX))
     return {"text": text, "blocks": blocks}
 
@@ -87,13 +87,13 @@ def _origin(notice: Notice) -> str:
 
 
 def _fields(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The first few that are short enough to be read."""
+    """The first few details that are short enough to read."""
     shown = [(name, value) for name, value in details.items() if isinstance(value, str | int | float | bool)]
     return [_plain(f"{name}: {value}", DETAIL_CHARS_MAX) for name, value in shown[:DETAILS_MAX]]
 
 
 def _plain(text: str, chars_max: int) -> dict[str, Any]:
-    """Never mrkdwn: a title that says `<!channel>` calls nobody."""
+    """Plain text, never mrkdwn: a title with `<!channel>` must not notify the channel."""
     return {"type": "plain_text", "text": _cut(text, chars_max), "emoji": True}
 
 
@@ -102,7 +102,7 @@ def _cut(text: str, chars_max: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The fallback is mrkdwn, whatever one says."""
+    """Slack always parses the fallback text as mrkdwn, so escape it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

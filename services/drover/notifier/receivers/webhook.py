@@ -1,4 +1,4 @@
-"""The receiver webhook: each notice as JSON, signed, to an address of the operator's."""
+"""The receiver webhook: posts each notice as signed JSON to the operator's URL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Webhook(SignedHook):
 
 
 def body_of(notice: Notice) -> dict[str, Any]:
-    """The same bytes however often it is sent."""
+    """The same bytes for every retry."""
     return {
         "key": notice.key,
         "event": f"alert.{notice.phase}",
