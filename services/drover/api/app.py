@@ -95,4 +95,5 @@ SERVICE: Final = Service(
     handlers=(*IDENTITY, StatusPage, Live, *READS, Films, Moments),
     settings=(IdentitySettings, NasSettings),
     reads_postgres=True,
+    takes_requests=True,
 )

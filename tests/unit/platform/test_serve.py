@@ -125,3 +125,9 @@ async def test_a_writer_that_cannot_write_is_said_and_takes_no_routes_away(servi
         said, not_said = not_said, said
     assert said[name] == str(refusal)
     assert name not in not_said
+
+
+def test_services_with_routes_of_their_own_take_requests():
+    """`/readyz` of their processes stays 200 when a writer is stuck (docs/operations.md, "Health")."""
+    taking = {name for name, service in REGISTRY.items() if service.takes_requests}
+    assert taking == {"gateway", "cleanup", "reminder", "api"}
