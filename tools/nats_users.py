@@ -14,11 +14,13 @@ from typing import Final
 import msgspec
 
 from drover.bus.connection import inbox_of
+from drover.bus.rows import subjects
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.notifier.app import LEADER as NOTIFIER
 from drover.notifier.ledger import BUCKET as NOTIFIER_BUCKET
+from drover.readmodel.models import LIVE_CONTEXTS
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.render.nudges import CLEAR_CACHE
 from drover.writer.acceptance import subject_of
@@ -32,6 +34,8 @@ LEASES: Final = f"KV_{BUCKET}"
 STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
 PROGRESS: Final = "live.*"
 PROBES: Final = subject_of(Partition("*", ALL))
+ROWS: Final = subjects(LIVE_CONTEXTS)
+"""Changed rows. Those of private contexts are on no subject."""
 SYSTEM: Final = "system"
 
 
@@ -81,8 +85,8 @@ USERS: Final = {
         hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, PROGRESS),
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
-    "projector": User(reads=CONTEXTS, says=(PROGRESS,), hears=("tel.fleet", "tel.render")),
-    "api": User(writes=("identity",), reads=CONTEXTS, looks=True, commands=("identity",), hears=(PROGRESS,)),
+    "projector": User(reads=CONTEXTS, says=(PROGRESS, *ROWS), hears=("tel.fleet", "tel.render")),
+    "api": User(writes=("identity",), reads=CONTEXTS, looks=True, commands=("identity",), hears=(PROGRESS, *ROWS)),
     # People with a shell, and whoever else is not a service.
     "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=(PROGRESS,)),
     "restore": User(reads=CONTEXTS, restores=True),

@@ -12,7 +12,7 @@ import pytest
 
 from drover.bus.connection import connected, inbox_of
 from drover.cli.service_names import PARTS, SERVICES
-from drover.domain.contexts import CONTEXTS
+from drover.domain.contexts import CONTEXTS, REGISTRY
 from drover.eventlog.durability import refuse_unsynced
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
@@ -46,12 +46,14 @@ SUBJECTS = {
     *(f"evt.{context}.main" for context in CONTEXTS),
     "$JS.API.ACCOUNT.PURGE.DROVER",
     "$JS.API.STREAM.CREATE.SOMETHING",
+    *(f"rows.{context}.devices" for context in CONTEXTS),
     "anything",
 }
 INBOXES = {f"{inbox_of(user)}.x" for user in USERS}
 HEARD = {
     *(concrete(subject) for name, user in USERS.items() for subject in subscribes(name, user)),
     *INBOXES,
+    *(f"rows.{context}.devices" for context in CONTEXTS),
     "_INBOX.x",
 }
 
@@ -89,6 +91,17 @@ def test_only_those_who_watch_may_ask_writers_and_only_writers_may_answer():
 def test_snapshots_which_have_the_accounts_in_them_are_for_those_who_go_on_from_one():
     may = {name for name, user in USERS.items() if covered("$JS.API.STREAM.MSG.GET.SNAPSHOTS", publishes(user))}
     assert may == {"gateway", *(name for name, user in USERS.items() if user.writes)}
+
+
+@pytest.mark.req("DF-23")
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_only_the_projector_may_tell_of_changed_rows_and_only_the_api_may_hear_of_them(context):
+    subjects = [f"rows.{context}.anything", f"rows.{context}.heartbeat"]
+    may_say = {name for name, user in USERS.items() if all(covered(one, publishes(user)) for one in subjects)}
+    may_hear = {name for name, user in USERS.items() if all(covered(one, subscribes(name, user)) for one in subjects)}
+    told = not REGISTRY[context].is_private
+    assert may_say == ({"projector"} if told else set())
+    assert may_hear == ({"api"} if told else set())
 
 
 @pytest.mark.parametrize("name", ["single.conf", "cluster.conf"])

@@ -53,6 +53,7 @@ def context_projection(
         reads=_reads(rules, reads or {}),
         events=decider.events,
         upcasters=decider.upcasters,
+        live=model.live,
         version=version,
     )
 

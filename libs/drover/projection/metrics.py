@@ -42,6 +42,17 @@ ACTIVE: Final = Gauge(
     "1 while this process is the one that projects, 0 while it stands by",
     ["context", "partition"],
 )
+ROWS_PUBLISHED: Final = Counter(
+    "drover_projection_rows_published", "Changed rows told to whoever follows the read model live", ["context"]
+)
+ROW_RESETS: Final = Counter(
+    "drover_projection_row_resets",
+    "Times that live readers of a relation were told to read it again, as there was too much to tell",
+    ["context"],
+)
+ROW_FAILURES: Final = Counter(
+    "drover_projection_row_failures", "Times that changed rows could not be told; readers notice the gap", ["context"]
+)
 PRESENCE_ROWS: Final = Counter("drover_presence_rows", "Presence rows written", ["context"])
 PRESENCE_DROPPED: Final = Counter(
     "drover_presence_dropped", "Signs of life not written: malformed, or too many devices waiting", ["context"]

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
+from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
@@ -70,6 +71,8 @@ class Projection:
     events: Any
     """Union of the event types, for decoding."""
     upcasters: Mapping[str, Upcaster] = field(default_factory=dict)
+    live: tuple[LiveRelation, ...] = ()
+    """Relations whose rows are told when a batch has changed them."""
     version: int = 1
     """Rises whenever `fold` gives other rows for the same events: the read model is then folded anew."""
 

@@ -17,6 +17,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from drover.bus.rows import PublishRows
 from drover.domain.backoff import Backoff, Retries
 from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
@@ -30,6 +31,7 @@ from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
+from drover.projection.row_stream import RowStream
 from drover.projection.spans import record_projected
 from drover.projection.store import Store
 from drover.service.reasons import reason_of
@@ -98,7 +100,9 @@ class Runner:
         dsn: str,
         announce: Announce = announce_nothing,
         limits: Limits | None = None,
+        publish: PublishRows | None = None,
     ) -> None:
+        """`publish`: where changed rows go. None: nobody is told of them."""
         self.projection = projection
         self.partition = log.partition
         self.checkpoint = Checkpoint()
@@ -110,6 +114,7 @@ class Runner:
         self._log = log
         self._dsn = dsn
         self._announce = announce
+        self._publish = publish
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
@@ -174,6 +179,9 @@ class Runner:
             self._set_active(True)
             log.info("projection_active", **self._name, seq=self.checkpoint.seq)
             await self._say_position()
+            rows = self._row_stream(store)
+            if rows is not None:
+                await rows.beat()
             async with self._log.read(after=self.checkpoint.seq) as reader:
                 limits = self._limits
                 feed = Feed(
@@ -185,7 +193,21 @@ class Runner:
                     limits.batch_bytes_max,
                 )
                 tables = BatchTables(self.projection, limits.cached_rows_max)
-                await self._follow(Folder(self.projection, self.partition, feed, store, tables), store)
+                await self._follow(Folder(self.projection, self.partition, feed, store, tables), store, rows)
+
+    def _row_stream(self, store: Store) -> RowStream | None:
+        """For this term: its epoch begins and ends with it."""
+        projection = self.projection
+        if self._publish is None or not projection.live:
+            return None
+        return RowStream(
+            projection.context,
+            self.partition.name,
+            projection.live,
+            publish=self._publish,
+            select=store.select,
+            at=self.checkpoint.seq,
+        )
 
     async def _check_log(self) -> None:
         """A log that is shorter than what was read from it would be followed in silence, its first events missed."""
@@ -202,7 +224,7 @@ class Runner:
                 return False
         return True
 
-    async def _follow(self, folder: Folder, store: Store) -> None:
+    async def _follow(self, folder: Folder, store: Store, rows: RowStream | None) -> None:
         """Write one batch while the next (and no more than that) is read, decoded and folded."""
         stop = asyncio.create_task(self._stop.wait())
         ahead = asyncio.create_task(folder.next())
@@ -216,9 +238,13 @@ class Runner:
                     ahead = asyncio.create_task(self._next(folder, folded))
                     await self._write(folded, store)
                     await self._say_position()
+                    if rows is not None:  # before the next batch is written: rows are those of this position
+                        await rows.written(folded.changes, folded.new.seq, folded.behind)
                 else:
                     await store.ping()
                     await self._say_position(await self._quiet_through())
+                    if rows is not None:
+                        await rows.beat()
         finally:
             await end(ahead, stop)
 

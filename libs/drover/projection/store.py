@@ -10,7 +10,8 @@ from drover.projection.batch import BatchTables, Changes
 from drover.projection.checkpoint import Checkpoint, move_checkpoint
 from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
-from drover.readmodel.table import Key, KeyedTable
+from drover.readmodel.live import LiveRelation
+from drover.readmodel.table import Key, KeyedTable, Table
 
 _STAGING: Final = "staging_"
 
@@ -25,10 +26,7 @@ class KeyedSql:
         key = ", ".join(quoted(c) for c in table.key)
         rest = [quoted(c) for c in table.columns if c not in table.key]
         change = "UPDATE SET " + ", ".join(f"{c} = excluded.{c}" for c in rest) if rest else "NOTHING"
-        wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
-        among = f"WHERE ({key}) IN (SELECT * FROM unnest({wanted}))"  # noqa: S608
-        if len(table.key) == 1:
-            among = f"WHERE {key} = ANY ({wanted})"
+        among = _among(table)
         self.stage = f"CREATE TEMP TABLE IF NOT EXISTS {quoted(self.staging)} (LIKE {name}) ON COMMIT DELETE ROWS"
         self.load = f"SELECT {columns} FROM {name} {among}"  # noqa: S608
         self.delete = f"DELETE FROM {name} {among}"  # noqa: S608
@@ -38,7 +36,23 @@ class KeyedSql:
         )
 
 
-def _key_columns(table: KeyedTable[Any], keys: list[Key]) -> list[list[Any]]:
+def live_select(schema: str, live: LiveRelation) -> str:
+    """Rows of a relation as `/rest/v1` shows them, by the keys of its table."""
+    items = ", ".join(live.select_items())
+    rows = f"SELECT {items} FROM {quoted(schema)}.{quoted(live.name)} {_among(live.table)}"  # noqa: S608
+    return f"SELECT row_to_json(told)::text FROM ({rows}) AS told"  # noqa: S608
+
+
+def _among(table: Table) -> str:
+    """A condition: the key is one of those given, column by column."""
+    key = ", ".join(quoted(c) for c in table.key)
+    wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
+    if len(table.key) == 1:
+        return f"WHERE {key} = ANY ({wanted})"
+    return f"WHERE ({key}) IN (SELECT * FROM unnest({wanted}))"  # noqa: S608
+
+
+def _key_columns(table: Table, keys: list[Key]) -> list[list[Any]]:
     if len(table.key) == 1:
         return [keys]
     return [list(column) for column in zip(*keys, strict=True)]
@@ -52,6 +66,7 @@ class Store:
         self._projection = projection
         self._partition = partition
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
+        self._live = {live.name: live_select(projection.schema, live) for live in projection.live}
         self._busy = asyncio.Lock()
         """Rows for the next batch are loaded while this one is written: one statement at a time."""
 
@@ -91,6 +106,12 @@ class Store:
             if upserts := changes.upserts[table.name]:
                 await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=upserts)
                 await self._connection.execute(sql.upsert)
+
+    async def select(self, live: LiveRelation, keys: list[Key]) -> list[str]:
+        """Rows of a relation as JSON, as they are now; for those who are told of changes."""
+        async with self._busy:
+            records = await self._connection.fetch(self._live[live.name], *_key_columns(live.table, keys))
+        return [record[0] for record in records]
 
     async def ping(self) -> None:
         """Keeps the session, and finds out whether there still is one."""

@@ -7,8 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from drover.domain.contexts import context_named
+from drover.readmodel import united
 from drover.readmodel.alerts import ALERTS, AlertRow
 from drover.readmodel.events import EVENTS
+from drover.readmodel.live import LiveRelation, live_relation
 from drover.readmodel.relation import Relation, View, relation
 from drover.readmodel.table import AppendTable, KeyedTable
 
@@ -35,6 +38,15 @@ class ReadModel(msgspec.Struct, frozen=True):
         """Relations whose view follows from their declaration."""
         alerts = relation(self.context, "alerts", AlertRow, view=View(ALERTS.name, "a"))
         return (alerts, *(one for one in self.relations if one.view is not None))
+
+    @property
+    def live(self) -> tuple[LiveRelation, ...]:
+        """What is told as it changes. Nothing of a private context."""
+        if context_named(self.context).is_private:
+            return ()
+        tables = {table.name: table for table in self.tables}
+        found = (live_relation(one, self.context, tables) for one in (united.ALERTS, *self.relations))
+        return tuple(one for one in found if one is not None)
 
     @property
     def ddl(self) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from drover.readmodel.analysis import ANALYSIS
 from drover.readmodel.fleet import FLEET
 from drover.readmodel.identity import IDENTITY
+from drover.readmodel.live import LiveRelation
 from drover.readmodel.relation import Relation
 from drover.readmodel.reminder import REMINDER
 from drover.readmodel.render import RENDER
@@ -17,3 +18,15 @@ RELATIONS: Final[dict[str, Relation]] = {
     relation.name: relation for model in READ_MODELS for relation in model.relations
 } | {relation.name: relation for relation in (ALERTS, EVENTS)}
 """What can be read at `/rest/v1`."""
+
+
+def _by_name() -> dict[str, tuple[LiveRelation, ...]]:
+    found: dict[str, tuple[LiveRelation, ...]] = {}
+    for live in (live for model in READ_MODELS for live in model.live):
+        found[live.name] = (*found.get(live.name, ()), live)
+    return found
+
+
+LIVE: Final = _by_name()
+"""What `/api/stream` tells the changes of: by name, one for each context that has it."""
+LIVE_CONTEXTS: Final = tuple(model.context for model in READ_MODELS if model.live)

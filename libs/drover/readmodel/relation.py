@@ -29,6 +29,9 @@ class View(msgspec.Struct, frozen=True):
     letter: str
     """What the table is called in the expressions of computed columns."""
     joins: str = ""
+    parts: Mapping[str, str] = {}
+    """Other tables that computed columns look at, each with its column that names the row: where one of their rows is
+    added, this one is another, too."""
 
 
 class Relation(msgspec.Struct, frozen=True):

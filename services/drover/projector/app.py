@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from drover.bus.live import announce
+from drover.bus.rows import NatsRows, PublishRows
 from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.figures import LogFigures
@@ -55,11 +56,12 @@ class Projector:
         projections: Sequence[Projection] = PROJECTIONS,
         limits: Limits | None = None,
         partitions: Mapping[str, Sequence[Partition]] | None = None,
+        publish: PublishRows | None = None,
     ) -> None:
         """`partitions`: how contexts are divided; those that are not mentioned are not."""
         divided = partitions or {}
         self.runners = tuple(
-            Runner(projection, open_log(partition), dsn, announce, limits)
+            Runner(projection, open_log(partition), dsn, announce, limits, publish)
             for projection in projections
             for partition in divided.get(projection.context, (Partition(projection.context),))
         )
@@ -87,6 +89,7 @@ def assemble(host: Host) -> Assembly:
         host.settings.postgres_url,
         partial(announce, client),
         partitions=host.partitions,
+        publish=NatsRows(client),
     )
     licences = host[RenderCapacity].licences
     components = [

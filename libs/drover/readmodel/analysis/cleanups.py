@@ -83,7 +83,7 @@ RELATIONS: Final = (
             column("tests_cleaned", list[str], _found("t.test_id::text", "cleaned", "t.id")),
             column("tests_skipped", list[str], _found("t.test_id::text", "skipped", "t.id")),
         ),
-        view=View("run_rows", "r"),
+        view=View("run_rows", "r", parts={RUN_TESTS.name: "run_id"}),
         embeds=(many("cleanup_run_tests", "run_id"),),
     ),
     _analysis("cleanup_run_tests", RunTestRow, embeds=(one("cleanup_runs", "run_id"), one("saju_tests", "test_id"))),

@@ -1,0 +1,163 @@
+"""Tells which rows a batch has changed, once it is committed: what is told, and when. How it is sent is the bus's.
+
+A stream lives as long as a term of a runner, and its epoch with it. Whatever ends a term (a crash between commit and
+publication, a fail-over, a rebuild's swap) begins a new epoch, and readers read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+import structlog
+from uuid_utils import uuid4
+
+from drover.bus.rows import PublishRows, RowsChanged, RowsHeartbeat
+from drover.projection import metrics
+from drover.projection.batch import Changes
+from drover.readmodel.live import LiveRelation
+from drover.readmodel.table import Key
+
+ROWS_PER_BATCH_MAX: Final = 1_000
+"""Of all relations together. Beyond it readers are told to read again."""
+MESSAGE_BYTES_MAX: Final = 512 * 1024
+"""Of the rows in one message; likewise. A NATS server takes 1 MiB."""
+PUBLISH_TIMEOUT_S: Final = 1.0
+"""For all that is selected and sent after one batch: the projection does not wait longer for its readers."""
+HEARTBEAT_S: Final = 1.0
+"""While batches are written. So often, and no oftener, readers are told to read again while there is much to catch up
+with."""
+
+Select = Callable[[LiveRelation, list[Key]], Awaitable[list[str]]]
+"""The rows with these keys (of the table) as JSON, in any order."""
+
+log = structlog.get_logger("drover.projection")
+
+
+class ChangedKeys(msgspec.Struct, frozen=True):
+    keys: list[Key]
+    """Of rows to be selected again."""
+    gone: list[Key]
+
+    def __len__(self) -> int:
+        return len(self.keys) + len(self.gone)
+
+
+def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
+    """What a batch has changed of one relation, as keys of its table."""
+    name = live.table.name
+    records = changes.upserts[name] if name in changes.upserts else changes.appends[name]
+    keys = dict.fromkeys(map(live.key_of, records))
+    for part in live.parts:
+        keys.update(dict.fromkeys(map(live.part_key_of(part), changes.appends[part])))
+    return ChangedKeys([*keys], changes.deletes.get(name, []))
+
+
+def is_changed(live: LiveRelation, changes: Changes) -> bool:
+    """The same question where the keys do not matter."""
+    kinds = (changes.upserts, changes.appends, changes.deletes)
+    return any(kind.get(table) for table in live.tables for kind in kinds)
+
+
+class RowStream:
+    """Nothing here fails: readers notice what did not reach them."""
+
+    def __init__(
+        self,
+        context: str,
+        partition: str,
+        relations: tuple[LiveRelation, ...],
+        *,
+        publish: PublishRows,
+        select: Select,
+        at: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`at`: where the partition stands."""
+        self.epoch: Final = uuid4().hex[:16]
+        self._context = context
+        self._partition = partition
+        self._relations = relations
+        self._publish = publish
+        self._select = select
+        self._clock = clock
+        self._seq = at
+        self._last = {live.name: at for live in relations}
+        self._to_reset: set[str] = set()
+        """Relations whose readers are still to be told to read again. Nothing else is told of them before."""
+        self._beat_at = float("-inf")
+        self._rows = metrics.ROWS_PUBLISHED.labels(context)
+        self._resets = metrics.ROW_RESETS.labels(context)
+        self._failures = metrics.ROW_FAILURES.labels(context)
+
+    async def beat(self) -> None:
+        """Resets first: who has heard a position has heard all that was to be told up to it."""
+        self._beat_at = self._clock()
+        await self._bounded(self._beat)
+
+    async def written(self, changes: Changes, to: int, behind: int) -> None:
+        """A batch up to this position is committed, and no later one. `behind`: commits that wait to be folded."""
+        self._seq = to
+        changed = [live for live in self._relations if is_changed(live, changes)]
+        if behind:
+            self._to_reset.update(live.name for live in changed)
+        elif changed:
+            await self._tell(changed, changes, to)
+        if self._clock() - self._beat_at >= HEARTBEAT_S:
+            await self.beat()
+
+    async def _tell(self, changed: list[LiveRelation], changes: Changes, to: int) -> None:
+        found = {live: changed_keys(live, changes) for live in changed if live.name not in self._to_reset}
+        if sum(map(len, found.values())) > ROWS_PER_BATCH_MAX:
+            self._to_reset.update(live.name for live in found)
+            return
+        # Moved before anything is sent: what then fails leaves a hole, which the next message shows.
+        after = {live: self._last[live.name] for live in found}
+        self._last.update((live.name, to) for live in found)
+
+        async def tell_all() -> None:
+            for live, keys in found.items():
+                await self._changed(live, after[live], to, keys)
+
+        await self._bounded(tell_all)
+
+    async def _changed(self, live: LiveRelation, after: int, to: int, changed: ChangedKeys) -> None:
+        rows = [row.encode() for row in await self._select(live, changed.keys)] if changed.keys else []
+        if len(rows) != len(changed.keys) or sum(map(len, rows)) > MESSAGE_BYTES_MAX:
+            await self._reset(live.name, after, to)
+            return
+        message = RowsChanged(
+            epoch=self.epoch,
+            partition=self._partition,
+            after=after,
+            to=to,
+            rows=[msgspec.Raw(row) for row in rows],
+            gone=[live.told_key(key) for key in changed.gone],
+        )
+        await self._publish.changed(self._context, live.name, message)
+        self._rows.inc(len(changed))
+
+    async def _beat(self) -> None:
+        resets, self._to_reset = self._to_reset, set()
+        after = {name: self._last[name] for name in resets}
+        self._last.update(dict.fromkeys(resets, self._seq))
+        for name in resets:
+            await self._reset(name, after[name], self._seq)
+        message = RowsHeartbeat(epoch=self.epoch, partition=self._partition, seq=self._seq, last=dict(self._last))
+        await self._publish.heartbeat(self._context, message)
+
+    async def _reset(self, name: str, after: int, to: int) -> None:
+        message = RowsChanged(epoch=self.epoch, partition=self._partition, after=after, to=to, reset=True)
+        await self._publish.changed(self._context, name, message)
+        self._resets.inc()
+
+    async def _bounded(self, tell: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(PUBLISH_TIMEOUT_S):
+                await tell()
+        except Exception as error:
+            self._failures.inc()
+            log.warning("rows_not_published", context=self._context, partition=self._partition, why=repr(error))

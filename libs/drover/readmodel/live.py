@@ -1,0 +1,100 @@
+"""Live relations: those whose rows are told when they change, and how a changed row of a table becomes a key of theirs.
+
+A relation is live where each of its rows is one row of a table: nobody declares it. Aggregates are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from drover.domain.contexts import context_named
+from drover.readmodel.alerts import ALERTS
+from drover.readmodel.column import PgType
+from drover.readmodel.relation import Relation
+from drover.readmodel.table import Key, Table
+
+_CONTEXT = "context"
+"""The column that a united relation has in front."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LiveRelation:
+    """A relation of one context. One that is united from several has one of these for each."""
+
+    relation: Relation
+    context: str
+    table: Table
+    parts: Mapping[str, Table]
+    """Tables whose rows are shown within a row of this relation, too."""
+
+    @property
+    def name(self) -> str:
+        return self.relation.name
+
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """The columns that tell a row from all others."""
+        return (_CONTEXT, *self.table.key) if self.relation.united else self.table.key
+
+    @cached_property
+    def withheld(self) -> tuple[str, ...]:
+        """Columns that are null in every row that is told: sealed ones, those that excuse them, users' own words."""
+        sealed = {*self.relation.sealed, *self.relation.sealed.values()}
+        hidden = sealed | context_named(self.context).hidden_fields
+        return tuple(name for name in self.relation.columns if name in hidden)
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """A change in any of these may change its rows."""
+        return (self.table.name, *self.parts)
+
+    @cached_property
+    def key_of(self) -> Callable[[tuple[Any, ...]], Key]:
+        """The key in the table, from a record of the table."""
+        return itemgetter(*map(self.table.columns.index, self.table.key))
+
+    def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
+        """Likewise from a record of one of its parts."""
+        assert self.relation.view is not None
+        return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
+
+    def told_key(self, key: Key) -> list[Any]:
+        """A key of the table as the columns `key` show it."""
+        values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple then
+        shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
+        return [self.context, *shown] if self.relation.united else shown
+
+    def select_items(self) -> Iterator[str]:
+        """What a SELECT from its view names, so that each row is as `/rest/v1` shows it."""
+        for name, type_ in self.relation.columns.items():
+            if name in self.withheld:
+                yield f'NULL::{type_} AS "{name}"'
+            elif self.relation.united and name == _CONTEXT:
+                yield f"'{self.context}'::text AS \"{name}\""
+            else:
+                yield f'"{name}"'
+
+
+def live_relation(relation: Relation, context: str, tables: Mapping[str, Table]) -> LiveRelation | None:
+    """None: its rows are not those of a table."""
+    if relation.united:
+        table = tables[ALERTS.name]
+    elif relation.view is not None:
+        table = tables[relation.view.table]
+    elif relation.name in tables:
+        table = tables[relation.name]
+    else:
+        return None
+    shown = {column.name for column in relation.shape if column.sql is None}
+    assert shown.issuperset(table.key), f"{relation.name} does not show the key of {table.name}"
+    parts = {} if relation.view is None else {name: tables[name] for name in relation.view.parts}
+    return LiveRelation(relation=relation, context=context, table=table, parts=parts)
+
+
+def _as_told(value: Any, type_: PgType) -> Any:
+    return str(UUID(str(value))) if type_ is PgType.UUID else value
