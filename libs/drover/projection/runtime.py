@@ -241,7 +241,7 @@ class Runner:
                     if rows is not None:  # before the next batch is written: rows are those of this position
                         await rows.written(folded.changes, folded.new.seq, folded.behind)
                 else:
-                    await store.ping()
+                    await store.ping(self.checkpoint)
                     await self._say_position(await self._quiet_through())
                     if rows is not None:
                         await rows.beat()

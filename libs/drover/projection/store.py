@@ -8,12 +8,15 @@ from typing import Any, Final
 from drover.postgres.pool import Connection
 from drover.projection.batch import BatchTables, Changes
 from drover.projection.checkpoint import Checkpoint, move_checkpoint
+from drover.projection.errors import CheckpointMoved
 from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key, KeyedTable, Table
 
 _STAGING: Final = "staging_"
+_SCHEMA: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
+"""A schema by its number: one that a rebuild has put in its place has the same name and another number."""
 
 
 class KeyedSql:
@@ -72,6 +75,7 @@ class Store:
 
     async def open(self) -> None:
         """Make the staging tables; they go with the connection."""
+        self._schema = await self._connection.fetchval(_SCHEMA, self._projection.schema)
         for sql in self._sql.values():
             await self._connection.execute(sql.stage)
 
@@ -90,7 +94,13 @@ class Store:
         """Rows and checkpoint, or neither. The checkpoint first: a competitor waits there and then finds it moved."""
         async with self._busy, self._connection.transaction():
             await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
+            await self._check_schema(old)
             await self.write_rows(changes)
+
+    async def _check_schema(self, at: Checkpoint) -> None:
+        """After a swap at rest the checkpoint is where it was, but cached rows and live readers are of other tables."""
+        if await self._connection.fetchval(_SCHEMA, self._projection.schema) != self._schema:
+            raise CheckpointMoved(self._projection.schema, self._partition, at.seq)
 
     async def write_rows(self, changes: Changes) -> None:
         schema = self._projection.schema
@@ -113,7 +123,7 @@ class Store:
             records = await self._connection.fetch(self._live[live.name], *_key_columns(live.table, keys))
         return [record[0] for record in records]
 
-    async def ping(self) -> None:
-        """Keeps the session, and finds out whether there still is one."""
+    async def ping(self, at: Checkpoint) -> None:
+        """Keeps the session, and finds out whether there still is one, and whether its tables are those that serve."""
         async with self._busy:
-            await self._connection.execute("SELECT")
+            await self._check_schema(at)

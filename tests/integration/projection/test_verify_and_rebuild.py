@@ -121,6 +121,26 @@ async def test_the_projector_goes_on_after_the_swap_and_so_does_history(projecte
 
 
 @pytest.mark.req("EV-06")
+async def test_a_projector_that_rests_during_the_swap_forgets_the_rows_that_it_had_loaded(farm, dsn, read_model):
+    async def there():
+        return await read_model.checkpoint() == farm.head
+
+    await farm.register(phones=5)
+    async with Projector(farm.log_of, dsn, projections=[FLEET_PROJECTION]):
+        await eventually(there)
+    await by_hand(dsn, CHANGE)
+    async with Projector(farm.log_of, dsn, projections=[FLEET_PROJECTION]):
+        await farm.flip(commits=1, events=5)  # the wrong row is loaded, and kept
+        await eventually(there)
+        async with Rebuild(FLEET_PROJECTION, [farm.log], dsn) as rebuild:
+            await rebuild.fold()
+            await rebuild.swap()
+        await farm.flip(commits=1, events=5)
+        await eventually(there)
+        assert await read_model.agrees(farm)
+
+
+@pytest.mark.req("EV-06")
 async def test_no_read_fails_while_the_schemas_are_swapped(projected, dsn):
     failures, reads = [], 0
     stop = asyncio.Event()
