@@ -97,11 +97,11 @@ async def test_a_stop_says_goodbye_and_the_next_start_goes_on_by_the_same_id(sta
 
 
 async def test_it_is_for_the_back_office_only_and_counted(platform, http):
-    assert (await http.get("/api/stream", anon=True)).status == 403
-    assert (await http.get("/api/stream", headers={"apikey": ""})).status == 401
-    refused = await http.get("/api/stream", headers={"Last-Event-ID": "fleet=999999999.0"})
+    assert (await http.get("/api/events/stream", anon=True)).status == 403
+    assert (await http.get("/api/events/stream", headers={"apikey": ""})).status == 401
+    refused = await http.get("/api/events/stream", headers={"Last-Event-ID": "fleet=999999999.0"})
     assert (refused.status, refused.json["details"]["field"]) == (400, "Last-Event-ID")
     async with listen(platform):
         metrics = (await http.get("/metrics")).raw.decode()
-        assert 'drover_streams_open{route="/api/stream"} 1.0' in metrics
+        assert 'drover_streams_open{route="/api/events/stream"} 1.0' in metrics
         assert "drover_api_stream_overflows_total" in metrics

@@ -279,7 +279,7 @@ SERVICES: Final = Dashboard(
                     "Slowest routes, p99",
                     one(
                         "topk(8, histogram_quantile(0.99, sum by (route, le) (rate("
-                        f'drover_http_request_duration_seconds_bucket{{route!="/api/stream"}}[{RATE}]))))',
+                        f'drover_http_request_duration_seconds_bucket{{route!~"/api/stream|/api/events/stream"}}[{RATE}]))))',
                         "{{route}}",
                     ),
                     unit="s",

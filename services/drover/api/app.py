@@ -16,7 +16,10 @@ from drover.api.past.questions import fleet_decider, render_decider
 from drover.api.reads.app import HANDLERS as READS
 from drover.api.reads.app import Reads
 from drover.api.reads.database import ReadModels
+from drover.api.rows.hub import Hub
+from drover.api.rows.rows import RowStreams
 from drover.api.status import StatusPage, StatusReader
+from drover.bus.rows import following_rows
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL
 from drover.history.checkpointer import Checkpointer
@@ -26,17 +29,19 @@ from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
+from drover.readmodel.models import LIVE_CONTEXTS
 from drover.service.lifecycle import Component, Phase
 
 
 def assemble(host: Host) -> Assembly:
     live = Live(host.auth, [host.log(context, ALL) for context in CONTEXTS])
-    identity, past = assemble_identity(host), _past(host)
+    identity, past, rows = assemble_identity(host), _past(host), _rows(host)
     return Assembly(
         handlers=[
             *identity.handlers,
             StatusPage(StatusReader(host.client, host.pool, CONTEXTS)),
             live,
+            *rows.handlers,
             *_reads(host).handlers,
             _films(host),
             *past.handlers,
@@ -46,10 +51,24 @@ def assemble(host: Host) -> Assembly:
         components=[
             *identity.components,
             Component("live", Phase.REACTOR, live.running(), failure=live.wait_failed),
+            *rows.components,
             *past.components,
         ],
         writers=identity.writers,
         ready={"live": live.why_not_ready},
+    )
+
+
+def _rows(host: Host) -> Assembly:
+    """Changed rows: heard once, for all streams of this process."""
+    hub = Hub(host.partitions)
+    heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
+    return Assembly(
+        handlers=[RowStreams(host.auth, hub)],
+        components=[
+            Component("rows", Phase.REACTOR, hub.running()),
+            Component("rows, heard", Phase.REACTOR, heard),
+        ],
     )
 
 
@@ -92,7 +111,7 @@ def _past(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="api",
     assemble=assemble,
-    handlers=(*IDENTITY, StatusPage, Live, *READS, Films, Moments),
+    handlers=(*IDENTITY, StatusPage, Live, RowStreams, *READS, Films, Moments),
     settings=(IdentitySettings, NasSettings),
     reads_postgres=True,
     takes_requests=True,

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import aiohttp
 import msgspec
 
+from drover.api.live.live import PATH
+
 PATIENCE_S = 15.0
 SMALL_BYTES = 4 * 1024
 LARGE_BYTES = 64 * 1024
@@ -109,7 +111,13 @@ def _socket(room_bytes: int, address: aiohttp.AddrInfoType) -> socket.socket:
 
 @asynccontextmanager
 async def listening(
-    url: str, key: str, query: str = "", *, last_id: str | None = None, takes_little: bool = False
+    url: str,
+    key: str,
+    query: str = "",
+    *,
+    last_id: str | None = None,
+    takes_little: bool = False,
+    path: str = PATH,
 ) -> AsyncIterator[Listener]:
     """A stream that has said hello, on a connection of its own. One that takes little has small buffers on this end."""
     headers = {"apikey": key} | ({} if last_id is None else {"Last-Event-ID": last_id})
@@ -118,7 +126,7 @@ async def listening(
     connector = aiohttp.TCPConnector(socket_factory=partial(_socket, room_bytes))
     async with (
         aiohttp.ClientSession(connector=connector, timeout=forever, read_bufsize=room_bytes) as session,
-        session.get(f"{url}/api/stream{query}", headers=headers) as answer,
+        session.get(f"{url}{path}{query}", headers=headers) as answer,
     ):
         assert answer.status == 200, await answer.text()
         listener = Listener(answer)

@@ -24,7 +24,7 @@ from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Permission, Route, handles
 from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams, StreamSession
 
-PATH: Final = "/api/stream"
+PATH: Final = "/api/events/stream"
 
 
 class Live:
@@ -68,7 +68,7 @@ class Live:
         Route(
             method="GET",
             path=PATH,
-            id="stream",
+            id="streamEvents",
             tag="operations",
             summary="Every event as it is recorded, as server-sent events",
             description=(
@@ -80,7 +80,7 @@ class Live:
                 Parameter("context", str, "Only these contexts.", many=True),
                 Parameter("type", str, "Only these types; `*` stands for any letters, as in Attempt*.", many=True),
                 Parameter("entity", str, "Only events that name this id."),
-                Parameter("after", str, "Begin after this id."),
+                Parameter("last_event_id", str, "Go on after this id."),
                 Parameter("Last-Event-ID", str, "Likewise; browsers send it by themselves.", place="header"),
             ),
             answers={

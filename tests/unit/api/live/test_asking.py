@@ -15,7 +15,7 @@ from drover.testing.waiting import eventually
 from tests.integration.api.office import GRACE_S, SECRET, office_on
 from tests.unit.api.live.writing import WrittenLog
 
-OPEN = 'drover_streams_open{route="/api/stream"}'
+OPEN = 'drover_streams_open{route="/api/events/stream"}'
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ async def test_their_number_has_a_bound_and_who_leaves_makes_room(log):
 
 
 async def test_only_the_way_to_the_answer_is_timed_as_a_request(office, log):
-    seconds = 'drover_http_request_duration_seconds_sum{method="GET",route="/api/stream"}'
-    requests = 'drover_http_requests_total{method="GET",route="/api/stream",status="2xx"}'
+    seconds = 'drover_http_request_duration_seconds_sum{method="GET",route="/api/events/stream"}'
+    requests = 'drover_http_requests_total{method="GET",route="/api/events/stream",status="2xx"}'
     count = await office.metric(requests)
     async with office.listening() as listener:
         assert await office.metric(requests) == count + 1

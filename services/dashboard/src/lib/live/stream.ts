@@ -1,4 +1,4 @@
-/** The connection to `GET /api/stream`: comes back by itself, after the last event that it heard. */
+/** The connection to `GET /api/events/stream`: comes back by itself, after the last event that it heard. */
 import { debug } from "../debug/debug";
 import type { Server } from "../rest/read";
 import { ApiError, SessionExpired } from "../session/errors";
@@ -83,7 +83,7 @@ export class LiveStream {
     try {
       alive();
       const headers: HeadersInit = this.#lastId === undefined ? {} : { "Last-Event-ID": this.#lastId };
-      const answer = await this.#server.request("/api/stream", { headers, signal: line.signal });
+      const answer = await this.#server.request("/api/events/stream", { headers, signal: line.signal });
       await this.#read(answer, alive);
       return true;
     } finally {

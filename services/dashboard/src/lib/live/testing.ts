@@ -64,7 +64,7 @@ export class FakePlatform implements Server {
   }
 
   async request(path: string, init: RequestInit = {}): Promise<Response> {
-    if (path !== "/api/stream") throw new Error(`not expected: ${path}`);
+    if (path !== "/api/events/stream") throw new Error(`not expected: ${path}`);
     const refusal = this.refusals.shift();
     if (refusal === "network") throw new NetworkError("gone");
     if (refusal !== undefined) throw new ApiError(refusal, "REFUSED", "no");

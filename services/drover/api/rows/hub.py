@@ -1,0 +1,119 @@
+"""What all streams of a process share: it hears every change once, keeps the last ones, and wakes who waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Final
+
+from drover.api.live.tail import Bell
+from drover.api.rows.line import Line
+from drover.api.rows.track import Track
+from drover.bus.rows import RowsChanged, RowsHeartbeat
+from drover.eventlog.log import Partition
+from drover.projection.positions import place_of
+from drover.readmodel.live import LiveRelation
+from drover.readmodel.models import LIVE
+from drover.service.tasks import end
+
+STALE_S: Final = 5.0
+"""A partition that was not heard of for so long does not move: its projector, PostgreSQL or NATS is away."""
+LOOK_S: Final = 1.0
+RING_EVERY_S: Final = 0.02
+"""Streams are woken no oftener: a busy farm has hundreds of messages a second, and each would wake all of them."""
+
+
+class Hub:
+    """Feed it with `changed` and `heartbeat`. It needs no answer from anybody to be asked."""
+
+    def __init__(
+        self,
+        partitions: Mapping[str, Sequence[Partition]],
+        *,
+        live: Mapping[str, tuple[LiveRelation, ...]] = LIVE,
+        make_track: Callable[[Callable[[], int]], Track] = Track,
+    ) -> None:
+        """`partitions`: how every context is divided."""
+        self.bell: Final = Bell()
+        self.live: Final = live
+        number = count(1)
+        contexts: dict[str, list[str]] = {}
+        for one in (one for many in live.values() for one in many):
+            contexts.setdefault(one.context, []).append(one.name)
+        self._lines = {
+            (context, partition.name): Line(
+                context,
+                place_of(context, partition.name),
+                names,
+                lambda: make_track(number.__next__),
+            )
+            for context, names in contexts.items()
+            for partition in partitions.get(context, (Partition(context),))
+        }
+        self._heard_at: dict[tuple[str, str], float] = {}
+        self._stale = frozenset(contexts)
+        self._ring: asyncio.TimerHandle | None = None
+        self._rang_at = float("-inf")
+
+    def lines(self, contexts: Iterable[str]) -> list[Line]:
+        wanted = {*contexts}
+        return [line for line in self._lines.values() if line.context in wanted]
+
+    def is_stale(self, context: str) -> bool:
+        """Nobody tells of it, so what is shown may be old."""
+        return context in self._stale
+
+    def changed(self, context: str, relation: str, message: RowsChanged) -> None:
+        if (line := self._heard(context, message.partition)) is not None:
+            line.changed(relation, message)
+            self._wake()
+
+    def heartbeat(self, context: str, message: RowsHeartbeat) -> None:
+        if (line := self._heard(context, message.partition)) is not None:
+            line.heartbeat(message)
+            self._wake()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Notices what is not heard of any more."""
+        task = asyncio.create_task(self._watch(), name="rows-watch")
+        try:
+            yield
+        finally:
+            await end(task)
+
+    def _heard(self, context: str, partition: str) -> Line | None:
+        line = self._lines.get((context, partition))
+        if line is not None:
+            self._heard_at[context, partition] = asyncio.get_running_loop().time()
+            if context in self._stale:
+                self._look()
+        return line
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._look()
+
+    def _look(self) -> None:
+        since = asyncio.get_running_loop().time() - STALE_S
+        never = float("-inf")
+        stale = frozenset(
+            context for context, name in self._lines if self._heard_at.get((context, name), never) < since
+        )
+        if stale != self._stale:
+            self._stale = stale
+            self._wake()
+
+    def _wake(self) -> None:
+        """At once after a quiet time."""
+        if self._ring is None:
+            loop = asyncio.get_running_loop()
+            self._ring = loop.call_at(max(loop.time(), self._rang_at + RING_EVERY_S), self._ring_now)
+
+    def _ring_now(self) -> None:
+        self._ring = None
+        self._rang_at = asyncio.get_running_loop().time()
+        self.bell.ring()

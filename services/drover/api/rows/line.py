@@ -1,0 +1,68 @@
+"""One partition of a context as this process hears of it: the tracks of its relations, checked by heartbeats. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from drover.api.rows.track import Track, Why
+from drover.bus.rows import RowsChanged, RowsHeartbeat
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class RowsTold(msgspec.Struct, frozen=True):
+    """The data of an event `rows`."""
+
+    relation: str
+    context: str
+    to: int
+    """The position of the read model at which the rows are as they are here."""
+    rows: list[msgspec.Raw]
+    gone: list[msgspec.Raw]
+    """Keys of rows that are no more, or no longer for this client."""
+
+
+class Line:
+    def __init__(self, context: str, place: str, relations: Iterable[str], make_track: Callable[[], Track]) -> None:
+        self.context: Final = context
+        self.place: Final = place
+        self.epoch: str | None = None
+        self.seq = 0
+        """The read model is there, at least."""
+        self.tracks: Final = {name: make_track() for name in relations}
+
+    def changed(self, relation: str, message: RowsChanged) -> None:
+        track = self.tracks.get(relation)
+        if track is None:  # of a newer projector
+            return
+        if message.epoch != self.epoch:
+            self._begin(message.epoch, {relation: message.to}, message.to)
+            return
+        self.seq = max(self.seq, message.to)
+        if message.reset:
+            track.reset(Why.BEHIND, message.to)
+        else:
+            track.add(message.after, message.to, self._data(relation, message))
+
+    def heartbeat(self, message: RowsHeartbeat) -> None:
+        if message.epoch != self.epoch:
+            self._begin(message.epoch, message.last, message.seq)
+            return
+        self.seq = max(self.seq, message.seq)
+        for name, last in message.last.items():
+            if (track := self.tracks.get(name)) is not None:
+                track.check(last)
+
+    def _begin(self, epoch: str, last: dict[str, int], seq: int) -> None:
+        self.epoch = epoch
+        self.seq = seq  # also less than before: a read model that is folded anew starts over
+        for name, track in self.tracks.items():
+            known = last.get(name)
+            track.begin(epoch, known, seq if known is None else known)
+
+    def _data(self, relation: str, message: RowsChanged) -> bytes:
+        gone = [msgspec.Raw(_encode(key)) for key in message.gone]
+        return _encode(RowsTold(relation, self.context, message.to, message.rows, gone))

@@ -1,0 +1,127 @@
+"""The way in: who may have a stream of rows, of which relations, from where on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from drover.api.live.query import LAST_ID, LAST_ID_HEADER
+from drover.api.rows.hub import Hub
+from drover.api.rows.line import RowsTold
+from drover.api.rows.sight import row_filters
+from drover.api.rows.stream import RowsHello, RowsLag, RowsReset, RowsSession
+from drover.api.rows.token import parse_token
+from drover.service.api_keys import Role
+from drover.web.application import SOCKETS
+from drover.web.auth import Authenticator, Principal
+from drover.web.errors import invalid
+from drover.web.route import BY_HANDLER, Answer, AnyOf, Parameter, Route, handles
+from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams, StreamSession
+
+PATH: Final = "/api/stream"
+AGENT_STREAMS_MAX: Final = 100
+"""Of those, for the keys that phones have: a farm of them must not keep people from theirs."""
+SHOWN_CHARS_MAX: Final = 200
+
+
+class RowStreams:
+    def __init__(
+        self,
+        auth: Authenticator,
+        hub: Hub,
+        *,
+        streams_max: int = STREAMS_MAX,
+        agent_streams_max: int = AGENT_STREAMS_MAX,
+        heartbeat_s: float = HEARTBEAT_S,
+        send_s: float = SEND_S,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._auth = auth
+        self._hub = hub
+        self._streams: dict[bool, Streams] = {}
+        self._streams_max = streams_max
+        self._agent_streams_max = agent_streams_max
+        self._heartbeat_s = heartbeat_s
+        self._send_s = send_s
+        self._clock = clock
+
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="streamRows",
+            tag="operations",
+            summary="Rows as they change, as server-sent events",
+            description=(
+                "`hello` comes first, then `rows` whenever some have changed: each row as `/rest/v1` shows it, without"
+                " what `hello` names as withheld, and the keys of rows that are gone. `reset` names relations that must"
+                " be read again, with `Drover-Min-Position: <min_position>`; rows that come while you read are applied"
+                " after it. `lag` says that a read model stands still, or moves again. `bye` is the last. A client that"
+                " comes back with `Last-Event-ID` gets what it missed, or a `reset`."
+            ),
+            permission=BY_HANDLER,
+            parameters=(
+                Parameter(
+                    "relations", str, "What to follow; the caller must be able to read it.", required=True, many=True
+                ),
+                Parameter("last_event_id", str, "Go on after this id."),
+                Parameter("Last-Event-ID", str, "Likewise; browsers send it by themselves.", place="header"),
+            ),
+            answers={
+                200: Answer(
+                    AnyOf((RowsHello, RowsTold, RowsReset, RowsLag)),
+                    "A stream without an end; these are the data of its events",
+                    media="text/event-stream",
+                )
+            },
+            errors=(400, 503),
+        )
+    )
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        principal = self._auth.authenticate(request.headers)
+        relations = read_relations(request.query, self._hub.live)
+        filters = row_filters(principal, relations, self._hub.live)
+        streams = self._streams_for(principal, request.app)
+        streams.check_room()
+        if request.method == "HEAD":
+            return web.Response(headers=HEADERS)
+        # A browser that comes back sends the header, and the address as it was: the header is newer.
+        last_id = request.headers.get(LAST_ID_HEADER) or request.query.get(LAST_ID)
+        rows = RowsSession(self._hub, relations, filters, parse_token(last_id) if last_id else None)
+        session = StreamSession(
+            rows.chunks(),
+            request.transport,
+            lasts_s=principal.expires_at - self._clock(),
+            holds=lambda: self._auth.holds(principal),
+            heartbeat_s=self._heartbeat_s,
+            send_s=self._send_s,
+        )
+        return EventStream(streams, session)
+
+    def _streams_for(self, principal: Principal, app: web.Application) -> Streams:
+        """Those of the one application that this process has: of phones, or of everybody else."""
+        is_agent = principal.role in (Role.ANON, Role.DEVICE)
+        if is_agent not in self._streams:
+            limit = self._agent_streams_max if is_agent else self._streams_max
+            self._streams[is_agent] = Streams(app[SOCKETS], PATH, limit)
+        return self._streams[is_agent]
+
+
+def read_relations(query: MultiMapping[str], live: Mapping[str, object]) -> list[str]:
+    """Raises 400 with the field."""
+    for name in query:
+        if name not in ("relations", LAST_ID):
+            shown = query[name][:SHOWN_CHARS_MAX]
+            raise invalid(f"{name}: There is no such parameter: it may be relations", field=name, value=shown)
+    names = [name.strip() for value in query.getall("relations", []) for name in value.split(",")]
+    if not any(names):
+        raise invalid("relations: Name the relations to follow, such as devices,jobs", field="relations", value="")
+    for name in names:
+        if name not in live:
+            message = f"relations: There are no live rows of it; there are of {', '.join(sorted(live))}"
+            raise invalid(message, field="relations", value=name[:SHOWN_CHARS_MAX])
+    return list(dict.fromkeys(names))

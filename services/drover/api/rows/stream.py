@@ -1,0 +1,216 @@
+"""What one client is told: a hello, then rows that changed, and which relations it must read again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from drover.api.rows.hub import Hub
+from drover.api.rows.line import Line
+from drover.api.rows.metrics import MESSAGES, RESETS
+from drover.api.rows.sight import OwnRows
+from drover.api.rows.token import Stand, Stands, format_token
+from drover.api.rows.track import Entry, Track, Why
+from drover.projection.positions import format_position
+from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
+
+CHUNK_BYTES: Final = 64 * 1024
+"""What is handed to a connection at once, save for a message that is larger by itself."""
+PAUSE_S: Final = 0.05
+"""After something was told, for what follows on its heels. The first after a quiet time leaves at once."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class RelationTold(msgspec.Struct, frozen=True):
+    """A relation of this stream."""
+
+    key: list[str]
+    """The columns that tell its rows apart, in the order in which `gone` has their values."""
+    withheld: list[str]
+    """Columns that are null in each row here: read them where they are needed."""
+    contexts: list[str]
+    """Those whose rows are told."""
+
+
+class RowsHello(msgspec.Struct, frozen=True):
+    """The first event of a stream of rows."""
+
+    epochs: dict[str, str | None]
+    min_position: str
+    """For `Drover-Min-Position`: what is read with it after this event, and then the stream, leave no gap."""
+    relations: dict[str, RelationTold]
+    heartbeat_s: float
+
+
+class RowsReset(msgspec.Struct, frozen=True):
+    """Read these again."""
+
+    relations: list[str]
+    min_position: str
+    why: Why
+
+
+class RowsLag(msgspec.Struct, frozen=True):
+    """The read model of a context stands still, or moves again."""
+
+    context: str
+    stale: bool
+
+
+class _Follower:
+    """One client's way along one track."""
+
+    def __init__(self, line: Line, relation: str, stand: Stand | None, *, is_new: bool) -> None:
+        """`stand`: where it was. `is_new`: it has read nothing yet and begins with what comes next."""
+        self.line = line
+        self.relation = relation
+        self.track: Track = line.tracks[relation]
+        self.stand: Stand | None = None
+        self.number = self.track.newest
+        self.must_reset: Why | None = None
+        if is_new:
+            self._move(self.track.last)
+            return
+        self.stand = stand  # until the reset is told: who is cut off before it must be told again
+        number = None if stand is None else self.track.resume(*stand)
+        if number is not None:
+            self.number = number
+        else:
+            is_other = stand is None or stand.epoch != self.track.epoch
+            self.must_reset = Why.EPOCH if is_other else Why.HOLE
+
+    def resets(self) -> Entry | None:
+        """What must be said before any row, if anything."""
+        if self.must_reset is not None:
+            why, self.must_reset = self.must_reset, None
+            self.number = self.track.newest
+            self._move(self.track.last)
+            return Entry(self.number, self.line.seq, why=why)
+        newer = self.track.after(self.number)
+        if newer is None:
+            self.number = self.track.newest
+            self._move(self.track.last)
+            return Entry(self.number, self.line.seq, why=Why.SLOW)
+        if newer and newer[0].why is not None:
+            self.take(newer[0])
+            return newer[0]
+        return None
+
+    def pending(self) -> list[Entry]:
+        return self.track.after(self.number) or [] if self.track.newest > self.number else []
+
+    def take(self, entry: Entry) -> None:
+        self.number = entry.number
+        # A reset of unknown reach gives no position to come back to.
+        self._move(None if self.track.last is None else entry.to)
+
+    def _move(self, position: int | None) -> None:
+        epoch = self.track.epoch
+        self.stand = None if epoch is None or position is None else Stand(epoch, position)
+
+
+class RowsSession:
+    """One client. It has no queue: the next chunk is made of what is kept for all, when there is room for it."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        relations: Sequence[str],
+        filters: Mapping[str, OwnRows],
+        stands: Stands | None = None,
+        *,
+        pause_s: float = PAUSE_S,
+    ) -> None:
+        """`stands`: where it goes on. None: it begins now."""
+        self._hub = hub
+        self._relations = {name: hub.live[name] for name in relations}
+        self._filters = filters
+        self._pause_s = pause_s
+        contexts = dict.fromkeys(one.context for many in self._relations.values() for one in many)
+        self._lines = hub.lines(contexts)
+        self._followers = [
+            _Follower(line, name, None if stands is None else stands.get((line.place, name)), is_new=stands is None)
+            for line in self._lines
+            for name in relations
+            if name in line.tracks
+        ]
+        self._stale = dict.fromkeys(contexts, False)
+
+    async def chunks(self) -> AsyncGenerator[Chunk, None]:
+        """For ever. Asked for the next one, it has told the one before."""
+        yield self._hello()
+        while True:
+            woken = self._hub.bell.listen()
+            frames = [*self._lags(), *self._resets(), *self._rows()]
+            if frames:
+                yield Chunk(b"".join(frames), self._token())
+                await asyncio.sleep(self._pause_s)
+            else:
+                await woken.wait()
+
+    def _hello(self) -> Chunk:
+        hello = RowsHello(
+            {line.place: line.epoch for line in self._lines},
+            format_position({line.place: line.seq for line in self._lines}),
+            {
+                name: RelationTold([*many[0].key], [*many[0].withheld], [one.context for one in many])
+                for name, many in self._relations.items()
+            },
+            HEARTBEAT_S,
+        )
+        token = self._token()
+        return Chunk(event("hello", _encode(hello), id=token, retry_ms=RETRY_MS), token)
+
+    def _lags(self) -> list[bytes]:
+        frames = []
+        for context, was in self._stale.items():
+            if (stale := self._hub.is_stale(context)) != was:
+                self._stale[context] = stale
+                frames.append(event("lag", _encode(RowsLag(context, stale))))
+        return frames
+
+    def _resets(self) -> list[bytes]:
+        """All at once, before any row, and only the last with an id: one in between would hide those that follow."""
+        found: dict[Why, dict[str, int]] = {}
+        names: dict[Why, dict[str, None]] = {}
+        for follower in self._followers:
+            if (entry := follower.resets()) is not None:
+                assert entry.why is not None
+                place = follower.line.place
+                positions = found.setdefault(entry.why, {})
+                positions[place] = max(entry.to, positions.get(place, 0))
+                names.setdefault(entry.why, {})[follower.relation] = None
+        for why, relations in names.items():
+            RESETS.labels(why).inc(len(relations))
+        told = [RowsReset([*names[why]], format_position(positions), why) for why, positions in found.items()]
+        return [
+            *(event("reset", _encode(one)) for one in told[:-1]),
+            *(event("reset", _encode(one), id=self._token()) for one in told[-1:]),
+        ]
+
+    def _rows(self) -> list[bytes]:
+        """In the order in which they were heard, as many as fit into a chunk."""
+        pending = [(entry, follower) for follower in self._followers for entry in follower.pending()]
+        pending.sort(key=lambda item: item[0].number)
+        frames: list[bytes] = []
+        size_bytes = 0
+        for entry, follower in pending:
+            if frames and size_bytes + len(entry.data) > CHUNK_BYTES:
+                break
+            own = self._filters.get(follower.relation)
+            data = entry.data if own is None else own.filter(entry.data)
+            follower.take(entry)
+            if data:
+                size_bytes += len(data)
+                frames.append(event("rows", data, id=self._token()))
+        MESSAGES.inc(len(frames))
+        return frames
+
+    def _token(self) -> str:
+        return format_token(
+            {(one.line.place, one.relation): one.stand for one in self._followers if one.stand is not None}
+        )
