@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from drover.bus.connection import connected
+from drover.bus.rows import NatsRows
 from drover.domain.event import Event
 from drover.domain.fleet.events import DeviceCameOnline, DeviceRegistered, DeviceWentOffline, FleetEvent
 from drover.embedded.nats import nats_server
@@ -90,7 +91,7 @@ async def figures() -> list[Figure]:
                     done.set()
 
             started = time.perf_counter()
-            async with Runner(FLEET_PROJECTION, log, postgres.dsn, announce):
+            async with Runner(FLEET_PROJECTION, log, postgres.dsn, announce, publish=NatsRows(client)):
                 await done.wait()
                 rate = EVENTS_COUNT / (time.perf_counter() - started)
             assert await connection.fetchval("SELECT count(*) FROM rm_fleet.events") == EVENTS_COUNT
