@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from uuid import UUID
 
 import pytest
@@ -50,3 +51,11 @@ def test_a_cleanup_changes_with_each_test_that_it_finds():
     record = tuple(f"a {name}" for name in found.table.columns)
     assert runs.tables == ("run_rows", "cleanup_run_tests")
     assert runs.part_key_of("cleanup_run_tests")(record) == "a run_id"
+
+
+@pytest.mark.parametrize("model", READ_MODELS, ids=lambda model: model.context)
+def test_a_computed_column_that_looks_at_another_table_names_it_as_a_part(model):
+    tables = {table.name for table in model.tables}
+    for live in model.live:
+        words = {word for column in live.relation.shape for word in re.findall(r"\w+", column.sql or "")}
+        assert words & tables <= {*live.tables}, f"{live.name}: its readers would miss changes"
