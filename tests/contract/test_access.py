@@ -23,6 +23,7 @@ ROUTES = all_routes()
 DEVICE = "00000000-0000-4000-8000-000000000001"
 KEYS = (Role.ANON, Role.DEVICE, Role.SERVICE_ROLE)
 CHECKED_BY_HANDLERS = {
+    "streamRows",
     "connectAgent",  # a bad key is told with the code that closes the socket
     "getRenderFile",  # a ticket does instead of a token
     "restAsk",  # each function has a permission of its own

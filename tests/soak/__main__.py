@@ -35,7 +35,7 @@ SETTLE_S = 15.0
 @click.option("--minutes", default=10.0, help="From when all phones are online.")
 @click.option("--script", default="steady", help="How much goes wrong; see the simulator.")
 @click.option("--transport", default="mixed", help="http, socket or mixed.")
-@click.option("--http-every", default=10, help="Mixed: one PC in so many polls.")
+@click.option("--http-every", default=10, help="Mixed: one PC in this many polls.")
 @click.option("--gateways", default=1)
 @click.option("--kills", default=2, help="How often the leading scheduler is killed (-9).")
 @click.option("--keep", is_flag=True, help="Leave the folder with the logs.")

@@ -1,1 +1,1 @@
-"""The render service: renders on their way from the queue to the NAS."""
+"""The render service: takes renders from the queue, has nexrender render them, and puts the files on the NAS."""

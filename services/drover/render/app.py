@@ -1,4 +1,4 @@
-"""The composition of the render service: the queue's writer, and workers where nexrender and a NAS are set."""
+"""Composition root of the render service: the queue's writer, and workers if nexrender and a NAS are configured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from drover.writer.writer import Writer
 
 
 class RenderSettingsMissing(DroverError):
-    """Workers need more settings than there are."""
+    """Settings that workers need are missing."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -63,13 +63,13 @@ def render_writer(
 
 
 def worker_ids(base: str | None, count: int) -> list[str]:
-    """The same after a restart: so a worker that died goes on with what it had, and nobody waits for its lease."""
+    """Ids stay the same after a restart, so a crashed worker resumes its render before its lease expires."""
     base = base or socket.gethostname()
     return [base] if count == 1 else [f"{base}-{number}" for number in range(1, count + 1)]
 
 
 class RenderWorkers:
-    """The workers of this process, with the connections that they work over."""
+    """The workers of this process, with their connections."""
 
     def __init__(self, client: Client, configuration: Configuration) -> None:
         settings, nas = configuration[RenderSettings], configuration[NasSettings]
@@ -131,7 +131,7 @@ class RenderWorkers:
 
 
 def assemble(host: Host) -> Assembly:
-    """The queue's writer; and workers, where it is known what they work with."""
+    """The queue's writer, and workers if their settings are complete."""
     capacity = host[RenderCapacity]
     writer = render_writer(
         host.client, host[RenderSettings], instance=host.settings.instance, lease_token=host.lease_token

@@ -1,4 +1,4 @@
-"""Compositions as workers remember them (RN-13): for an hour, unless they changed or somebody clears the memory."""
+"""The workers' cache of compositions (RN-13): for an hour, unless they change or somebody clears the cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CompositionCache:
         self._known: dict[str, tuple[float, Composition]] = {}
 
     async def get(self, queue: Queue, composition_id: str, version: int) -> Composition:
-        """`version`: as the queue has it now. An older one is not used, however fresh."""
+        """`version`: the current one in the queue. An older cached version is not used."""
         known = self._known.get(composition_id)
         if known is not None and known[1].version == version and self._clock() < known[0] + REMEMBERED_S:
             return known[1]
@@ -30,7 +30,7 @@ class CompositionCache:
         return composition
 
     def clear(self) -> int:
-        """How many were forgotten."""
+        """Clear the cache; returns the number of entries removed."""
         count = len(self._known)
         self._known.clear()
         return count

@@ -1,4 +1,4 @@
-"""The last step: the file appears on the NAS under its name, whole or not at all, and nobody else's is overwritten."""
+"""Delivery: publishes the file on the NAS under its final name, atomically, and overwrites no other render's file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def deliver(
     *,
     hold: Callable[[], Awaitable[Fence]],
 ) -> str:
-    """Where it is now. `hold` raises Overtaken when the render is not ours: then nothing of this run stays."""
+    """Returns the file's location. `hold` raises Overtaken if the render is not ours: then the run leaves no file."""
     final = final_name(render.broadcast_date, render.composition, render.render_id)
     temporary = temporary_name(final, run)
     try:
@@ -34,18 +34,18 @@ async def deliver(
                 if await nas.publish(temporary, final, fence=await hold()):
                     return nas.location(final)
                 if await nas.digest(final) == digest:
-                    # A former self got this far and could not say so.
+                    # An earlier run published the same file but could not report it.
                     await nas.remove(temporary)
                     return nas.location(final)
-                # Of an earlier try of this render, which is not completed: as long as it is ours, so is the name.
+                # The file is from an earlier try of this render. While the render is ours, so is the name: replace it.
                 await nas.remove(final, fence=await hold())
     except Overtaken:
-        with suppress(DroverError):  # else the sweep takes it
+        with suppress(DroverError):  # on failure the sweep removes it
             await nas.remove(temporary)
         raise
-    raise NasAway("publish", str(final), "somebody else keeps the name, or it took too long")
+    raise NasAway("publish", str(final), "the name stays taken, or it took too long")
 
 
 async def withdraw(nas: NasStore, render: Details | Stop, *, fence: Fence) -> None:
-    """A cancelled render leaves no file. The fence: as long as nobody can have run it again."""
+    """Remove the file of a cancelled render. The fence closes before somebody could have run it again."""
     await nas.remove(final_name(render.broadcast_date, render.composition, render.render_id), fence=fence)

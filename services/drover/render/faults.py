@@ -1,4 +1,4 @@
-"""Which fault of the table (`domain.render.policy`) each error is."""
+"""Maps errors to faults of the table in `domain.render.policy`."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class TemplateMissing(DroverError):
 
 
 class MappingMissing(DroverError):
-    """Not one field of gfx_data has a layer in this composition."""
+    """No field of gfx_data has a layer in this composition."""
 
 
 class RenderError(DroverError):
-    """nexrender says that the render went wrong."""
+    """nexrender reports that the render failed."""
 
 
 class RenderLost(DroverError):
-    """nexrender does not know the job any more."""
+    """nexrender no longer knows the job."""
 
 
 FAULTS: Final[dict[type[DroverError], Fault]] = {
     NexrenderDown: Fault.NEXRENDER_DOWN,
-    NexrenderConfused: Fault.NEXRENDER_DOWN,  # a proxy's page, half an answer: most of it passes
+    NexrenderConfused: Fault.NEXRENDER_DOWN,  # a proxy's error page or a truncated answer: mostly temporary
     NexrenderForbidden: Fault.NEXRENDER_REFUSED,
     NexrenderRefused: Fault.NEXRENDER_REFUSED,
     TemplateMissing: Fault.TEMPLATE_MISSING,

@@ -1,4 +1,4 @@
-"""`GET /health`: how the workers of this process are (003 §9.3). No authentication: it says nothing that is secret."""
+"""`GET /health`: the health of this process's workers (003 §9.3). No authentication: it contains no secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.web.route import Answer, Route, handles
 
 
 class WorkerHealth(msgspec.Struct):
-    """As 003 §9.3 has it."""
+    """The health of one worker, in the form of 003 §9.3."""
 
     status: str
     worker_id: str
@@ -23,7 +23,7 @@ class WorkerHealth(msgspec.Struct):
     last_poll: datetime | None
     job_count_completed: int
     workers: list[WorkerHealth] | UnsetType = UNSET
-    """Where the process has several: all of them."""
+    """All workers, if the process has several."""
 
 
 class WorkerProbe:
@@ -36,13 +36,13 @@ class WorkerProbe:
             path="/health",
             id="getWorkerHealth",
             tag="process",
-            summary="How the render workers of this process are",
+            summary="Health of the render workers of this process",
             caller="anybody",
             answers={200: Answer(WorkerHealth)},
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """The first worker's answer is that of 003; a process with several lists them all."""
+        """The first worker's health in the form of 003; a process with several workers lists all of them."""
         all_ = [_health_of(worker) for worker in self._workers.workers]
         body = all_[0] if len(all_) == 1 else msgspec.structs.replace(all_[0], workers=all_)
         return web.Response(body=msgspec.json.encode(body), content_type="application/json")

@@ -1,6 +1,6 @@
-"""A render in the hands of one worker: its lease is renewed, and that it is lost is noticed.
+"""A worker's lease of a render: renews it, and notices when it is lost.
 
-What the queue said is old by the time that it is acted upon. Where that matters, a `Fence` says whether it is too old.
+An answer of the queue is out of date by the time we act on it. Where that matters, a `Fence` checks its age.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drover.render.queue import QUEUE_AWAY_PAUSE_S, Claimed, Overtaken, Queue, p
 from drover.render.workshop import Workshop
 
 FENCE_S: Final = 5.0
-"""So long an answer of the queue may be relied on: nobody claims, renders and delivers what we have lost in less."""
+"""How long an answer of the queue is reliable: no other worker can claim, render and deliver a lost render faster."""
 
 
 class Lease:
@@ -37,15 +37,15 @@ class Lease:
         self._held_until = asked_at + claimed.lease_s
         self._look = asyncio.Event()
         self.last_word = asyncio.Lock()
-        """Held while a report is on its way that may end the run: then its answer says how it ended, and not that
-        the render is in nobody's hands any more."""
+        """Locked while a report that may end the run is in flight: its answer says how the run ended, so the guard must
+        not report a lost lease meanwhile."""
 
     def look(self) -> None:
-        """Something happened in the queue that may concern this render."""
+        """Check the render: something in the queue may have changed it."""
         self._look.set()
 
     async def guard(self) -> None:
-        """Renew the lease in time, and look at once when something may have happened. Ends by raising Overtaken."""
+        """Renew the lease in time, and check the render at once after `look`. Ends by raising Overtaken."""
         while True:
             try:
                 await self._guard()
@@ -53,10 +53,10 @@ class Lease:
                 if not self.last_word.locked():
                     raise
                 async with self.last_word:
-                    self._look.set()  # the run goes on: then it was another who took the render
+                    self._look.set()  # the run goes on, so the report did not end it: check again
 
     async def _guard(self) -> None:
-        """However often there is something to look at: the lease is renewed when it is due."""
+        """Renew the lease when it is due, even if there is a lot to check."""
         elapsed, every_s = self._workshop.elapsed, self._claimed.lease_s / RENEWALS_PER_LEASE
         while True:
             due_s = self._held_until - self._claimed.lease_s + every_s - elapsed()
@@ -76,7 +76,7 @@ class Lease:
         self._held_until = asked_at + self._claimed.lease_s
 
     async def still_ours(self) -> None:
-        """Raises Overtaken."""
+        """Raises Overtaken if this run no longer holds the render."""
         claimed = self._claimed
         standing = (await self._queue.standing([claimed.render_id])).get(claimed.render_id)
         if standing is None:
@@ -85,7 +85,7 @@ class Lease:
             raise Overtaken(claimed.render_id, claimed.run, standing.status, standing.run)
 
     async def fence(self) -> Fence:
-        """It is ours, and what is done before this fence closes is done by the one who has it. Raises Overtaken."""
+        """A fence that closes before anybody else can hold the render. Raises Overtaken if it is not ours."""
         elapsed = self._workshop.elapsed
         while True:
             asked_at = elapsed()

@@ -1,4 +1,4 @@
-"""What render workers measure (003 §7.1). What can be read off the queue is measured where the read model is."""
+"""Metrics of render workers (003 §7.1). Metrics of the queue itself come from the read model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prometheus_client import Counter, Histogram
 
 JOB_DURATION: Final = Histogram(
     "render_job_duration_seconds",
-    "From the claim of a render to its completion.",
+    "Time from the claim of a render to its completion.",
     buckets=(10, 30, 60, 90, 120, 180, 240, 300, 600, 1200, 1800, 3600),
 )
-JOBS_ENDED: Final = Counter("render_runs_total", "Runs that ended in this process, by how.", ["outcome"])
+JOBS_ENDED: Final = Counter("render_runs_total", "Runs that ended in this process, by outcome.", ["outcome"])

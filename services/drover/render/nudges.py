@@ -1,7 +1,6 @@
-"""Work is pushed: a commit to the log of `render` wakes those whom it may concern. A hint, never a fact.
+"""Wakes workers when the log of `render` gets a commit. A nudge is only a hint, never a fact.
 
-Subscribers of a stream's subject hear what is published to it, also what the stream then refuses. So whoever is woken
-asks the queue.
+Subscribers of a stream's subject also receive messages that the stream then refuses. So a woken worker asks the queue.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _TAKEN_AWAY: Final = (b'"RenderCancelled"', b'"RenderRequeued"', b'"RenderFailed
 
 
 class Nudges:
-    """Who waits for what. One for each process."""
+    """The waiters and what they wait for. One for each process."""
 
     def __init__(self, on_taken_away: Callable[[], None], on_clear_cache: Callable[[], object]) -> None:
         self._on_taken_away = on_taken_away
@@ -37,12 +36,12 @@ class Nudges:
             self._stops.set()
 
     def poll_now(self) -> None:
-        """Everybody who waits for work asks at once."""
+        """Wake all workers that wait for work."""
         waiting, self._work = self._work, asyncio.Event()
         waiting.set()
 
     def ticket(self) -> asyncio.Event:
-        """To wait with. Get it before asking for work: it is good for whatever comes from then on."""
+        """An event to wait for. Get it before asking for work, so that no later nudge is missed."""
         return self._work
 
     async def for_work(self, ticket: asyncio.Event, timeout_s: float) -> None:

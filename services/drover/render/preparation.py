@@ -1,4 +1,4 @@
-"""From a render in the queue to the job that nexrender is given (003 §3.4)."""
+"""Prepares the nexrender job of a render (003 §3.4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.render.queue import Composition, Details
 from drover.render.workshop import Workshop
 
 HIDDEN_CHARS_MIN: Final = 4
-"""A shorter text says nothing by itself, and taking it out would leave nothing of a message."""
+"""Shorter texts reveal nothing by themselves, and hiding them would make messages unreadable."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Prepared(msgspec.Struct, frozen=True):
     unmapped: list[str]
 
     def hidden_in(self, text: str) -> str:
-        """Without what gfx_data says: messages stand in the log in clear, and nexrender may repeat what it was told."""
+        """The text without values of gfx_data: the log is clear text, and nexrender's messages may repeat its input."""
         values = {str(asset["value"]) for asset in self.document["assets"] if "value" in asset}
         for value in sorted(values, key=len, reverse=True):
             if len(value) >= HIDDEN_CHARS_MIN:
@@ -31,7 +31,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(workshop: Workshop, render: Details, composition: Composition) -> Prepared:
-    """Raises what `faults` knows: nothing of this gets better by trying it again."""
+    """Raises errors that `faults` maps; a retry would not help."""
     assets = _assets(workshop, render, composition)
     template = _template(workshop, render, composition)
     document = job_document(
@@ -47,7 +47,7 @@ def prepare(workshop: Workshop, render: Details, composition: Composition) -> Pr
 
 
 def _composition_name(render: Details, composition: Composition) -> str:
-    """What After Effects calls it. The request's own word is `composition`; a described name is the better one."""
+    """The name in After Effects: from the composition's description, else from the request."""
     return composition.name or render.composition
 
 

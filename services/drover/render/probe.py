@@ -1,6 +1,6 @@
-"""Looks at a rendered file and says on stdout what it found. Judging is in `validation`.
+"""The probe: inspects a rendered file and prints its findings to stdout. `validation` judges them.
 
-A process of its own: what a damaged file does to a decoder, a crash or an endless loop, it does to nobody else.
+A separate process: a damaged file may crash the decoder or send it into an endless loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from av.container import InputContainer
 
 MEMORY_BYTES_MAX: Final = 4 * 1024**3
-"""Addresses, not pages: a damaged header can ask for any amount."""
+"""Limit of the address space: a damaged header can request any amount of memory."""
 _BOX_HEADER: Final = struct.Struct(">I4s")
 _BOX_LENGTH: Final = struct.Struct(">Q")
 
@@ -36,22 +36,22 @@ class Video(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What there is."""
+    """What the probe found."""
 
     size_bytes: int | None = None
-    """None, without damage: there is no such file."""
+    """None without `damage`: the file does not exist."""
     damage: str | None = None
-    """Why it cannot be played from begin to end."""
+    """Why it cannot be played completely."""
     video: Video | None = None
-    """None, without damage, in a file that is large enough: there is no such stream."""
+    """None without `damage` in a large enough file: it has no video stream."""
 
 
 class Damaged(Exception):
-    """The text says how."""
+    """The text describes the damage."""
 
 
 def look(path: str, bytes_min: int) -> Findings:
-    """A file below the minimum is not opened."""
+    """Inspect a file; one below the minimum size is not opened."""
     size_bytes = None
     try:
         facts = os.stat(path)
@@ -65,37 +65,37 @@ def look(path: str, bytes_min: int) -> Findings:
         return Findings(size_bytes, video=_watch(path))
     except (FileNotFoundError, NotADirectoryError):
         return Findings()
-    except Exception as error:  # a decoder has its own idea of errors, and each of them says the same
+    except Exception as error:  # decoders raise many kinds of errors; all mean a damaged file
         return Findings(size_bytes, damage=getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
 def _walk_boxes(file: BinaryIO, size_bytes: int) -> None:
-    """An MP4 is a row of boxes, each with its length. They end where the file does, or its end is missing."""
+    """An MP4 is a sequence of boxes with lengths. If they do not end at the end of the file, it is truncated."""
     at = 0
     while at < size_bytes:
         file.seek(at)
         header = file.read(_BOX_HEADER.size + _BOX_LENGTH.size)
         if len(header) < _BOX_HEADER.size:
-            raise Damaged("it ends within a box")
+            raise Damaged("it ends inside a box")
         length, kind = _BOX_HEADER.unpack_from(header)
         if at == 0 and kind != b"ftyp":
-            raise Damaged("it is no MP4")
-        if length == 0:  # this box goes on to the end, whatever that is
+            raise Damaged("it is not an MP4")
+        if length == 0:  # this box extends to the end of the file
             return
         if length == 1 and len(header) == _BOX_HEADER.size + _BOX_LENGTH.size:
             (length,) = _BOX_LENGTH.unpack_from(header, _BOX_HEADER.size)
         if length < _BOX_HEADER.size:
-            raise Damaged("a box has an impossible length")
+            raise Damaged("a box has an invalid length")
         at += length
     if at > size_bytes:
         raise Damaged(f"{at - size_bytes} bytes are missing at its end")
 
 
 def _watch(path: str) -> Video | None:
-    """The stream's facts, after its first and last pictures were decoded and every packet in between was there."""
-    import av  # a fifth of a second that a missing file need not wait for
+    """Facts of the video stream, after decoding its first and last frames and checking that no packet is missing."""
+    import av  # imported late: it takes 0.2 s, which a missing file need not wait for
 
-    # `file:` and the format by name: a playlist in disguise would be followed to wherever it leads.
+    # `file:` and an explicit format, because the decoder would follow the links of a disguised playlist.
     with av.open(f"file:{path}", format="mp4", options={"ignore_editlist": "1"}) as film:
         stream = film.streams.best("video")
         if not isinstance(stream, av.VideoStream):
@@ -115,12 +115,12 @@ def _decode(film: InputContainer, stream: VideoStream, *, first_only: bool = Fal
     seen = 0
     for picture in film.decode(stream):
         if picture.is_corrupt:
-            raise Damaged("a picture is damaged")
+            raise Damaged("a frame is damaged")
         seen += 1
         if first_only:
             return
     if not seen:
-        raise Damaged("pictures are missing")
+        raise Damaged("frames are missing")
 
 
 def _count_packets(film: InputContainer, stream: VideoStream) -> int:
@@ -130,12 +130,12 @@ def _count_packets(film: InputContainer, stream: VideoStream) -> int:
             raise Damaged("a packet is damaged")
         count += packet.size > 0
     if count < stream.frames:
-        raise Damaged(f"{stream.frames - count} of {stream.frames} pictures are missing")
+        raise Damaged(f"{stream.frames - count} of {stream.frames} frames are missing")
     return count
 
 
 def main(path: str, bytes_min: str, seconds_max: str) -> None:
-    signal.alarm(int(seconds_max))  # ends this process, also when nobody is left to do it
+    signal.alarm(int(seconds_max))  # ends this process even if its parent is gone
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     sys.stdout.buffer.write(msgspec.json.encode(look(path, int(bytes_min))))
 

@@ -1,4 +1,4 @@
-"""The queue as a worker sees it: commands to the writer of `render`, and what their outcomes mean to it."""
+"""A worker's client of the render queue: sends commands to the writer of `render` and interprets their outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUEUE_AWAY_PAUSE_S: Final = 5.0
 
 
 class Overtaken(DroverError):
-    """This run is over: cancelled, released, timed out, or in the hands of another worker."""
+    """This run is over: cancelled, released, timed out, or held by another worker."""
 
     def __init__(self, render_id: int, run: int, status: str | None, current_run: int | None) -> None:
         self.render_id = render_id
@@ -34,7 +34,7 @@ class Overtaken(DroverError):
 
 
 class QueueAway(DroverError):
-    """Nobody answers for the queue at the moment. What was asked may still take effect: ask again."""
+    """The queue does not answer at the moment. The command may still take effect: retry."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code
@@ -42,7 +42,7 @@ class QueueAway(DroverError):
 
 
 class Refused(DroverError):
-    """The queue will not, and asking again will not help: a fault of this program."""
+    """The queue refused, and a retry will not help: a defect of this program."""
 
     def __init__(self, rejected: Rejected) -> None:
         self.rejected = rejected
@@ -53,12 +53,12 @@ class Claimed(msgspec.Struct, frozen=True):
     render_id: int
     run: int
     lease_s: float
-    """From its claim and from each renewal on. A duration: the queue's clock may be another than ours."""
+    """Length of the lease, from the claim and from each renewal. A duration, because the queue's clock may differ."""
     resumed: bool
 
 
 class Details(msgspec.Struct, frozen=True):
-    """What there is to know about a render."""
+    """What a worker needs to know about a render."""
 
     render_id: int
     status: Status
@@ -85,10 +85,10 @@ class Composition(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What follows from a fault."""
+    """The queue's decision about a fault."""
 
     again: str | None
-    """`step`: try again after `delay_s`. Otherwise this run is over."""
+    """`step`: retry after `delay_s`. Otherwise this run is over."""
     delay_s: float = 0.0
 
 
@@ -111,7 +111,7 @@ T = TypeVar("T")
 
 
 async def patiently(action: Callable[[], Awaitable[T]], log: structlog.typing.FilteringBoundLogger) -> T:
-    """While nobody answers for the queue the work is not lost: the lease is long."""
+    """Retry while the queue does not answer: the lease is long, so the work is not lost."""
     while True:
         try:
             return await action()
@@ -121,7 +121,7 @@ async def patiently(action: Callable[[], Awaitable[T]], log: structlog.typing.Fi
 
 
 class Queue:
-    """One worker's way to the queue. The bus repeats what was not answered; what follows from that is raised here."""
+    """The queue for one worker. The bus retries unanswered commands; lasting failures are raised here."""
 
     def __init__(self, bus: Bus, worker_id: str) -> None:
         self._bus = bus
@@ -137,7 +137,7 @@ class Queue:
         return _as(Composition, await self._ask(c.GetComposition(composition_id)))
 
     async def standing(self, render_ids: list[int]) -> dict[int, Standing]:
-        """Of those that are still known; the others ended long ago."""
+        """The status of those renders that the queue still knows; the others ended long ago."""
         found: dict[int, Standing] = {}
         for start in range(0, len(render_ids), c.IDS_PER_QUESTION_MAX):
             some = render_ids[start : start + c.IDS_PER_QUESTION_MAX]
@@ -170,7 +170,7 @@ class Queue:
         await self._report(c.ReportUnmapped(run.render_id, run.run, self.worker_id, fields))
 
     async def fault(self, run: Claimed, fault: Fault, message: str, id: str | None = None) -> Verdict:
-        """Each one counts. With an id a repeat is the same one, and answered as before."""
+        """Report a fault; each one counts. A repeat with the same id counts once and gets the same answer."""
         text = message[: c.MESSAGE_CHARS_MAX]
         result = await self._report(c.ReportFault(run.render_id, run.run, self.worker_id, fault, text), id)
         return _as(Verdict, result)

@@ -1,4 +1,4 @@
-"""One run: a render in the hands of one worker, from its claim to its end. What is tried again, the queue decides."""
+"""One run: one worker's work on a render, from its claim to its end. The queue decides about retries."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from drover.render.submission import Submission
 from drover.render.workshop import Workshop
 
 BLINKS_MAX: Final = 3
-"""Looks at nexrender in a row that may fail before that is a fault: a restart of it takes no longer."""
+"""Status requests in a row that may fail before it is a fault: long enough for a restart of nexrender."""
 UNMAPPED_MAX: Final = 200
 
 T = TypeVar("T")
 
 
 class RunOver(DroverError):
-    """The queue has decided: failed for good, or to be rendered again by whoever claims it."""
+    """The queue ended the run: the render failed, or the next worker that claims it renders it again."""
 
 
 class Progress(Protocol):
-    """Who else wants to know how far it is."""
+    """A listener for the progress of a run."""
 
     def __call__(self, progress: int) -> None: ...
 
@@ -45,7 +45,7 @@ class Run:
     def __init__(
         self, queue: Queue, workshop: Workshop, claimed: Claimed, progress: Progress, *, asked_at: float
     ) -> None:
-        """`asked_at`: by the workshop's `elapsed`, before the claim was sent."""
+        """`asked_at`: the workshop's `elapsed` before the claim was sent."""
         self._queue = queue
         self._workshop = workshop
         self.claimed = claimed
@@ -54,7 +54,7 @@ class Run:
         self._progress = 0
         self._prepared: Prepared | None = None
         self._regained = False
-        """nexrender answers again, and the queue does not know."""
+        """nexrender answers again, which the queue does not know yet."""
         self._log = structlog.get_logger("drover.render").bind(
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
@@ -63,11 +63,11 @@ class Run:
         self.overtaken: Overtaken | None = None
 
     def look(self) -> None:
-        """Something happened in the queue that may concern this run."""
+        """Check the lease: something in the queue may have changed this run."""
         self._lease.look()
 
     async def work(self) -> bool:
-        """To its end; whether it was completed. Never raises for what belongs to the work."""
+        """Run to the end; returns whether the render was completed. Expected failures are not raised."""
         try:
             async with asyncio.TaskGroup() as group:
                 guard = group.create_task(self._lease.guard(), name="render-lease")
@@ -88,7 +88,7 @@ class Run:
     async def _let_go(self, overtaken: Overtaken) -> None:
         self._log.warning("run_overtaken", status=overtaken.status, current_run=overtaken.current_run)
         if overtaken.status != Status.CANCELLED:
-            # That this worker came too late is written down, by a report that is refused.
+            # Send a report although it will be refused: the refusal records that this worker was too late.
             with suppress(DroverError):
                 await self._queue.hand_back(self.claimed)
         await self.submission.take_back()
@@ -134,7 +134,7 @@ class Run:
         return job
 
     async def _follow(self, job: RemoteJob, prepared: Prepared) -> None:
-        """Until nexrender says `finished`. Progress never decides that: it can stay at 90."""
+        """Poll until nexrender reports `finished`. Do not rely on progress: it can stay at 90."""
         blinks = 0
         while job.stage is not Stage.FINISHED:
             if job.stage is Stage.ERROR:
@@ -156,7 +156,7 @@ class Run:
     async def _seen(self, job: RemoteJob) -> RemoteJob:
         seen = await self._workshop.nexrender.find(job.uid)
         if seen is None:
-            raise RenderLost(f"nexrender does not know the job {job.uid} any more")
+            raise RenderLost(f"nexrender no longer knows the job {job.uid}")
         return seen
 
     async def _tell(self, job: RemoteJob) -> None:
@@ -180,7 +180,7 @@ class Run:
 
         path, size_bytes, sha256 = await self._step(to_nas)
         self._log.info("file_copied", path=path, size_bytes=size_bytes)
-        await self._lease.last_word.acquire()  # never given back: after this there is nothing to be overtaken in
+        await self._lease.last_word.acquire()  # never released: nothing can overtake the run after this
         await self._patiently(
             lambda: self._queue.completed(
                 self.claimed,
@@ -197,7 +197,7 @@ class Run:
         return True
 
     async def _step(self, action: Callable[[], Awaitable[T]]) -> T:
-        """Try it as often as the queue says."""
+        """Try it as often as the queue allows."""
         while True:
             try:
                 return await self._patiently(action)
@@ -209,12 +209,12 @@ class Run:
                 await self._fault(error)
 
     async def _fault(self, error: DroverError) -> None:
-        """Report it. Returns when it is time for another try; raises when there is none."""
+        """Report the fault. Returns when it is time to retry; raises if there is no retry."""
         fault = fault_of(error)
         if fault is None:
             raise error
         text = str(error) if self._prepared is None else self._prepared.hidden_in(str(error))
-        report_id = str(uuid7())  # asked again, it is still one fault
+        report_id = str(uuid7())  # repeats of this report count as one fault
         async with self._lease.last_word:
             verdict = await self._patiently(lambda: self._queue.fault(self.claimed, fault, text, report_id))
             if verdict.again == "render":
@@ -239,21 +239,21 @@ class Run:
 
 
 def _error(job: RemoteJob, prepared: Prepared) -> DroverError:
-    text = job.error or "nexrender reports an error and does not say which"
+    text = job.error or "nexrender reports an error without a message"
     if is_template_missing(text, prepared.template):
         return TemplateMissing(f"Template not found: {prepared.template}")
     return RenderError(text)
 
 
 def _some(fields: list[str]) -> list[str]:
-    """As many as a row shows; the last one says how many more there are."""
+    """As many fields as a row shows; the last entry gives the number of the others."""
     if len(fields) <= UNMAPPED_MAX:
         return fields
     return [*fields[: UNMAPPED_MAX - 1], f"… and {len(fields) - UNMAPPED_MAX + 1} more"]
 
 
 def _stay_cancelled() -> None:
-    """A group whose tasks failed raises their errors in place of a cancellation that came at the same time."""
+    """Raise a pending cancellation: a task group with failed tasks raises their errors instead of it."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""The settings of the render service. The NAS and the number of workers are asked by other services, too."""
+"""The settings of the render service. The NAS and the number of workers are shared with other services."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from drover.service.setting_types import Folder, LongSeconds, Pixels, Retries, S
 
 
 class RenderSettings(Section, frozen=True, kw_only=True):
-    """How renders are made, and how often they are tried."""
+    """How renders are made and retried."""
 
     render_worker_id: WorkerId | None = None
-    """The name of this process' worker, the same after a restart and no other's. Not set: the name of the machine."""
+    """Name of this process's worker: unique, and the same after a restart. Not set: the host name."""
     render_nexrender_secret: Word = ""
-    """Its secret. Empty: none is asked for."""
+    """nexrender's secret. Empty: it needs none."""
     render_output_dir: Folder | None = None
     """The folder that nexrender writes into, as this process sees it."""
     render_output_dir_nexrender: Folder | None = None
@@ -22,24 +22,24 @@ class RenderSettings(Section, frozen=True, kw_only=True):
     render_template: Folder | None = None
     """The project file of compositions that have none of their own."""
     render_image_dir: Folder | None = None
-    """Where pictures are, as nexrender sees them; flags are in its folder `flags`. Nothing outside of it is used."""
+    """Where images are, as nexrender sees them; flags are in its folder `flags`. Files outside it are not used."""
     render_codec: Word = "h264"
-    """What a finished file must be encoded with."""
+    """The codec that a finished file must have."""
     render_width: Pixels = 1920
-    """How wide its picture must be."""
+    """The width that its video must have."""
     render_height: Pixels = 1080
-    """How high."""
+    """The height that its video must have."""
     render_lease_s: LongSeconds = 1800.0
-    """How long a worker that is not heard of keeps its render."""
+    """How long a silent worker keeps its render."""
     render_timeout_s: LongSeconds = 1800.0
-    """How long nexrender may take in all; then the job is cancelled and run again, twice."""
+    """How long nexrender may take in total; then the job is cancelled and run again, at most twice."""
     render_retries: Retries = 3
-    """How often nexrender is tried again that does not answer."""
+    """How often to retry when nexrender does not answer."""
     render_retry_base_s: LongSeconds = 60.0
-    """After how long at first; then twice as long each time."""
+    """The first delay before a retry; it doubles each time."""
     render_poll_s: LongSeconds = 10.0
-    """How often an idle worker asks for work, if nobody tells it of any."""
+    """How often an idle worker polls for work, if none is pushed."""
     render_poll_idle_s: LongSeconds = 30.0
-    """The same after ten times in vain."""
+    """The poll interval after ten polls without work."""
     render_follow_s: Seconds = 5.0
-    """How often nexrender is asked how far it is."""
+    """How often nexrender is asked for the progress of a job."""

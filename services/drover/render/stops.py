@@ -1,4 +1,4 @@
-"""The reactor of stops: jobs at nexrender that must not go on are removed there, and their files discarded."""
+"""The reactor of stops: removes jobs from nexrender and discards their files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from drover.render.queue import Queue, QueueAway, Stop
 from drover.render.workshop import Workshop
 
 CLAIM_S: Final = STOP_CLAIM.total_seconds() - 10.0
-"""Of the claim's own time. Later, another worker may have stopped it, and an operator have run it again."""
+"""How long to work on a claimed stop. Later, another worker may have stopped it and an operator rerun the render."""
 SETTLED_S: Final = FENCE_S + 1.0
-"""After a claim. Whoever had the render when it was cancelled has published its file by then, or will not any more."""
+"""Wait after a claim: by then the worker of the cancelled render has published its file, or never will."""
 AT_ONCE_MAX: Final = 16
 
 log = structlog.get_logger("drover.render")
 
 
 class Stops:
-    """Each try of a stop counts, and there are not many: none is claimed while it could not be carried out."""
+    """The tries of a stop are limited, so none is claimed while nexrender or the NAS is unreachable."""
 
     def __init__(self, queue: Queue, workshop: Workshop) -> None:
         self._queue = queue
@@ -34,7 +34,7 @@ class Stops:
         self._nas_away = False
 
     async def carry_out(self) -> int:
-        """Everything that is owed and can be had now. What fails stays owed, and is claimed again later."""
+        """Carry out all open stops that are possible now. Failed ones stay open and are claimed again later."""
         done = 0
         while True:
             try:
@@ -54,7 +54,7 @@ class Stops:
             self._nas_away = False
 
     async def _claim(self) -> list[tuple[Stop, float]]:
-        """Some, and when each was asked for."""
+        """Claim some stops; each with the time when it was requested."""
         claimed: list[tuple[Stop, float]] = []
         while len(claimed) < AT_ONCE_MAX:
             asked_at = self._workshop.elapsed()
@@ -70,7 +70,7 @@ class Stops:
         return claimed
 
     async def _carry_out(self, stop: Stop, asked_at: float) -> bool:
-        """Whether it is done. Whatever goes wrong, other stops are not to blame."""
+        """Returns whether it is done. A failure does not affect other stops."""
         try:
             async with asyncio.timeout(CLAIM_S):
                 await self._stop(stop, asked_at)
@@ -83,7 +83,7 @@ class Stops:
         return True
 
     async def _stop(self, stop: Stop, asked_at: float) -> None:
-        """All of it, even if nexrender will not: there are servers that remove no jobs."""
+        """Do all steps even if nexrender refuses: some servers cannot remove jobs."""
         refused: DroverError | None = None
         try:
             await self._workshop.nexrender.remove(stop.nexrender_job_id or stop.uid)

@@ -1,4 +1,4 @@
-"""A job comes to nexrender once: looked for first, submitted by who has the render, taken back if that was too late."""
+"""Submits a job to nexrender exactly once: look for it first, submit while holding the lease, remove it if too late."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Submission:
         self._lease = lease
         self._log = log
         self._unknown: Details | None = None
-        """Whose job nexrender has, or may have, without the queue knowing."""
+        """The render whose job nexrender has, or may have, unknown to the queue."""
 
     async def find(self, render: Details) -> RemoteJob | None:
         """Look first: a duplicate uid would be rendered again and again."""
         find, name = self._workshop.nexrender.find, render.nexrender_job_id or render.uid
         job = await find(name)
         if job is None and render.run > 1:
-            # Whoever had it before may be submitting it at this very moment.
+            # The previous worker may be submitting it at this very moment.
             await asyncio.sleep(self._workshop.settle_s)
             job = await find(name)
         return job
 
     async def submit(self, render: Details, document: Mapping[str, Any]) -> RemoteJob:
-        """Once begun it is waited for, even when the run is over: else nobody knows whether nexrender has the job."""
+        """Once started, it is awaited even if the run is over: otherwise nobody knows whether nexrender has the job."""
         await self._workshop.aside(self._workshop.folders.make, render.uid)
         fence = await self._lease.fence()
         fence()
@@ -58,11 +58,11 @@ class Submission:
             raise
 
     def told(self) -> None:
-        """The queue knows, and the render was still ours: whoever has to stop the job later will find it."""
+        """The queue knows the job, and the render was still ours: a later stop will find it."""
         self._unknown = None
 
     async def take_back(self) -> None:
-        """After the render was lost. Whoever was sent to stop the job may have been there before it was."""
+        """Remove the job after the render was lost: a stop may have come before the job was submitted."""
         for number in range(1, TAKE_BACK_TRIES + 1):
             try:
                 await self._take_back()

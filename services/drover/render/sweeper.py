@@ -1,4 +1,4 @@
-"""What nobody will come back for: temporaries on the NAS, folders of jobs, jobs at nexrender; of runs that are over."""
+"""The sweep: removes what ended runs left behind: temporary files on the NAS, job folders, nexrender jobs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from drover.render.workshop import UID_PREFIX, Workshop
 
 SWEEP_EVERY_S: Final = 600.0
 FAILURES_MAX: Final = 10
-"""Files that could not be removed before the rest is left to the next sweep: each may take half a minute to fail."""
+"""After this many failed removals the rest is left to the next sweep: each may take half a minute to fail."""
 ID_MAX: Final = 2**53
-"""No render has such a number: a file that says so is not ours."""
+"""Above all render ids: a file with such a number is not ours."""
 _UID: Final = re.compile(rf"{re.escape(UID_PREFIX)}([0-9]{{1,15}})-")
 
 log = structlog.get_logger("drover.render")
 
 
 async def sweep(queue: Queue, workshop: Workshop) -> int:
-    """How many were removed. That one place is away keeps nobody from the other."""
+    """Returns how many were removed. One unreachable location does not block the other."""
     removed = 0
     for part in (_sweep_nas, _sweep_jobs):
         try:
@@ -37,7 +37,7 @@ async def sweep(queue: Queue, workshop: Workshop) -> int:
 
 
 async def _sweep_nas(queue: Queue, workshop: Workshop) -> int:
-    """First what is there, then how it stands: what was put since belongs to a later run."""
+    """List the files first, then read the renders' status: files added in between belong to a later run."""
     owners = {path: owner for path in await workshop.nas.temporaries() if (owner := _owner(path))}
     standing = await queue.standing(sorted({render_id for render_id, _ in owners.values()}))
     removed = failed = 0
@@ -78,7 +78,7 @@ async def _sweep_jobs(queue: Queue, workshop: Workshop) -> int:
 
 
 async def _remove_job(workshop: Workshop, uid: str, now: Standing | None) -> None:
-    """Its folder is made before nexrender has it. So one that was submitted and forgotten is found here, too."""
+    """The folder is made before the job is submitted, so a submitted job that was never reported is found here, too."""
     if now is not None and now.uid == uid and now.status is Status.COMPLETED:
         return
     try:

@@ -1,4 +1,4 @@
-"""Is what nexrender left a film that can be broadcast? It is looked at in a process of its own: see `probe`."""
+"""Validates a rendered file for broadcast. A separate process inspects it: see `probe`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from drover.render.probe import Findings
 BYTES_MIN: Final = 100 * 1024
 PROBE: Final = (sys.executable, "-P", "-m", "drover.render.probe")
 PROBE_S: Final = 120.0
-"""Reading 10 GB takes less."""
+"""Time-out of the probe. Reading 10 GB takes less."""
 ENDING_S: Final = 5.0
-"""After a probe was killed. One that hangs in the kernel is left behind."""
+"""How long to wait for a killed probe. One that hangs in the kernel is abandoned."""
 
 
 class FileFacts(msgspec.Struct, frozen=True):
-    """What is known of a file that is good."""
+    """Facts about a valid file."""
 
     size_bytes: int
     codec: str
@@ -35,7 +35,7 @@ class FileFacts(msgspec.Struct, frozen=True):
 
 
 class OutputInvalid(DroverError):
-    """The rendered file is not there, not whole, or not what was asked for. The text is for people."""
+    """The rendered file is missing, incomplete, or not as requested. The text is for people."""
 
     def __init__(self, path: Path, text: str) -> None:
         super().__init__(text)
@@ -52,7 +52,7 @@ async def validate_output(
     bytes_min: int = BYTES_MIN,
     timeout_s: float = PROBE_S,
 ) -> FileFacts:
-    """The facts of a good file. Raises OutputInvalid for any other, also for one that the probe dies of."""
+    """Facts about a valid file. Raises OutputInvalid for any other, also if the probe crashes."""
     found = await _probe(path, bytes_min, timeout_s)
     if found.damage is not None:
         raise OutputInvalid(path, f"File not readable: {found.damage}")
@@ -78,19 +78,19 @@ async def _probe(path: Path, bytes_min: int, timeout_s: float) -> Findings:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-    except OSError as error:  # of this machine, not of the file: too many processes, no memory
-        return Findings(damage=f"nobody could look at it ({error.strerror})")
+    except OSError as error:  # a problem of this machine, not of the file: too many processes, no memory
+        return Findings(damage=f"the probe could not start ({error.strerror})")
     try:
         async with asyncio.timeout(timeout_s):
             said, _ = await probe.communicate()
     except TimeoutError:
-        return Findings(damage=f"looking at it took more than {timeout_s:g} s")
+        return Findings(damage=f"the probe took more than {timeout_s:g} s")
     finally:
         await _end(probe)
     try:
         return msgspec.json.decode(said, type=Findings)
     except msgspec.DecodeError:
-        return Findings(damage=f"looking at it ended with code {probe.returncode}")
+        return Findings(damage=f"the probe ended with code {probe.returncode}")
 
 
 async def _end(probe: asyncio.subprocess.Process) -> None:

@@ -1,4 +1,4 @@
-"""A worker: one After Effects licence, one render at a time. It asks for work, works, and asks again."""
+"""A worker: one After Effects licence, one render at a time. It claims a render, works, and claims the next."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from drover.render.run import Run
 from drover.render.workshop import Workshop
 
 FAULT_PAUSE_S: Final = 5.0
-"""After something that should not happen: whatever it was, it must not spin."""
+"""Pause after an unexpected error, so that the worker does not spin."""
 HAND_BACK_S: Final = 3.0
 NAMESAKE_PAUSE_S: Final = 30.0
 SILENT_S: Final = 60.0
-"""An idle worker that the queue has not answered for so much longer than it waits between two polls is not well."""
+"""An idle worker is unhealthy if the queue has not answered for its poll interval plus this time."""
 
 log = structlog.get_logger("drover.render")
 
 
 class Nudged(Protocol):
-    """What is needed of `drover.render.nudges.Nudges`."""
+    """The part of `drover.render.nudges.Nudges` that a worker needs."""
 
     def ticket(self) -> asyncio.Event: ...
 
@@ -35,7 +35,7 @@ class Nudged(Protocol):
 
 
 class Telemetry(Protocol):
-    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+    """The part of `drover.bus.telemetry.TelemetryOut` that a worker needs."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, object] | None) -> None: ...
 
@@ -66,7 +66,7 @@ class Worker:
 
     @property
     def health(self) -> str:
-        """Whether it does what it is there for: it works, or the queue has lately told it that there is no work."""
+        """Healthy if it works, or if the queue has recently told it that there is no work."""
         if self.run is not None:
             return "healthy"
         if self._polled_at is None:
@@ -78,7 +78,7 @@ class Worker:
             self.run.look()
 
     def beat(self) -> None:
-        """A sign of life, busy or idle."""
+        """Send a sign of life, busy or idle."""
         claimed = None if self.run is None else self.run.claimed
         reported: dict[str, object] = {
             "render_id": None if claimed is None else claimed.render_id,
@@ -88,7 +88,7 @@ class Worker:
         self._telemetry.beat(self.worker_id, self._workshop.now(), reported)
 
     async def work(self) -> None:
-        """For ever, whatever happens. Cancelled, it hands back what it has: another worker goes on with it."""
+        """Work for ever, whatever happens. On cancellation it hands its render back, for another worker to continue."""
         while True:
             try:
                 await self._turn()
@@ -100,7 +100,7 @@ class Worker:
                 await asyncio.sleep(FAULT_PAUSE_S)
 
     async def _turn(self) -> None:
-        news = self._nudges.ticket()  # from before it asks: what comes while it does is not missed
+        news = self._nudges.ticket()  # taken before it asks, so that work that arrives meanwhile is not missed
         asked_at = self._workshop.elapsed()
         claimed = await self.queue.claim()
         self._polled_at, self.last_poll = self._workshop.elapsed(), self._workshop.now()
@@ -122,7 +122,7 @@ class Worker:
         except asyncio.CancelledError:
             await self._hand_back(run)
             raise
-        except Exception as error:  # a fault of this program must not make it take the same render for ever
+        except Exception as error:  # a defect of this program must not make it claim the same render for ever
             log.exception("worker_fault", worker=self.worker_id, job=claimed.render_id)
             await self._give_up(claimed, error)
         else:
@@ -153,14 +153,14 @@ class Worker:
 
     async def _give_up(self, claimed: Claimed, error: Exception) -> None:
         try:
-            await self.queue.fault(claimed, Fault.RENDER_ERROR, f"The worker has a fault: {error!r}")
+            await self.queue.fault(claimed, Fault.RENDER_ERROR, f"Unexpected error in the worker: {error!r}")
         except DroverError as refused:
             log.warning("fault_not_reported", worker=self.worker_id, job=claimed.render_id, error=str(refused))
         await asyncio.sleep(FAULT_PAUSE_S)
 
     async def _leave_it_to_a_namesake(self, claimed: Claimed) -> None:
-        """Another process of this name has taken it, by asking for work. Asking as well would take it back, and so on:
-        neither would ever be done."""
+        """Another process with this worker's name has claimed its render. Claiming it again would take it back, and so
+        on: neither would ever finish."""
         while True:
             try:
                 now = await self.queue.details(claimed.render_id)

@@ -1,4 +1,4 @@
-"""All workers of one process, and what they share: stops, the sweep, signs of life."""
+"""All workers of one process, and what they share: stops, the sweep, heartbeats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from drover.service.tasks import end
 
 BEAT_EVERY_S: Final = 10.0
 STOPS_EVERY_S: Final = 30.0
-"""Stops whose claim has lapsed are found by looking."""
+"""How often to look for stops: those whose claim has expired send no nudge."""
 
 log = structlog.get_logger("drover.render")
 
@@ -36,7 +36,7 @@ class Workers:
         self.workers = [Worker(Queue(bus, id_), workshop, self.nudges, telemetry, pace()) for id_ in worker_ids]
         self._workshop = workshop
         self._queue = Queue(bus, worker_ids[0])
-        """For what is done in the name of all."""
+        """For what the workers share: stops and the sweep."""
         self._stops = Stops(self._queue, workshop)
 
     def _look(self) -> None:
@@ -45,7 +45,7 @@ class Workers:
 
     @asynccontextmanager
     async def running(self, client: Client) -> AsyncIterator[Workers]:
-        """Leaving hands back what they have in their hands."""
+        """On exit, the workers hand back their renders."""
         async with self.nudges.running(client):
             tasks = [asyncio.create_task(worker.work(), name=worker.worker_id) for worker in self.workers]
             tasks += [
@@ -58,7 +58,7 @@ class Workers:
             finally:
                 for task in tasks:
                     task.cancel()
-                await asyncio.wait(tasks, timeout=HAND_BACK_S + 1)  # `end` would cancel the handing back as well
+                await asyncio.wait(tasks, timeout=HAND_BACK_S + 1)  # `end` would cancel the hand-back, too
                 await end(*tasks)
 
     async def _beating(self) -> None:
@@ -78,7 +78,7 @@ class Workers:
             await asyncio.sleep(SWEEP_EVERY_S)
 
     async def _try(self, what: str, action: Callable[[], Awaitable[int]]) -> None:
-        """It is tried again anyway: nothing of it may end the process."""
+        """Run a periodic action. It runs again anyway, so a failure must not end the process."""
         try:
             await action()
         except DroverError as error:

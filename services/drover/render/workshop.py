@@ -1,4 +1,4 @@
-"""What a worker works with: its machines, its folders, its numbers. Everything that talks to the outside is a port."""
+"""A worker's dependencies: nexrender, NAS, folders and limits. Everything that does I/O is a port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = structlog.get_logger("drover.render")
 
 
 class Nexrender(Protocol):
-    """What is needed of `drover.render.nexrender.client.NexrenderClient`."""
+    """The part of `drover.render.nexrender.client.NexrenderClient` that a worker needs."""
 
     async def health(self) -> None: ...
 
@@ -40,28 +40,28 @@ class Nexrender(Protocol):
 
 
 class Unseal(Protocol):
-    """What is needed of `drover.service.sealing.Sealer`."""
+    """The part of `drover.service.sealing.Sealer` that a worker needs."""
 
     def open(self, sealed: str, *, context: str, subject: str) -> bytes: ...
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where files are, as the worker and as After Effects sees them."""
+    """Where files are, as seen by the worker and by After Effects."""
 
     output: Path
-    """As this process sees the folder that nexrender writes into."""
+    """The folder that nexrender writes into, as this process sees it."""
     output_there: str
-    """As nexrender sees the same folder."""
+    """The same folder, as nexrender sees it."""
     templates: str
     images: str
 
     def output_of(self, uid: str, render_id: int) -> Path:
-        """One folder for each job at nexrender: what goes on behind our back does not write into another's file."""
+        """One folder for each nexrender job, so that an abandoned job cannot write into another job's file."""
         return self.output / uid / f"job_{render_id}.mp4"
 
     def make(self, uid: str) -> None:
-        """The folder above is never made: a share that is not mounted would be, on this machine's own disk."""
+        """Make the folder but not its parent: on an unmounted share that would create it on the local disk."""
         (self.output / uid).mkdir(exist_ok=True)
 
     def output_there_of(self, uid: str, render_id: int) -> str:
@@ -71,7 +71,7 @@ class Folders:
         return joined(self.templates, named) if self.templates else named
 
     def jobs(self) -> list[Path]:
-        """Folders of jobs that left something behind."""
+        """Job folders that still exist."""
         return [path for path in self.output.iterdir() if path.name.startswith(UID_PREFIX) and path.is_dir()]
 
     def discard(self, uid: str) -> None:
@@ -80,7 +80,7 @@ class Folders:
 
 
 def joined(folder: str, *parts: str) -> str:
-    """As the machine writes it that the folder belongs to. An absolute part stands for itself."""
+    """Join in the path style of the folder's machine. An absolute part replaces what comes before."""
     flavour = PureWindowsPath if PureWindowsPath(folder).drive else PurePosixPath
     return flavour(folder, *parts).as_posix()
 
@@ -92,31 +92,31 @@ class Workshop:
     folders: Folders
     sealer: Unseal
     validate: Callable[[Path], Awaitable[FileFacts]]
-    """Raises OutputInvalid."""
+    """Checks the file. Raises OutputInvalid."""
     digest: Callable[[Path], Awaitable[Digest]]
     template: str = ""
-    """For compositions that have none of their own."""
+    """The template for compositions without one."""
     follow_s: float = 5.0
     settle_s: float = TOTAL_S
-    """So long a job that somebody has begun to submit may take to arrive."""
+    """How long a job may take to arrive at nexrender after another worker began to submit it."""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
-    """For people to read. Nothing is decided by it: it can jump, and the queue has another."""
+    """Wall clock for people to read. No decision uses it: it can jump, and the queue's clock differs."""
     elapsed: Callable[[], float] = SystemClock().elapsed_s
     compositions: CompositionCache = field(default_factory=CompositionCache)
     aside: Callable[..., Awaitable[Any]] = field(default_factory=LocalDisk)
-    """For what blocks: the folders. Raises FolderAway."""
+    """Runs blocking calls on the folders. Raises FolderAway."""
 
     def fence(self, until: float) -> Fence:
-        """Closed from then on, by `elapsed`."""
+        """A fence that closes at this time of `elapsed`."""
 
         def check() -> None:
             if self.elapsed() >= until:
-                raise TooLate("What the queue said is too old to act upon")
+                raise TooLate("The queue's answer is too old to act on")
 
         return check
 
     async def is_missing(self, template: str) -> bool:
-        """False as well where nexrender's folders cannot be seen from here."""
+        """Whether the template is missing. False if nexrender's folders are not visible from here."""
         try:
             return bool(await self.aside(_is_missing, template))
         except DroverError as error:
@@ -124,7 +124,7 @@ class Workshop:
             return False
 
     async def discard(self, uid: str) -> None:
-        """What is left of a job in the output folder. If it cannot be had now, a sweep takes it."""
+        """Remove a job's folder. If that fails now, a sweep removes it."""
         try:
             await self.aside(self.folders.discard, uid)
         except DroverError as error:

@@ -1,1 +1,1 @@
-"""The simulated farm: PCs with phones that talk real HTTP to Drover. It operates no app, no account and no device."""
+"""The simulated farm: PCs with phones that talk real HTTP to Drover. It uses no real app, account or device."""

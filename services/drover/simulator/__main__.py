@@ -1,4 +1,4 @@
-"""`python -m drover.simulator`: a simulated farm against a running Drover, until SIGTERM or Ctrl-C."""
+"""`python -m drover.simulator`: runs a simulated farm against a running Drover, until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from drover.simulator.renders import RENDERS_WAITING_MAX
 from drover.simulator.script import SCRIPTS
 
 GRACE_S: Final = 4.5
-"""Below the time that `drover up` gives this process before it kills it."""
+"""Shorter than the grace period after which `drover up` kills this process."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -31,22 +31,22 @@ GRACE_S: Final = 4.5
 @click.option("--data-dir", type=click.Path(path_type=Path), default=".drover", help="Where credentials.json is.")
 @click.option("--pcs", type=click.IntRange(1, PCS_MAX), default=6, help="Number of PCs.")
 @click.option("--phones", type=click.IntRange(1, PHONES_PER_PC_MAX), default=20, help="Phones on each PC.")
-@click.option("--seed", type=click.IntRange(0, SEED_MAX), default=1, help="The same seed, the same farm and troubles.")
+@click.option("--seed", type=click.IntRange(0, SEED_MAX), default=1, help="Determines the farm and its faults.")
 @click.option(
     "--speed",
     type=click.FloatRange(0.01, 1000),
     default=1.0,
-    help="Seconds the farm lives in a real one: all that it waits for is shorter, also what the platform asks for. "
-    "The platform's own clocks do not follow.",
+    help="Simulated seconds per real second: all waits of the farm are shorter, also those that the platform asks "
+    "for. The platform's own clocks do not change.",
 )
 @click.option("--script", type=click.Choice(list(SCRIPTS)), default="demo", help="How much goes wrong.")
 @click.option(
     "--transport",
     type=click.Choice(["http", "socket", "mixed"]),
     default="mixed",
-    help="How phones talk to the platform; mixed: some PCs poll, the others have a socket.",
+    help="How phones talk to the platform; mixed: some PCs poll, the others use a socket.",
 )
-@click.option("--http-every", type=click.IntRange(1, PCS_MAX), default=2, help="Mixed: one PC in so many polls.")
+@click.option("--http-every", type=click.IntRange(1, PCS_MAX), default=2, help="Mixed: one PC in this many polls.")
 @click.option(
     "--socket-for", type=click.Choice(["pc", "device"]), default="pc", help="One socket for a PC, or for each phone."
 )
@@ -54,12 +54,12 @@ GRACE_S: Final = 4.5
     "--jobs",
     type=click.IntRange(0, JOBS_WAITING_MAX),
     default=3,
-    help="Keep so many jobs waiting or running, by creating new ones; 0: create none.",
+    help="Number of jobs to keep waiting or running, by creating new ones; 0: create none.",
 )
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Directory where phones keep their progress at each step, so that it survives even a killed program. For a "
+    help="Directory where phones store their progress at each step, so that it survives a killed process. For a "
     "few phones.  [default: in memory, and in a file of the data directory at the end]",
 )
 @click.option(
@@ -67,14 +67,14 @@ GRACE_S: Final = 4.5
     type=click.IntRange(0, RENDERS_WAITING_MAX),
     default=0,
     show_default=True,
-    help="Renders to keep waiting or under way.",
+    help="Number of renders to keep waiting or running.",
 )
 @click.option("--users", type=click.IntRange(0, USERS_MAX), default=0, help="People who start analyses.")
 @click.option("--readers", type=click.IntRange(0, READERS_MAX), default=0, help="People who set reminders.")
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
-    help="File for all runs and how they ended, written at the end.",
+    help="File for all runs and their outcomes, written at the end.",
 )
 @click.option("--log-format", type=click.Choice(["console", "json"]), default="console", help="How logs look.")
 def main(
@@ -96,7 +96,7 @@ def main(
     ledger: Path | None,
     log_format: str,
 ) -> None:
-    """Simulate a farm: PCs with phones that heartbeat and work, lose their network, crash, and lose power.
+    """Simulate a farm: PCs with phones that send heartbeats, work, lose their network, crash, and lose power.
 
     The work is simulated, too: nothing is opened and no account is used.
     """
@@ -129,7 +129,7 @@ def main(
 
 
 def _allow_sockets() -> None:
-    """As many open files as this process may have: each socket is one, and the usual limit is a thousand."""
+    """Raise the limit of open files to its maximum: each socket is one, and the usual limit is a thousand."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

@@ -1,7 +1,7 @@
-"""The reference agent: what it says next and when, by docs/agents.md. No I/O, no clock; only its store outlives it.
+"""The reference agent of docs/agents.md: what it sends, and when. No I/O, no clock; only its store outlives it.
 
-It has two lanes with at most one action outstanding in each: heartbeats, and work (polls and reports). So neither a
-slow report nor a throttled poll keeps a phone from being heard.
+It has two lanes with at most one action in flight in each: heartbeats, and work (polls and reports). So neither a slow
+report nor a throttled poll delays heartbeats.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from drover.simulator.store import Store
 from drover.simulator.work import Player
 
 POLL_AFTER_S: Final = ((10, 30.0), (3, 10.0), (0, 5.0))
-"""After so many empty answers in a row, so long: for a platform that does not say `Drover-Poll-After`."""
+"""(Empty answers in a row, poll interval): for a platform that does not send `Drover-Poll-After`."""
 
 PAUSE_AFTER_S: Final = UNREACHABLE_AFTER_S
-"""After so long without a connection work is paused."""
+"""Work is paused after this long without a connection."""
 
 ENDED_REMEMBERED_MAX: Final = 8
-"""Runs that are over and might be offered once more by an answer that was under way."""
+"""Ended runs to remember, because an answer in flight might offer them again."""
 
 
 class Holding(NamedTuple):
-    """What an agent says on a new socket that it has in hand."""
+    """The run that an agent reports as its own on a new socket."""
 
     assignment_id: str
     run: int
@@ -37,7 +37,7 @@ class Holding(NamedTuple):
 
 
 class Agent:
-    """A state machine. At `due_at` call `next_action` until it gives None; tell with `answered` what became of each."""
+    """A state machine. At `due_at` call `next_action` until it returns None; pass each outcome to `answered`."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Agent:
         heartbeat_every_s: float = HEARTBEAT_EVERY_S,
         observer: Observer = NOT_OBSERVED,
     ) -> None:
-        """`polls`: False where work is pushed."""
+        """`polls`: False if work is pushed."""
         self._player = player
         self._store = store
         self._polls = polls
@@ -62,7 +62,7 @@ class Agent:
         self._empty_polls = 0
         self._asked: Poll | Report | None = None
         self._pace_until = self._final_until = now
-        # One each, because the platform stops polls and progress, but never heartbeats and final reports.
+        # One each, because the platform throttles polls and progress, but never heartbeats and final reports.
         self._beat_backoff, self._pace_backoff, self._final_backoff = AgentBackoff(), AgentBackoff(), AgentBackoff()
         self._link_backoff = AgentBackoff()
         self._lost_since: float | None = None
@@ -71,18 +71,18 @@ class Agent:
         self._next: Offer | None = None
         self._run = self._recall(now)
 
-    # When
+    # When to act
 
     @property
     def due_at(self) -> float:
-        """When to ask for `next_action`; past: at once. Infinite while only answers can change anything."""
+        """When to call `next_action`; at once if it is in the past. Infinite while only answers can change anything."""
         return min(self._beat_due(), self._work_due())
 
     def _beat_due(self) -> float:
         if self._beating:
             return math.inf
         if self._lost_since is not None:
-            return math.inf if self._run is not None else self._knock_at  # stored progress goes first
+            return math.inf if self._run is not None else self._knock_at  # send the stored progress first
         return self._beat_at
 
     def _work_due(self) -> float:
@@ -94,7 +94,7 @@ class Agent:
         return min(self._changes_at(run), self._speaks_at(run))
 
     def _speaks_at(self, run: Run) -> float:
-        """When the platform may next be told what it does not know."""
+        """When the next report may be sent."""
         if self._lost_since is not None:
             return self._knock_at
         if run.final is not None:
@@ -107,10 +107,10 @@ class Agent:
     def _pauses_at(self) -> float:
         return math.inf if self._lost_since is None else self._lost_since + PAUSE_AFTER_S
 
-    # What
+    # What to send
 
     def next_action(self, now: float) -> Action | None:
-        """What is to be said now; None: nothing more, until `due_at`."""
+        """The next action to send now; None: nothing more until `due_at`."""
         run = self._run
         if run is not None and self._changes_at(run) <= now:
             run.note(now, self._pauses_at())
@@ -127,10 +127,10 @@ class Agent:
             return self._asked
         return None
 
-    # What became of it
+    # Outcomes of actions
 
     def answered(self, action: Action, answer: Answer, now: float) -> None:
-        """What became of an action that `next_action` gave."""
+        """The outcome of an action that `next_action` returned."""
         if answer.connected:
             self.connected(now)
         else:
@@ -143,7 +143,7 @@ class Agent:
             self._report_answered(action, answer, now)
 
     def connected(self, now: float) -> None:
-        """The platform can be reached: it has answered, or a new socket was welcomed."""
+        """The platform is reachable: it has answered, or has welcomed a new socket."""
         if self._lost_since is None:
             return
         self._lost_since, self._knock_at = None, math.inf
@@ -155,7 +155,7 @@ class Agent:
         if self._lost_since is None:
             self._lost_since = now
         elif now < self._knock_at:
-            return  # the other lane's action, lost in the same way: the next knock is already planned
+            return  # the other lane's action was lost, too: the next reconnect is already planned
         self._knock_at = now + self._link_backoff.pause_after(NO_CONNECTION, now)
 
     def _beat_answered(self, answer: Answer, now: float) -> None:
@@ -163,10 +163,10 @@ class Agent:
         if not answer.connected:
             return
         pause_s = self._beat_backoff.pause_after(answer, now)
-        # From the plan, not from the answer: a slow platform must not make the phone's clock slow.
+        # Count from the planned time, not from the answer: a slow platform must not slow the heartbeats down.
         self._beat_at = now + pause_s if pause_s else self._beat_planned_at + self._heartbeat_every_s
         if self._beat_at <= now:
-            self._beat_at = now + self._heartbeat_every_s  # what was missed is not sent in a burst
+            self._beat_at = now + self._heartbeat_every_s  # do not send missed heartbeats in a burst
 
     def _poll_answered(self, answer: Answer, now: float) -> None:
         self._asked = None
@@ -185,7 +185,7 @@ class Agent:
         self._asked = None
         run = self._run
         if run is None or not run.is_of(report.assignment_id, report.run):
-            return  # it was withdrawn meanwhile
+            return  # it was withdrawn in the meantime
         if answer.ok:
             self._taken(run, report, answer, now)
         elif answer.refused:
@@ -212,10 +212,10 @@ class Agent:
     def _pace(self, answer: Answer, now: float) -> None:
         self._pace_until = now + self._pace_backoff.pause_after(answer, now)
 
-    # What the platform says unasked
+    # Pushes by the platform
 
     def offered(self, offer: Offer, now: float) -> None:
-        """Work. A run that is in hand or over is not taken again."""
+        """Work was offered. A run that is present or over is not started again."""
         repeated = self._knows(offer)
         self._observer.offered(offer, repeated)
         run = self._run
@@ -227,7 +227,7 @@ class Agent:
             self._next = offer
             self._end(run, End.SUPERSEDED, None, now)
         else:
-            self._next = offer  # the answer to the last report is still on its way
+            self._next = offer  # the answer to the last report is still in flight
 
     def _knows(self, offer: Offer) -> bool:
         mine = [self._next] if self._run is None else [self._run.offer, self._next]
@@ -236,7 +236,7 @@ class Agent:
         )
 
     def withdrawn(self, assignment_id: str, run_number: int, now: float) -> None:
-        """This run is over. A final report that is under way is answered all the same, and that answer counts."""
+        """This run is over. A final report in flight still gets its answer, and that answer counts."""
         if self._next is not None and self._next.id == assignment_id and self._next.run <= run_number:
             self._next = None
         run = self._run
@@ -246,15 +246,15 @@ class Agent:
             self._end(run, End.WITHDRAWN, None, now)
 
     def holding(self) -> Holding | None:
-        """For the first words on a socket."""
+        """The present run, for the hello on a new socket."""
         run = self._run
         return None if run is None else Holding(run.offer.id, run.offer.run, run.progress_pct)
 
     def judged(self, assignment_id: str, run_number: int, goes_on: bool, now: float) -> None:
-        """The verdict on what was said to be in hand.
+        """The platform's verdict on the run that the hello reported.
 
-        A final report is sent even where the verdict is to drop: it may be that very report, recorded but not
-        answered, which ended the run; and then its answer says so.
+        A final report is sent even if the verdict is to drop: an earlier copy of it may have ended the run without an
+        answer, and the new answer says so.
         """
         run = self._run
         if run is None or not run.is_of(assignment_id, run_number) or run.final is not None:
@@ -265,7 +265,7 @@ class Agent:
             run.unsaid = False
             run.go_on(now)
 
-    # The run in hand
+    # The present run
 
     def _take(self, offer: Offer, now: float) -> None:
         self._run = run = Run(offer, self._player(offer), now)
@@ -297,6 +297,6 @@ def _end_by(report: Report, answer: Answer) -> End:
     if answer.status == 404:
         return End.GONE
     if answer.status == 409:
-        # It has ended already. For a final report that is as good as done: most likely it was this one.
+        # The run has ended already. For a final report that counts as done: most likely an earlier copy ended it.
         return End(report.status) if report.is_final else End.OVER
     return End.REFUSED

@@ -1,6 +1,6 @@
-"""Simulated people who have their fortune told, and a simulated worker who tells it: well, badly, late, or never.
+"""Simulated users who start analyses, and a simulated worker that completes them, fails, reports late, or never.
 
-Nothing is analysed. Users are made up, and the tier that they have is cleaned up after minutes, so that it shows.
+Nothing is analysed. The users are made up, and their tier has a time-out of minutes, so that cleanups become visible.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from drover.simulator.http import Client
 USERS_MAX: Final = 1000
 TIER: Final = "demo"
 TIER_TIMEOUT_S: Final = 120
-"""What the demo sets for that tier."""
+"""The demo's time-out for that tier."""
 TESTS_EACH: Final = 20
 GRANTED: Final = 10
 START_EVERY_S: Final = 4.0
 UNDER_WAY_MAX: Final = 200
-"""Tests whose end the worker has in mind; beyond that it begins none."""
+"""Maximum of running tests; the worker starts no more."""
 CLEAN_EVERY_S: Final = 300.0
 NO_TESTS_LEFT: Final = 402
 
@@ -37,18 +37,18 @@ class Fate(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     FORGOTTEN = "forgotten"
-    """The worker died with it: a cleanup has to find it."""
+    """The worker crashed: a cleanup has to find the test."""
     LATE = "late"
-    """The worker comes back with it when it has long been given back."""
+    """The worker reports it long after it was refunded."""
 
 
 FATES: Final = {Fate.COMPLETED: 14, Fate.FAILED: 3, Fate.FORGOTTEN: 2, Fate.LATE: 1}
-"""How often each comes."""
+"""Weights of the fates."""
 ERRORS: Final = (("PROVIDER_OVERLOADED", "The model is overloaded"), ("EMPTY_ANSWER", "The model gave no answer"))
 
 
 class Wish(NamedTuple):
-    """A test that somebody wants, and what will become of it."""
+    """A test to start, and its fate."""
 
     user_id: str
     fate: Fate
@@ -65,7 +65,7 @@ def user_ids(users: int) -> list[str]:
 
 
 def wishes(users: int, seed: int) -> Iterator[Wish]:
-    """For ever. The same arguments give the same ones."""
+    """An endless sequence. The same arguments give the same tests."""
     dice = Random(f"{seed} analyses")
     known = user_ids(users)
     while True:
@@ -77,7 +77,7 @@ def wishes(users: int, seed: int) -> Iterator[Wish]:
 
 
 class Tellers:
-    """The people, the worker and the cron job of the demo, as one."""
+    """The demo's users, worker and cron job in one."""
 
     def __init__(self, client: Client, clock: Clock, wanted: Iterator[Wish], *, users: int, cron_secret: str) -> None:
         assert 0 < users <= USERS_MAX
@@ -89,10 +89,10 @@ class Tellers:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """For ever. What is refused is not repeated: the next one comes soon."""
+        """Run for ever. Refused requests are not retried: the next one comes soon."""
         for user_id in user_ids(self._users):
             row = {"user_id": user_id, "remaining_tests": TESTS_EACH, "tier": TIER}
-            await self._client.api("POST", "/api/saju/users", row)  # 409 after a restart: it is there already
+            await self._client.api("POST", "/api/saju/users", row)  # 409 after a restart: it exists already
         cleaning = asyncio.create_task(self._keep_cleaning())
         try:
             while True:

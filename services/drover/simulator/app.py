@@ -1,4 +1,4 @@
-"""Puts the simulated farm together: keys, client, registration, phones, their work, and the books on it."""
+"""Composition root of the simulated farm: keys, client, registration, phones, their work, tally and ledger."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ CREDENTIALS_WAIT_S: Final = 60.0
 CREDENTIALS_LOOK_EVERY_S: Final = 0.5
 SHELF_NAME: Final = "simulator-progress.json"
 STORED_PHONES_MAX: Final = 200
-"""Each file is brought to disk while the others wait."""
+"""Each file is synced to disk while the others wait."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class CredentialsMissing(DroverError):
-    """The data directory holds no keys that a farm could use."""
+    """The data directory has no usable keys."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} {reason}. Start `drover up` with the same --data-dir; it writes that file.")
@@ -57,23 +57,23 @@ class CredentialsMissing(DroverError):
 
 
 class TooManyToStore(DroverError):
-    """More phones than can keep their progress in files."""
+    """Too many phones to store their progress in files."""
 
     def __init__(self, phones: int) -> None:
         super().__init__(
-            f"--store is for at most {STORED_PHONES_MAX} phones, and these are {phones}. "
-            "Take fewer, or leave --store away: then progress is written when the program ends in order."
+            f"--store is for at most {STORED_PHONES_MAX} phones, and there are {phones}. "
+            "Use fewer, or omit --store: then progress is written when the program ends normally."
         )
         self.phones = phones
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What can be chosen about a farm."""
+    """Options of a farm."""
 
     data_dir: Path
     url: str | None = None
-    """Where the platform is. None: where its credentials say."""
+    """URL of the platform. None: the one in its credentials."""
     pcs: int = 6
     phones_per_pc: int = 20
     seed: int = 1
@@ -82,23 +82,23 @@ class Options:
     transport: Transport = "mixed"
     socket_for: SocketFor = "pc"
     http_every: int = 2
-    """Where transports are mixed: one PC in so many polls."""
+    """With mixed transports: one PC in this many polls."""
     jobs_waiting: int = 3
     """How many jobs are kept waiting or running; 0: none are created."""
     renders_waiting: int = 0
-    """How many renders are kept waiting or under way; 0: none are asked for."""
+    """How many renders are kept waiting or running; 0: none are requested."""
     users: int = 0
-    """People who start analyses; 0: nobody does."""
+    """Number of users who start analyses."""
     readers: int = 0
-    """People who want to be reminded of pages; 0: nobody does."""
+    """Number of users who set reminders."""
     store: Path | None = None
-    """Directory in which phones keep their progress at each step. None: in memory, and in one file at the end."""
+    """Directory where phones store their progress at each step. None: in memory, and in one file at the end."""
     ledger: Path | None = None
     """File for the ledger, written at the end."""
 
 
 class Simulation:
-    """The farm from the first look for keys to the last heartbeat."""
+    """The whole life of a farm, from reading the keys to the last heartbeat."""
 
     def __init__(self, options: Options) -> None:
         if options.store is not None and options.pcs * options.phones_per_pc > STORED_PHONES_MAX:
@@ -119,11 +119,11 @@ class Simulation:
             try:
                 await asyncio.wait([self._life])
             finally:
-                self._close_books(began_at)  # also when the drain takes too long: a soak test lives by its ledger
+                self._close_books(began_at)  # even if draining takes too long: soak tests need the ledger
 
     async def wait_failed(self) -> None:
-        """Waits for as long as the farm lives; raises what ended it."""
-        assert self._life is not None, "running() comes first"
+        """Wait until the farm ends; raises the error that ended it."""
+        assert self._life is not None, "enter running() first"
         await asyncio.shield(self._life)
 
     async def _live(self) -> None:
@@ -134,7 +134,7 @@ class Simulation:
             await wait_until_ready(client, Clock(options.speed))
             ids = await self._registered(client)
             log.info("farm_registered", url=url, phones=options.pcs * options.phones_per_pc, seed=options.seed)
-            clock = Clock(options.speed)  # a clock of its own: its phones are born now
+            clock = Clock(options.speed)  # a new clock, because the phones' time starts now
             shelf = Shelf(options.data_dir / SHELF_NAME, clock)
             farm = self._populated(client, clock, ids, shelf)
             async with AsyncExitStack() as stack:
@@ -145,7 +145,7 @@ class Simulation:
                 await farm.wait_ended()
 
     async def _registered(self, client: Client) -> dict[str, str]:
-        """What the platform calls the phones that will poll."""
+        """The platform's ids of the phones that will poll."""
         options, registrar = self._options, Registrar(client, Clock(self._options.speed))
         identities = roll(options.pcs, options.phones_per_pc, options.seed)
         await registrar.register(identities)
@@ -174,7 +174,7 @@ class Simulation:
         )
 
     def _orders(self, client: Client, clock: Clock, cron_secret: str) -> list[Coroutine[Any, Any, None]]:
-        """Who gives the platform something to do, as far as that is wanted."""
+        """The tasks that create work for the platform, as the options say."""
         options = self._options
         givers: list[Coroutine[Any, Any, None]] = []
         if options.jobs_waiting:
@@ -203,7 +203,7 @@ class Simulation:
 
 
 def _save(shelf: Shelf) -> None:
-    """After the last answer was heard. What cannot be written is lost, as it would be with a phone's memory card."""
+    """Save progress after the last answer. A failed write only loses progress, as with a phone's broken storage."""
     try:
         shelf.save()
     except OSError as error:
@@ -211,7 +211,7 @@ def _save(shelf: Shelf) -> None:
 
 
 async def read_credentials(path: Path, within_s: float = CREDENTIALS_WAIT_S) -> Credentials:
-    """The keys of the platform, which may be writing them for the first time just now."""
+    """Read the platform's keys; waits, because the platform may be writing them for the first time."""
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
         try:

@@ -1,4 +1,4 @@
-"""How long an agent waits after an answer: backoff, Retry-After, the long pauses. Pure; it neither sends nor sleeps."""
+"""An agent's pauses after an answer: backoff, Retry-After, the long pauses. Pure; it neither sends nor sleeps."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from drover.simulator.protocol import Answer
 RETRY: Final = Backoff(first_s=5.0, max_s=60.0)
 
 THROTTLED_S: Final = 60.0
-"""After a 429 that does not say how long."""
+"""Pause after a 429 without `Retry-After`."""
 
 THROTTLES_MAX: Final = 3
-"""So many 429 in a row, and the agent leaves the platform alone for `THROTTLED_LONG_S`."""
+"""After this many 429 in a row the agent pauses for `THROTTLED_LONG_S`."""
 
 THROTTLED_LONG_S: Final = 300.0
 
 UNREACHABLE_AFTER_S: Final = 300.0
-"""After so long without a connection the agent stops backing off and knocks every `UNREACHABLE_RETRY_S`."""
+"""After this long without a connection the agent stops backing off and retries every `UNREACHABLE_RETRY_S`."""
 
 UNREACHABLE_RETRY_S: Final = 10.0
 
 RETRY_AFTER_MAX_S: Final = 3600.0
-"""No answer makes an agent wait longer than this."""
+"""The longest `Retry-After` that an agent obeys."""
 
 
 class AgentBackoff:
-    """What an agent remembers of its last answers, because its next pause depends on it."""
+    """The history of answers that an agent's next pause depends on."""
 
     __slots__ = ("_failures", "_throttles", "_unreachable_since")
 
@@ -37,7 +37,7 @@ class AgentBackoff:
         self._unreachable_since: float | None = None
 
     def pause_after(self, answer: Answer, now: float) -> float:
-        """Seconds to wait before the next request; 0 when all is well."""
+        """Seconds to wait before the next request; 0 after a success."""
         if answer.connected:
             self._unreachable_since = None
         if answer.ok:

@@ -1,4 +1,4 @@
-"""The farm's clock: seconds since it was made, how many of them pass in a real one, and which moment each was."""
+"""The farm's clock: simulated seconds since its start, with a speed, and conversion to real time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """With a speed of 10 a farm lives through a minute in six seconds. The platform's clocks do not follow.
+    """With a speed of 10, a minute of the farm takes six real seconds. The platform's clocks do not change.
 
-    So everything the farm waits for is shorter by the same factor: heartbeats, backoff, the length of a video, and also
-    what the platform asks for (`Retry-After`, `Drover-Poll-After`). Against a real platform the speed to use is 1.
+    All waits of the farm are shorter by this factor: heartbeats, backoff, the length of a video, and also what the
+    platform asks for (`Retry-After`, `Drover-Poll-After`). Against a real platform, use a speed of 1.
     """
 
     def __init__(self, speed: float = 1.0) -> None:
@@ -23,13 +23,13 @@ class Clock:
         return (time.monotonic() - self._began) * self._speed
 
     def real_s(self, farm_s: float) -> float:
-        """How long a time of the farm really takes."""
+        """Real seconds of a duration on the farm's clock."""
         return farm_s / self._speed
 
     def wall(self, at: float) -> datetime:
-        """When a moment of the farm really was."""
+        """The real time of a moment on the farm's clock."""
         return datetime.fromtimestamp(self._began_at + at / self._speed, UTC)
 
     def at(self, when: datetime) -> float:
-        """The moment of the farm that a date is; before its beginning (an earlier process) it is negative."""
+        """The farm's time of a real moment; negative before the farm's start (of an earlier process)."""
         return (when.timestamp() - self._began_at) * self._speed

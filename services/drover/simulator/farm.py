@@ -1,4 +1,4 @@
-"""Thousands of phones in one process: who is due when, a few HTTP senders, sockets. What a phone does is its own."""
+"""The farm: schedules thousands of phones in one process, with a few HTTP senders and sockets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from drover.simulator.tally import Tally
 SUMMARY_EVERY_S: Final = 30.0
 DRAIN_S: Final = 3.0
 DIALLING_MAX: Final = 32
-"""Sockets that are being opened at once."""
+"""Sockets to open at the same time."""
 REQUESTS_PER_PHONE_MAX: Final = 3
-"""A heartbeat, a poll or report, and the copy of a report. So many can wait for a sender, times the phones; what an
-agent sent before it crashed may come on top."""
+"""A heartbeat, a poll or report, and the copy of a report. The queue of the senders holds this many for each phone;
+requests that an agent sent before a crash may come on top."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
-"""Then others get their turn, for answers must be heard even when every phone is due."""
+"""Then yield to other tasks: answers must be handled even when every phone is due."""
 
 NOT_FOUND: Final = 404
 
@@ -38,7 +38,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Farm:
-    """Asks each phone at its time what it says, and carries it: over HTTP, `senders` at once, or over its socket."""
+    """Asks each due phone what to send, and sends it: over HTTP, `senders` at once, or over its socket."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Farm:
         tally: Tally | None = None,
         line_troubles: Callable[[Phone], Iterator[Episode]] = lambda phone: iter(()),
     ) -> None:
-        """`line_troubles`: what happens to the socket that speaks for this phone."""
+        """`line_troubles`: faults of the socket that this phone uses."""
         self._phones = phones
         self._client = client
         self._clock = clock
@@ -62,7 +62,7 @@ class Farm:
         self._look_again = asyncio.Event()
         self._outstanding = 0
         self._idle = asyncio.Event()
-        """Nothing is outstanding."""
+        """Set while nothing is in flight."""
         self._idle.set()
         self._requests: asyncio.Queue[tuple[int, Errand, float]] = asyncio.Queue(REQUESTS_PER_PHONE_MAX * len(phones))
         self._registrar = Registrar(client, clock)
@@ -102,9 +102,9 @@ class Farm:
 
     @asynccontextmanager
     async def running(self, *, until: float = math.inf) -> AsyncIterator[None]:
-        """The farm lives while the block lasts; what is due at `until` or later (on its clock) does not happen.
+        """The farm runs while the block lasts; nothing that is due at `until` (on its clock) or later happens.
 
-        On leaving, what is under way gets `DRAIN_S` to be answered.
+        On exit, requests in flight get `DRAIN_S` for their answers.
         """
         senders = [asyncio.create_task(self._send(), name=f"sender {number}") for number in range(self._senders)]
         lines = [asyncio.create_task(line.run(), name="socket line") for line in self.lines]
@@ -128,13 +128,13 @@ class Farm:
             log.warning("requests_cut_off", outstanding=self._outstanding)
 
     async def wait_ended(self) -> None:
-        """Returns when there is nothing left to happen (only with an `until`); raises what broke the farm."""
+        """Wait until nothing is left to do (only with an `until`); raises the error that ended the farm."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in self._tasks:
             if task.done():
                 await task
 
-    # Who is due
+    # Scheduling
 
     async def _dispatch(self, until: float) -> None:
         while True:
@@ -144,9 +144,9 @@ class Farm:
             if due_at < until:
                 await self._wait(due_at - now)
             elif self._outstanding:
-                await self._wait(math.inf)  # an answer may bring something that is still before `until`
+                await self._wait(math.inf)  # an answer may cause something before `until`
             elif self._lines and now < until:
-                await self._wait(until - now)  # and so may the platform, unasked
+                await self._wait(until - now)  # and so may a push by the platform
             else:
                 return
 
@@ -169,19 +169,19 @@ class Farm:
                 self.tally.late(now - due_at)
                 line.carry(number, errand)
             elif self._requests.full():
-                self.answered(number, errand, NO_CONNECTION)  # the platform has stood still for long: no use in waiting
+                self.answered(number, errand, NO_CONNECTION)  # the platform has not answered for long: do not wait
             else:
                 self._requests.put_nowait((number, errand, due_at))
         self._schedule.set(number, phone.due_at)
 
     async def _wait(self, at_most_s: float) -> None:
-        """So long on the farm's clock, or until a phone is due sooner than the soonest so far."""
+        """Wait this long on the farm's clock, or until a phone becomes due earlier."""
         with suppress(TimeoutError):
             async with asyncio.timeout(None if at_most_s == math.inf else self._clock.real_s(at_most_s)):
                 await self._look_again.wait()
 
     def _plan(self, number: int) -> None:
-        # Not before now, so that it counts as late only from the moment at which it became due.
+        # Not before now: lateness counts only from the moment when it became due.
         sooner = self._schedule.set(number, max(self._phones[number].due_at, self._clock.now()))
         if sooner or not self._outstanding:
             self._look_again.set()
@@ -208,7 +208,7 @@ class Farm:
             self.tally.poll.add(monotonic() - began)
         return answer
 
-    # What sockets and senders tell (`drover.simulator.socket.Exchange`)
+    # Callbacks of sockets and senders (`drover.simulator.socket.Exchange`)
 
     def answered(self, number: int, errand: Errand, answer: Answer) -> None:
         self._outstanding -= 1
@@ -245,7 +245,7 @@ class Farm:
         self._met_unknown.set()
 
     async def _register_unknown(self) -> None:
-        """A platform that knows these phones no more (its data was removed under us) learns of them anew."""
+        """Register phones again that the platform no longer knows, because its data was removed."""
         while True:
             await self._met_unknown.wait()
             self._met_unknown.clear()
@@ -255,7 +255,7 @@ class Farm:
             polling = [phone for number, phone in unknown.items() if number not in self._lines]
             ids = await self._registrar.device_ids([phone.identity.serial_number for phone in polling])
             for phone in polling:
-                phone.device_id = ids.get(phone.identity.serial_number)  # None: it will be met again as unknown
+                phone.device_id = ids.get(phone.identity.serial_number)  # None: it will be reported as unknown again
             for line in {self._lines[number] for number in unknown if number in self._lines}:
                 line.renew()
 

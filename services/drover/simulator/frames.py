@@ -1,4 +1,4 @@
-"""The frames of the agents' WebSocket (docs/agents.md) as they travel. Who sends them when is not here."""
+"""Encodes and decodes the frames of the agents' WebSocket (docs/agents.md)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def decode(text: str) -> Frame:
-    """Raises msgspec.DecodeError for what is none of these."""
+    """Raises msgspec.DecodeError for anything else."""
     return _decoder.decode(text)
 
 

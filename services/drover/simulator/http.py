@@ -1,4 +1,4 @@
-"""The farm's HTTP client: bounded, and every failure is an answer. When to try again is not decided here."""
+"""The farm's HTTP client: bounded; failures become answers. It does not decide about retries."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CONNECTIONS_MAX: Final = 64
 SOCKETS_MAX: Final = 20_000
 HEARTBEAT_S: Final = 10.0
 REQUEST_S: Final = 30.0
-"""Longer than the platform waits for its own log, so that its answer is heard."""
+"""Longer than the platform's own time-out for its log, so that we get its answer."""
 CONNECT_S: Final = 5.0
 KEEPALIVE_S: Final = 30.0
-"""Below the server's, so that it is we who let go of an idle connection and no request meets a closed one."""
+"""Shorter than the server's, so that we close idle connections and no request meets a closed one."""
 
 SOCKET_CLOSE_S: Final = 1.0
 SOCKET_PING_S: Final = 20.0
-"""How often an idle socket is tried; one that does not answer within half of that is closed."""
+"""How often an idle socket is pinged; one that does not answer within half of that is closed."""
 FRAME_BYTES_MAX: Final = 1024 * 1024
-"""Of the platform's frames. Ours are far below its limit of 64 KiB."""
+"""Maximum size of the platform's frames. Ours are far below its limit of 64 KiB."""
 
 ROWS_PER_REQUEST_MAX: Final = 100
 JOBS_LOOKED_AT_MAX: Final = 100
@@ -46,7 +46,7 @@ class _Refusal(msgspec.Struct):
 
 
 class Client:
-    """Speaks to one Drover, as phones do (anon key) and as the back office of the farm does (service key)."""
+    """Client of one Drover, as phones (anon key) and as the farm's back office (service key)."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Client:
         return (await self._ask("PATCH", url, self._as_phone, body, limit_s=HEARTBEAT_S))[0]
 
     async def poll(self, device_id: str) -> Answer:
-        """With what was found as the answer's offer."""
+        """Poll for work; the answer carries the offer, if any."""
         url = URL(
             f"{self._assignments}?select=*,jobs(*)&device_id=eq.{device_id}&status=eq.pending"
             "&order=assigned_at.asc&limit=1",
@@ -87,7 +87,7 @@ class Client:
         try:
             offers = msgspec.json.decode(body, type=list[Offer])
         except msgspec.DecodeError:
-            return NO_ANSWER  # nothing that could be worked on
+            return NO_ANSWER  # not a valid offer
         return answer._replace(offer=offers[0]) if offers else answer
 
     async def report(self, report: Report, clock: Clock) -> Answer:
@@ -95,7 +95,7 @@ class Client:
         return (await self._ask("PATCH", url, self._as_phone, body_of(report, clock.wall)))[0]
 
     async def dial(self) -> tuple[Answer, aiohttp.ClientWebSocketResponse | None]:
-        """A new socket; without one, the answer says why."""
+        """Open a socket; if that fails, the answer says why."""
         try:
             async with asyncio.timeout(REQUEST_S):
                 socket = await self._sockets.ws_connect(
@@ -123,7 +123,7 @@ class Client:
         return answer, {row["id"] for row in rows}
 
     async def device_ids(self, serial_numbers: Sequence[str]) -> tuple[Answer, dict[str, str]]:
-        """What the platform calls these phones; those that it does not know are missing."""
+        """The platform's ids of these phones; unknown phones are missing."""
         answer, rows = await self._select(self._devices, "id,serial_number", serial_number=_one_of(serial_numbers))
         return answer, {row["serial_number"]: row["id"] for row in rows}
 
@@ -137,13 +137,13 @@ class Client:
         return (await self._ask("POST", self._jobs, self._as_farm, job))[0]
 
     async def create(self, relation: str, row: Mapping[str, Any]) -> Answer:
-        """Whatever else the back office creates."""
+        """Create any other row, as the back office."""
         return (await self._ask("POST", self._url / "rest/v1" / relation, self._as_farm, row))[0]
 
     async def api(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, headers: Mapping[str, str] | None = None
     ) -> tuple[Answer, bytes]:
-        """What the back office, its workers and its cron jobs ask beside the tables."""
+        """Call any other route, as the back office, its workers or its cron jobs."""
         return await self._ask(method, self._url.joinpath(path.lstrip("/")), {**self._as_farm, **(headers or {})}, body)
 
     async def unfinished_renders(self) -> tuple[Answer, int]:
@@ -156,7 +156,7 @@ class Client:
         return answer, len(rows)
 
     async def unfinished_jobs(self, since: datetime) -> tuple[Answer, int]:
-        """How many of the jobs that were created since then are not over."""
+        """How many of the jobs created since then have not ended."""
         answer, rows = await self._select(
             self._tasks,
             "id",
@@ -220,7 +220,7 @@ def _seconds(value: str | None) -> float | None:
 
 
 def retry_after_s(value: str | None, now: datetime) -> float | None:
-    """The header in seconds: it may be a number or a date. None where it says nothing that can be obeyed."""
+    """The header in seconds: it may be a number or a date. None if it is not valid."""
     if value is None:
         return None
     if value.strip().isdecimal():
@@ -238,7 +238,7 @@ def retry_after_s(value: str | None, now: datetime) -> float | None:
 async def connect(
     url: str, anon_key: str, service_key: str, *, connections_max: int = CONNECTIONS_MAX
 ) -> AsyncIterator[Client]:
-    # Sockets stay open, so they must not use up the connections of requests.
+    # Sockets stay open, so they get connections of their own.
     limits = (connections_max, SOCKETS_MAX)
     requests, sockets = (aiohttp.TCPConnector(limit=limit, keepalive_timeout=KEEPALIVE_S) for limit in limits)
     async with (

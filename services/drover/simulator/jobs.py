@@ -1,4 +1,4 @@
-"""Gives the farm something to do: creates jobs, as its back office would, and keeps a few of them waiting.
+"""Creates jobs for the farm, as its back office would, and keeps a few of them waiting.
 
 The addresses are made up and nothing is ever opened.
 """
@@ -22,17 +22,17 @@ from drover.simulator.population import GROUP_SIZE, group_id, pc_id
 LOOK_EVERY_S: Final = 5.0
 JOBS_WAITING_MAX: Final = 50
 FORGOTTEN_AFTER: Final = timedelta(minutes=15)
-"""A job that is not over after this was paused, or is meant for phones that are away: it does not count as waiting."""
+"""Older jobs do not count as waiting: they were paused, or their phones are offline."""
 VIDEOS_MAX: Final = 9999
 
-# How often each kind of target comes. Jobs for all phones make the screens move; small ones keep the queue moving.
+# Weights of the kinds of targets. Jobs for all phones make the screens move; small ones keep the queue moving.
 TARGETS: Final = {"all": 4, "pc": 2, "group": 3, "count": 3}
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 def jobs(pcs: int, phones_per_pc: int, seed: int) -> Iterator[dict[str, Any]]:
-    """The farm's orders, for ever. The same arguments give the same orders."""
+    """An endless sequence of jobs. The same arguments give the same jobs."""
     dice = Random(f"{seed} jobs")
     groups = -(-phones_per_pc // GROUP_SIZE)
     for number in count(1):
@@ -59,7 +59,7 @@ def jobs(pcs: int, phones_per_pc: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 class Foreman:
-    """Looks every few seconds whether enough jobs are waiting, and creates what is missing."""
+    """Checks every few seconds whether enough jobs are waiting, and creates the missing ones."""
 
     def __init__(self, client: Client, clock: Clock, orders: Iterator[dict[str, Any]], *, waiting: int) -> None:
         assert 0 < waiting <= JOBS_WAITING_MAX
@@ -69,7 +69,7 @@ class Foreman:
         self._waiting = waiting
 
     async def run(self) -> None:
-        """For ever. What the platform refuses is left alone for a while; the order itself is not repeated."""
+        """Run for ever. After a refusal it backs off; the refused job itself is not retried."""
         backoff = AgentBackoff()
         while True:
             answer, unfinished = await self._client.unfinished_jobs(datetime.now(UTC) - FORGOTTEN_AFTER)

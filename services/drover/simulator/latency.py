@@ -1,4 +1,4 @@
-"""How long things took: a histogram of fixed size, exact to a tenth. What is measured is decided elsewhere."""
+"""A latency histogram of fixed size, exact to a tenth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 SMALLEST_S: Final = 0.0001
 GROWTH: Final = 1.1
 BUCKETS: Final = 160
-"""The last one begins at some six minutes and holds all that is longer."""
+"""The last one starts at about six minutes and has no upper end."""
 
 
 class Latency:
@@ -28,7 +28,7 @@ class Latency:
         self.max_s = max(self.max_s, seconds)
 
     def quantile(self, share: float) -> float | None:
-        """None: nothing was measured."""
+        """The quantile; None if nothing was measured."""
         left = share * self.count
         for place, count in enumerate(self._counts):
             left -= count

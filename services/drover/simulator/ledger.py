@@ -1,4 +1,4 @@
-"""Every run that an agent of this farm began, and how it ended: to be compared with the platform's log afterwards."""
+"""The ledger of all runs that agents of this farm began, with their outcomes, to compare with the platform's log."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from drover.simulator.observer import End
 from drover.simulator.protocol import Answer, Offer, Report
 
 RUNS_MAX: Final = 2_000_000
-"""What goes beyond is counted, not kept."""
+"""Runs beyond this are counted, not kept."""
 
 Receipt = Literal["recorded", "conflict", "refused"]
 
 
 class Run(msgspec.Struct, omit_defaults=True):
-    """One entry."""
+    """One entry of the ledger."""
 
     assignment_id: str
     run: int
@@ -27,20 +27,20 @@ class Run(msgspec.Struct, omit_defaults=True):
     serial_number: str
     began_at: datetime
     resumed: int = 0
-    """How often it was taken up again from the store after a crash of its agent."""
+    """How often it was resumed from the store after a crash of its agent."""
     end: End | None = None
-    """None: it was still in hand when the farm stopped."""
+    """None: it was still running when the farm stopped."""
     ended_at: datetime | None = None
     said: Literal["completed", "failed"] | None = None
-    """What its final report said, whether or not it was taken; None: it did not come to one."""
+    """The status in its final report, accepted or not; None: there was no final report."""
     error_code: str | None = None
     receipt: Receipt | None = None
-    """What the platform said to that: recorded; a conflict (it had ended already, most likely by a report whose answer
-    was lost); refused (the run was over)."""
+    """The platform's answer to the final report: recorded; a conflict (it had ended already, most likely by a report
+    whose answer was lost); refused (the run was over)."""
 
 
 class Ledger:
-    """All runs, by assignment and run."""
+    """All runs, by assignment and run number."""
 
     def __init__(self, wall: Callable[[], datetime], *, runs_max: int = RUNS_MAX) -> None:
         self._wall = wall
@@ -56,7 +56,7 @@ class Ledger:
 
     def resumed(self, serial_number: str, offer: Offer) -> None:
         if (offer.id, offer.run) not in self._runs:
-            self.began(serial_number, offer)  # by an earlier process
+            self.began(serial_number, offer)  # begun by an earlier process
         if (run := self._runs.get((offer.id, offer.run))) is not None:
             run.resumed += 1
 
@@ -73,7 +73,7 @@ class Ledger:
         return list(self._runs.values())
 
     def write(self, path: Path, **about: Any) -> None:
-        """One JSON object: what it is about, and one run a line, so that line tools can read it."""
+        """Write one JSON object: the metadata, and one run per line, so that line-based tools can read it."""
         head = msgspec.json.encode({**about, "left_out": self.left_out})
         with path.open("wb") as file:
             file.write(head[:-1] + b',"runs":[\n')

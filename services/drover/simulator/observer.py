@@ -1,4 +1,4 @@
-"""Who wants to know what agents do with their work. Nothing that an agent does depends on it."""
+"""Observers of what agents do with their work. They do not affect the agents."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class End(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     STALE = "stale"
-    """The platform had taken it back: 409 STALE_ATTEMPT."""
+    """The platform had withdrawn it: 409 STALE_ATTEMPT."""
     OVER = "over"
-    """The platform says that it has ended, though the agent had not: 409 to a report of progress."""
+    """The platform says that it has ended, but the agent did not end it: 409 to a progress report."""
     GONE = "gone"
     """404."""
     REFUSED = "refused"
-    """Another answer that no repetition would change."""
+    """Another refusal that a retry would not change."""
     WITHDRAWN = "withdrawn"
     DROPPED = "dropped"
-    """The verdict on a reconnect."""
+    """The verdict after a reconnect."""
     SUPERSEDED = "superseded"
-    """A later run of the same assignment came."""
+    """A later run of the same assignment replaced it."""
 
 
 class Observer(Protocol):
@@ -34,16 +34,16 @@ class Observer(Protocol):
     def began(self, offer: Offer) -> None: ...
 
     def resumed(self, offer: Offer) -> None:
-        """Taken up again from the store, by a new agent."""
+        """A new agent resumed the run from the store."""
         ...
 
     def ended(self, offer: Offer, end: End, said: Report | None, answer: Answer | None) -> None:
-        """`said` is its final report, if it came to that, whether or not it was taken."""
+        """`said`: its final report, if there was one, accepted or not."""
         ...
 
 
 class NotObserved:
-    """Nobody wants to know."""
+    """An observer that does nothing."""
 
     def offered(self, offer: Offer, repeated: bool) -> None: ...
 

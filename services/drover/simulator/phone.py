@@ -1,4 +1,4 @@
-"""One phone's life: its agent, and what happens to it from outside (no network, no power, a slow post). No I/O here."""
+"""One phone: its agent, and its faults (no network, no power, late reports). No I/O here."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from drover.simulator.store import MemoryStore, Store
 from drover.simulator.work import Plan, Player
 
 Speech = Literal["http", "pc socket", "own socket"]
-"""How a phone talks to the platform: by itself over HTTP, over the one socket of its PC, or over one of its own."""
+"""How a phone talks to the platform: over HTTP, over the shared socket of its PC, or over a socket of its own."""
 
 
 ERRANDS_AT_ONCE_MAX: Final = 16
-"""A phone that wants more at one moment is broken."""
+"""A phone that sends more at one moment has a defect."""
 
 
 class Identity(NamedTuple):
-    """What a phone is registered with."""
+    """The data that a phone is registered with."""
 
     serial_number: str
     group_id: str
@@ -32,13 +32,13 @@ class Identity(NamedTuple):
 
 
 class Errand(NamedTuple):
-    """An action on its way, and whose it is."""
+    """An action in flight, and the agent that sent it."""
 
     action: Action
     life: int
-    """Of the agent that wanted it: what comes back after a crash is for nobody."""
+    """Number of the agent that sent it: an answer that arrives after a crash is dropped."""
     repeated: bool = False
-    """A copy of a report that was answered before. Its answer is for nobody, too."""
+    """A copy of an answered report. Its answer is dropped, too."""
 
 
 def _quick_look(offer: Offer) -> Plan:
@@ -46,7 +46,7 @@ def _quick_look(offer: Offer) -> Plan:
 
 
 class Phone:
-    """A state machine. At `due_at` take `next_errand` until there is none; tell with `answered` what became of each."""
+    """A state machine. At `due_at` call `next_errand` until it returns None; pass each outcome to `answered`."""
 
     __slots__ = (
         "_agent",
@@ -82,7 +82,7 @@ class Phone:
         self.identity = identity
         self.speech: Speech = speech
         self.device_id: str | None = None
-        """What the platform calls it; known once it is registered."""
+        """The platform's id of the phone; known once it is registered."""
         self._player = player
         self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
@@ -92,19 +92,19 @@ class Phone:
         self._post = Post() if post is None else post
         self._post_dice = Random(f"{identity.serial_number} post")
         self._mail: tuple[float, Errand] | None = None
-        """A final report that is late, or the second copy of one; and when it leaves the phone."""
+        """A delayed final report, or a second copy of one, with the time when it is sent."""
         self._life = 0
         self._waits_until = -math.inf
         self._boot(first_due_at)
 
     @property
     def due_at(self) -> float:
-        """When to ask next; past: at once. Infinite while only an answer, or the platform, can change anything."""
+        """When to ask next; at once if it is in the past. Infinite while only the platform can change anything."""
         mail_at = math.inf if self._mail is None else self._mail[0]
         return max(self._waits_until, min(self._agent.due_at, mail_at))
 
     def next_errand(self, now: float) -> Errand | None:
-        """What leaves the phone now; None: nothing more, then `due_at` says when to ask again."""
+        """The next action to send now; None: nothing more until `due_at`."""
         for _ in range(ERRANDS_AT_ONCE_MAX):
             if self.due_at > now:
                 return None
@@ -117,7 +117,7 @@ class Phone:
                 return errand
             if errand is not None:
                 self._hear(errand, NO_CONNECTION, now)
-        raise AssertionError(f"{self.identity.serial_number} finds no rest at {now}")
+        raise AssertionError(f"{self.identity.serial_number} sends too much at {now}")
 
     def _errand(self, now: float) -> Errand | None:
         if self._mail is not None and self._mail[0] <= now:
@@ -134,8 +134,8 @@ class Phone:
         return errand
 
     def answered(self, errand: Errand, answer: Answer, now: float) -> None:
-        """What became of an errand."""
-        # A trouble that came while it was under way: this phone hears nothing.
+        """The outcome of an errand."""
+        # If a fault began while it was in flight, the phone does not hear the answer.
         self._hear(errand, answer if self._trouble_at(now) is None else NO_CONNECTION, now)
 
     def _hear(self, errand: Errand, answer: Answer, now: float) -> None:
@@ -148,7 +148,7 @@ class Phone:
             self._mail = (now, errand._replace(repeated=True))
 
     def offered(self, offer: Offer, now: float) -> bool:
-        """Work is pushed. False: the phone cannot hear it."""
+        """Work was pushed. False: the phone cannot hear it."""
         if self._trouble_at(now) is not None:
             return False
         self._agent.offered(offer, now)
@@ -159,7 +159,7 @@ class Phone:
             self._agent.withdrawn(assignment_id, run, now)
 
     def connected(self, now: float) -> None:
-        """Its socket, or that of its PC, was welcomed."""
+        """The platform welcomed its socket, or that of its PC."""
         if self._trouble_at(now) is None:
             self._agent.connected(now)
 
@@ -168,11 +168,11 @@ class Phone:
             self._agent.judged(assignment_id, run, goes_on, now)
 
     def holding(self, now: float) -> Holding | None:
-        """What it has in hand; nothing that could be asked for while it is in trouble."""
+        """Its present run; None while it has a fault."""
         return self._agent.holding() if self._trouble_at(now) is None else None
 
     def fault_at(self, now: float) -> Fault | None:
-        """What is wrong with the phone."""
+        """The phone's present fault, if any."""
         episode = self._trouble_at(now)
         return None if episode is None else episode.fault
 
@@ -184,7 +184,7 @@ class Phone:
         return self._episode if self._episode is not None and self._episode.start <= now else None
 
     def _boot(self, now: float) -> None:
-        """A new agent, which knows what the store holds and nothing else."""
+        """Start a new agent, which knows only what the store holds."""
         self._life += 1
         self._mail = None
         self._agent = Agent(

@@ -1,4 +1,4 @@
-"""Who lives on the farm: PCs and phones, each one derived from the seed and its place alone."""
+"""The farm's PCs and phones, each derived only from the seed and its position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.simulator.work import AGE_VERIFIED, player
 
 PCS_MAX: Final = 999
 PHONES_PER_PC_MAX: Final = 200
-"""As many as the platform takes on one PC."""
+"""The platform's maximum for one PC."""
 SEED_MAX: Final = 999_999_999
 GROUP_SIZE: Final = 5
 AGE_VERIFIED_SHARE: Final = 0.7
@@ -28,7 +28,7 @@ Transport = Literal["http", "socket", "mixed"]
 SocketFor = Literal["pc", "device"]
 
 StoreOf = Callable[[str], Store]
-"""Where the phone with this serial number keeps its progress."""
+"""The store of the phone with this serial number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Wiring:
     http_every: int = 2
 
     def speech_of(self, pc: str) -> Speech:
-        """Mixed: one PC in so many speaks HTTP, the others have a socket, beginning with the first."""
+        """Mixed: one PC in every `http_every` polls over HTTP; the others, the first one included, use a socket."""
         polls = int(pc.removeprefix("PC-")) % self.http_every == 0
         if self.transport == "http" or (self.transport == "mixed" and polls):
             return "http"
@@ -63,7 +63,7 @@ def in_memory(serial_number: str) -> Store:
 
 
 def in_files(directory: Path, clock: Clock) -> StoreOf:
-    """A file for each phone."""
+    """Stores with one file for each phone."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return lambda serial_number: FileStore(directory / f"{serial_number}.json", clock)
 
@@ -73,7 +73,7 @@ def not_observed(identity: Identity) -> Observer:
 
 
 def roll(pcs: int, phones_per_pc: int, seed: int) -> list[Identity]:
-    """Who belongs to the farm."""
+    """The identities of all phones of the farm."""
     assert 1 <= pcs <= PCS_MAX, pcs
     assert 1 <= phones_per_pc <= PHONES_PER_PC_MAX, phones_per_pc
     assert 0 <= seed <= SEED_MAX, seed
@@ -90,14 +90,14 @@ def populate(
     store_of: StoreOf = in_memory,
     observer_of: Callable[[Identity], Observer] = not_observed,
 ) -> list[Phone]:
-    """The phones of a farm. The same arguments give the same farm with the same troubles, whatever else happens."""
+    """The phones of a farm. The same arguments always give the same farm with the same faults."""
     return [
         Phone(
             identity,
             player=player(script.show, identity.serial_number, identity.capabilities, seed),
             store=store_of(identity.serial_number),
             speech=wiring.speech_of(identity.pc_id),
-            # A farm does not beat in step.
+            # Spread the heartbeats of the phones.
             first_due_at=Random(f"{identity.serial_number} first").uniform(0, script.heartbeat_every_s),
             heartbeat_every_s=script.heartbeat_every_s,
             troubles=troubles_of(identity, seed, script),
@@ -109,7 +109,7 @@ def populate(
 
 
 def troubles_of(identity: Identity, seed: int, script: Script) -> Iterator[Episode]:
-    """All that happens to one phone: its own troubles, and those of its PC."""
+    """All faults of one phone: its own, and those of its PC."""
     serial_number = identity.serial_number
     return merge(
         episodes(script.phone_faults, Random(f"{serial_number} troubles")),
@@ -123,7 +123,7 @@ def troubles_of_pc(pc: str, seed: int, script: Script) -> Iterator[Episode]:
 
 
 def troubles_of_line(phone: Phone, seed: int, script: Script) -> Iterator[Episode]:
-    """What happens to the socket that speaks for this phone: it shares the lot of the machine that it is on."""
+    """Faults of the socket that this phone uses: those of the machine that the socket is on."""
     if phone.speech == "own socket":
         return troubles_of(phone.identity, seed, script)
     return troubles_of_pc(phone.identity.pc_id, seed, script)
@@ -138,5 +138,5 @@ def _identity(pc: int, place: int, seed: int) -> Identity:
 
 
 def _with_boot(of_pc: Iterator[Episode], script: Script, dice: Random) -> Iterator[Episode]:
-    """The PC's troubles as one of its phones lives through them: each lasts until that phone has booted."""
+    """The PC's faults as one of its phones sees them: each lasts until that phone has booted."""
     return starmap(lambda start, end, fault: Episode(start, end + dice.uniform(*script.boot_s), fault), of_pc)

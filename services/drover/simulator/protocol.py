@@ -1,6 +1,6 @@
-"""The words between an agent and the platform (docs/agents.md), whatever carries them. When to say them is not here.
+"""The messages between an agent and the platform (docs/agents.md), independent of the transport.
 
-Times are seconds of the farm's clock; they become dates where a word leaves the house.
+Times are seconds of the farm's clock; they become dates when a message is sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from drover.domain.errors import Code
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What is to be done. Fields that no agent needs are left out."""
+    """A job. Fields that agents do not need are left out."""
 
     target_url: str
     duration_min_pct: int = 30
@@ -26,29 +26,29 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A row of job_assignments with its job: work, handed out as run number `run`."""
+    """A row of job_assignments with its job, offered as run number `run`."""
 
     id: str
     device_id: str
     run: int
     job: Job = msgspec.field(name="jobs")
     retry_count: int = 0
-    """Attempts that have failed before."""
+    """Earlier failed attempts."""
     job_id: str = ""
 
 
 class Heartbeat(NamedTuple):
-    """The phone is there."""
+    """A sign of life of the phone."""
 
     status: Literal["online", "busy"]
 
 
 class Poll(NamedTuple):
-    """Is there work?"""
+    """A request for work."""
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What became of a run so far. What is None is not said."""
+    """A report about a run. Fields that are None are not sent."""
 
     assignment_id: str
     run: int
@@ -73,7 +73,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 Action = Heartbeat | Poll | Report
-"""All that an agent can want to say."""
+"""Everything that an agent can send."""
 
 _ADDRESS: Final = ("assignment_id",)
 _TIMES: Final = frozenset({"started_at", "completed_at"})
@@ -87,19 +87,19 @@ def body_of(report: Report, wall: Callable[[float], datetime]) -> dict[str, Any]
 
 
 class Answer(NamedTuple):
-    """What became of one action."""
+    """The outcome of one action."""
 
     status: int | None
-    """As over HTTP. None: no answer."""
+    """The HTTP status, or its equivalent on a socket. None: no answer."""
     retry_after_s: float | None = None
     code: str | None = None
-    """Of a refusal."""
+    """Error code of a refusal."""
     poll_after_s: float | None = None
-    """How long the platform wants us to wait before the next poll."""
+    """The pause before the next poll that the platform asks for."""
     offer: Offer | None = None
-    """What a poll found."""
+    """The offer that a poll found."""
     connected: bool = True
-    """False: nobody was reached at all."""
+    """False: the platform was unreachable."""
 
     @property
     def ok(self) -> bool:
@@ -107,16 +107,16 @@ class Answer(NamedTuple):
 
     @property
     def stale(self) -> bool:
-        """The run is over; another one may come."""
+        """The run is over; another one may follow."""
         return self.status == 409 and self.code == Code.STALE_ATTEMPT
 
     @property
     def refused(self) -> bool:
-        """Saying the same again would not help. A key that is not taken may be mended; the others are not that."""
+        """A retry would not help. Excludes rejected keys, which an operator may fix, time-outs and rate limits."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in (401, 403, 408, 425, 429)
 
 
 NO_CONNECTION: Final = Answer(None, connected=False)
 NO_ANSWER: Final = Answer(None)
-"""Somebody is there, but said nothing in time. Whether it was heard is not known."""
+"""The platform is reachable, but did not answer in time. Whether it got the request is unknown."""
 DONE: Final = Answer(204)

@@ -1,4 +1,4 @@
-"""Makes PCs and phones known to the platform, for as long as that takes. What they do afterwards is not here."""
+"""Registers PCs and phones with the platform, and retries until it succeeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.simulator.phone import Identity
 from drover.simulator.protocol import NO_ANSWER, Answer
 
 READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
-"""Pauses while the platform starts: short at first, for a laptop is ready in seconds; then the last one for ever."""
+"""Pauses while the platform starts: short at first, because a laptop is ready in seconds; the last one repeats."""
 
 LOOKS_FOR_IDS_MAX: Final = 5
 CONFLICT: Final = 409
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 async def wait_until_ready(client: Client, clock: Clock) -> None:
-    """Returns when the platform takes requests, however long that is."""
+    """Wait until the platform accepts requests, however long that takes."""
     attempt = 0
     while not (answer := await client.ready()).ok:
         if attempt == len(READY_EVERY_S):
@@ -37,29 +37,29 @@ async def wait_until_ready(client: Client, clock: Clock) -> None:
 
 
 class Registrar:
-    """Registers with the service key. A pause after each failure, but no end: a farm does not give its platform up."""
+    """Registers with the service key. Retries without limit, with a pause after each failure."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
 
     async def register(self, phones: Sequence[Identity]) -> None:
-        """Afterwards the platform knows these phones and their PCs, whether it did before or not."""
+        """Register these phones and their PCs, unless the platform knows them already."""
         for pc_ids in _chunks(sorted({phone.pc_id for phone in phones})):
             await self._insist(self._register_pcs, pc_ids)
         for chunk in _chunks(phones):
-            # 409: some are there already. The rows of an array stand each for itself, so the others are now, too; and a
-            # phone that was left out all the same hears 404 at its heartbeat and comes back here.
+            # 409: some exist already. Rows of an array are independent, so the others are registered now; a phone that
+            # was missed all the same gets 404 for its heartbeat and is registered again.
             await self._insist(self._client.register_devices, chunk)
 
     async def device_ids(self, serial_numbers: Sequence[str]) -> dict[str, str]:
-        """What the platform calls these phones. One that it has forgotten meanwhile is missing."""
+        """The platform's ids of these phones. A phone that it no longer knows is missing."""
         found: dict[str, str] = {}
 
         async def look(chunk: Sequence[str]) -> Answer:
             answer, ids = await self._client.device_ids(chunk)
             found.update(ids)
-            # One that was registered a moment ago may not be in the read model yet.
+            # A phone that was registered a moment ago may not be in the read model yet.
             return NO_ANSWER if answer.ok and len(ids) < len(chunk) else answer
 
         for chunk in _chunks(serial_numbers):
@@ -67,7 +67,7 @@ class Registrar:
         return found
 
     async def _register_pcs(self, pc_ids: Sequence[str]) -> Answer:
-        """Only those that are unknown: registering one again would set back a capacity that a person has changed."""
+        """Register only unknown PCs: registering one again would reset a capacity that a person has changed."""
         answer, known = await self._client.known_pcs(pc_ids)
         missing = [pc_id for pc_id in pc_ids if pc_id not in known]
         return await self._client.register_pcs(missing) if answer.ok and missing else answer

@@ -1,4 +1,4 @@
-"""Simulated people who want to be reminded of pages: they register, plan, change their minds, move, and delete.
+"""Simulated users of reminders: they register pages, schedule them, change them, move to other time zones, and delete.
 
 The pages are made up. With the short pauses that the demo sets, every reminder comes back within minutes.
 """
@@ -19,10 +19,10 @@ from drover.simulator.http import Client
 
 READERS_MAX: Final = 1000
 PAGES_EACH: Final = 12
-"""Then pages come round again: they are registered anew, or deleted."""
+"""After these, pages repeat: they are registered again, or deleted."""
 DEED_EVERY_S: Final = 3.0
 DEMO_SETTINGS: Final = {"DROVER_REMINDER_BASE_S": "60", "DROVER_REMINDER_CAP_S": "900"}
-"""What the demo sets: the first pause is a minute, the longest a quarter of an hour."""
+"""Settings of the demo: the first pause is a minute, the longest a quarter of an hour."""
 
 ZONES: Final = ("Asia/Seoul", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Sydney")
 TOPICS: Final = ("회의록", "독서 메모", "단어장", "Recipe", "Sermon notes", "Garden plan", "여행 계획", "Interview")
@@ -34,7 +34,7 @@ class Kind(StrEnum):
     REGISTER = "register"
     PLAN = "plan"
     PLAN_TOGETHER = "plan_together"
-    """Two pages for the same minute: one of them has to give way."""
+    """Two pages for the same minute: one of them must be shifted."""
     PLAN_TOO_LATE = "plan_too_late"
     """For a time that has passed."""
     MOVE = "move"
@@ -53,13 +53,13 @@ KINDS: Final = {
 
 
 class Deed(NamedTuple):
-    """What somebody does next."""
+    """The next action of a user."""
 
     kind: Kind
     user_id: str
     page: int
     in_min: int
-    """For plans: so many minutes from now."""
+    """For schedules: minutes from now."""
     word: str
     """A topic, or a time zone."""
 
@@ -69,7 +69,7 @@ class Deed(NamedTuple):
 
 
 def deeds(readers: int, seed: int) -> Iterator[Deed]:
-    """For ever. The same arguments give the same ones."""
+    """An endless sequence. The same arguments give the same actions."""
     dice = Random(f"{seed} reminders")
     while True:
         (kind,) = dice.choices(list(KINDS), list(KINDS.values()))
@@ -79,7 +79,7 @@ def deeds(readers: int, seed: int) -> Iterator[Deed]:
 
 
 class Readers:
-    """All of them, as one."""
+    """All simulated users in one."""
 
     def __init__(self, client: Client, clock: Clock, wanted: Iterator[Deed]) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class Readers:
         self._wanted = wanted
 
     async def run(self) -> None:
-        """For ever. What is refused is not repeated: the next one comes soon."""
+        """Run for ever. Refused requests are not retried: the next one comes soon."""
         while True:
             await self.do(next(self._wanted))
             await asyncio.sleep(self._clock.real_s(DEED_EVERY_S))

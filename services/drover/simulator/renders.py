@@ -1,4 +1,4 @@
-"""Gives the render queue something to do: a broadcast whose graphics change all the time. All of it is made up."""
+"""Creates work for the render queue: a made-up broadcast whose graphics change all the time."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ COMPOSITIONS: Final = {
     "payouts": ("_SUB Payouts", 3),
     "bio": ("_SUB Player Bio", 1),
 }
-"""Name in After Effects, and how many slots it has."""
+"""Name in After Effects, and number of slots."""
 PLAYERS: Final = ("A. MORI", "B. KIM", "C. SILVA", "D. NOVAK", "E. JANSEN", "F. ROSSI", "G. OKAFOR", "H. LINDQVIST")
 COUNTRIES: Final = ("South Korea", "Japan", "Brazil", "Norway", "Italy", "Nigeria")
 SLIP_EVERY: Final = 9
-"""Every so many requests have a field that no layer knows."""
+"""One request in this many has a field without a layer."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 def compositions() -> list[dict[str, str]]:
-    """What After Effects calls each of them."""
+    """The compositions with their names in After Effects."""
     return [{"id": composition, "name": name} for composition, (name, _) in COMPOSITIONS.items()]
 
 
@@ -51,7 +51,7 @@ def mappings() -> list[dict[str, str]]:
 
 
 def requests(seed: int) -> Iterator[dict[str, Any]]:
-    """Renders, for ever. The same seed gives the same ones."""
+    """An endless sequence of requests. The same seed gives the same requests."""
     dice = Random(f"{seed} renders")
     for number in count(1):
         composition = dice.choice(list(COMPOSITIONS))
@@ -76,7 +76,7 @@ def requests(seed: int) -> Iterator[dict[str, Any]]:
 
 
 class Director:
-    """Looks every few seconds whether enough renders are under way, and asks for another."""
+    """Checks every few seconds whether enough renders are waiting or running, and requests another."""
 
     def __init__(self, client: Client, clock: Clock, orders: Iterator[dict[str, Any]], *, waiting: int) -> None:
         assert 0 < waiting <= RENDERS_WAITING_MAX
@@ -86,11 +86,11 @@ class Director:
         self._waiting = waiting
 
     async def run(self) -> None:
-        """For ever. What is refused is not repeated: the next look asks for something else."""
+        """Run for ever. Refused requests are not retried: the next check requests something else."""
         for composition in compositions():
             await self._client.create("aep_compositions", composition)
         for mapping in mappings():
-            await self._client.create("aep_field_mapping", mapping)  # 409 after a restart: it is there already
+            await self._client.create("aep_field_mapping", mapping)  # 409 after a restart: it exists already
         while True:
             answer, unfinished = await self._client.unfinished_renders()
             if answer.ok and unfinished < self._waiting:

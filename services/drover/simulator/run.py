@@ -1,6 +1,6 @@
-"""The run that an agent has in hand: how far it is, what is noted of it, what is to be said. When is not decided here.
+"""An agent's present run: its progress, what is stored of it, what is to be reported. The agent decides when.
 
-Progress is *noted* (in the store) at each step, and *said* (to the platform) as soon as the agent may.
+Progress is *noted* (in the store) at each step, and *said* (to the platform) as soon as the agent may report.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from drover.simulator.work import Plan, Watching
 
 STEP_PCT: Final = 10
 STEP_S: Final = 15.0
-"""A step is so many points or so long, whichever is first."""
+"""A step ends after this time, or after enough percentage points, whichever is first."""
 
 STALLED_AFTER_S: Final = 120.0
 AD_HOLDS_S: Final = 300.0
-"""Advertisements may hold a run for so long in all."""
+"""How long advertisements may pause a run, in total."""
 
 RUNNING_PCT_MAX: Final = 99
-"""100 is said by the final report alone."""
+"""Only the final report says 100."""
 
 CRASHES_MAX: Final = 3
 CRASHED_TOO_OFTEN: Final = "YouTube app crashed 3 times consecutively"
 
 
 class Run:
-    """From the moment it is taken until the platform has heard how it ended, or that it is somebody else's."""
+    """A run, from its start until the platform has its outcome, or until it is taken away."""
 
     __slots__ = (
         "_noted_at",
@@ -45,20 +45,20 @@ class Run:
     def __init__(self, offer: Offer, plan: Plan, now: float) -> None:
         self.offer = offer
         self.begun = False
-        """The platform has taken note that it runs; the watching begins then."""
+        """The platform has acknowledged the start; watching begins then."""
         self.final: Report | None = None
         self.unsaid = True
-        """The platform has not heard what is noted."""
+        """There is noted progress that was not reported."""
         self._watching = Watching(plan)
         self._started_at = now
         self._noted_pct = 0
         self._noted_at = now
         self._said_s = 0.0
-        """How long it had been played when something was last said of it."""
+        """Play time at the last report."""
 
     @classmethod
     def recalled(cls, kept: Kept, plan: Plan, now: float) -> Run:
-        """As the store has it. It stays paused until the platform has heard that and agrees."""
+        """Restore a run from the store. It stays paused until the platform has its report and agrees."""
         run = cls(kept.offer, plan, now)
         run.begun, run.final = kept.begun, kept.final
         run._watching = Watching(plan, kept.played_s)
@@ -78,14 +78,14 @@ class Run:
         return (self.offer.id, self.offer.run) == (assignment_id, run)
 
     def changes_at(self, pauses_at: float) -> float:
-        """When there will be something to note, if work is paused at `pauses_at`."""
+        """When there will be progress to note, if work is paused at `pauses_at`."""
         over_at = self._over_at()
         if self.final is not None or over_at == math.inf:
-            return math.inf  # nothing happens to what is over, or paused
+            return math.inf  # an ended or paused run does not change
         return min(self._noted_at + STEP_S, self._watching.reaches_at(self._noted_pct + STEP_PCT), over_at, pauses_at)
 
     def note(self, now: float, pauses_at: float) -> None:
-        """What has changed by now."""
+        """Note the progress up to now."""
         over_at = self._over_at()
         if pauses_at <= now and pauses_at < over_at:
             self._watching.pause(pauses_at)
@@ -98,17 +98,17 @@ class Run:
         self.unsaid = True
 
     def go_on(self, now: float) -> None:
-        """The platform has heard what is noted and agrees."""
+        """Continue: the platform has the report and agrees."""
         if not self.begun:
             self.begun, self._noted_at = True, now
         self._watching.resume(now)
 
     def heard(self, report: Report) -> None:
-        """The platform has taken this report."""
+        """The platform has accepted this report."""
         self.unsaid = report.progress_pct != self._noted_pct
 
     def report(self, now: float) -> Report:
-        """What is to be said of it now."""
+        """The report to send now."""
         offer, watching = self.offer, self._watching
         if self.final is not None:
             return self.final

@@ -1,4 +1,4 @@
-"""Who is due when: one moment for each number, and the earliest first. What is due is not known here."""
+"""A schedule: one moment for each number, earliest first."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 STALE_MIN: Final = 1024
-"""Below this many outdated entries, sweeping them out is not worth it."""
+"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
 
 
 class Schedule:
-    """A heap with outdated entries, which are dropped when they surface or when they are the larger part."""
+    """A heap with outdated entries. They are dropped when they reach the top, or when they outnumber the others."""
 
     def __init__(self, size: int) -> None:
         self._due_at = [math.inf] * size
         self._heap: list[tuple[float, int]] = []
 
     def set(self, number: int, due_at: float) -> bool:
-        """From now on this is its moment (infinite: never). True if it is sooner than everybody else's."""
+        """Set the moment of a number (infinite: never). Returns whether it is now the earliest."""
         if due_at == self._due_at[number]:
             return False
         first_at = self.first_at()
@@ -32,14 +32,14 @@ class Schedule:
         return due_at < first_at
 
     def first_at(self) -> float:
-        """The earliest moment; infinite if there is none."""
+        """The earliest moment; infinite if the schedule is empty."""
         heap = self._heap
         while heap and self._due_at[heap[0][1]] != heap[0][0]:
             heappop(heap)
         return heap[0][0] if heap else math.inf
 
     def pop(self) -> tuple[float, int]:
-        """The earliest moment and whose it is; that one has no moment then, until it is set again."""
+        """Remove and return the earliest moment and its number."""
         due_at = self.first_at()
         assert due_at < math.inf, "nobody is due"
         _, number = heappop(self._heap)

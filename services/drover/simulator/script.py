@@ -1,4 +1,4 @@
-"""The script of the farm: what can go wrong there, how often, for how long. Data, and the dice that read it."""
+"""Scripts of the farm: which faults occur, how often, for how long. Data, and the generators that use it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that can go wrong with a phone, or with a PC and so with all its phones."""
+    """A fault of a phone, or of a PC and so of all its phones."""
 
     name: str
     every_s: float
-    """Mean time from the end of one trouble to this one."""
+    """Mean time from the end of the previous fault to this one."""
     lasts_s: Range
     stops_agent: bool
-    """True: nothing runs on the phone, and what its agent had in memory is gone. False: it runs, its requests fail."""
+    """True: the agent stops and loses its memory. False: it runs, but its requests fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One way in which a run can end before its time."""
+    """One way in which a run can fail."""
 
     code: str
     message: str
@@ -37,24 +37,24 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """Something that holds progress while the agent is alive."""
+    """Something that stops progress while the agent is alive."""
 
     kind: Literal["ad", "popup", "stall"]
     chance: float
-    """Share of all runs in which it comes, once."""
+    """Share of all runs in which it occurs, once."""
     lasts_s: Range
     noticed: bool = True
-    """False: the agent takes no notice and reports the same progress on and on; the platform has to find out."""
+    """False: the agent does not notice and keeps reporting the same progress; the platform has to detect it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """How the simulated watching goes. Videos differ by address, runs by phone, address and run: nothing is opened."""
+    """Parameters of the simulated watching. Videos differ by URL, runs by phone, URL and run: nothing is opened."""
 
     video_s: Range = (16.0, 45.0)
     """With the usual 30 to 90 per cent a run takes 5 to 40 s."""
     unavailable: float = 0.0
-    """Share of videos that nobody can watch."""
+    """Share of videos that no device can watch."""
     age_restricted: float = 0.0
     """Share of videos that only devices with the capability `age_verified` can watch."""
     failures: tuple[Failure, ...] = ()
@@ -66,34 +66,34 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What happens to final reports between an agent and its network."""
+    """Faults of final reports between an agent and its network."""
 
     repeated: float = 0.0
-    """Share that is sent a second time although it was answered."""
+    """Share that is sent twice although it was answered."""
     late: float = 0.0
-    """Share that leaves the phone long after it was written."""
+    """Share that is sent long after it was made."""
     late_s: Range = (70.0, 200.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What happens on a farm."""
+    """All parameters of a farm."""
 
     heartbeat_every_s: float = HEARTBEAT_EVERY_S
     phone_faults: tuple[Fault, ...] = ()
     pc_faults: tuple[Fault, ...] = ()
     boot_s: Range = (8.0, 25.0)
-    """From the end of a fault of its PC until a phone's agent runs again: phones do not boot in step."""
+    """Time from the end of a PC's fault until a phone's agent runs again: phones boot at different speeds."""
     show: Show = Show()
     post: Post = Post()
 
 
 CALM: Final = Script()
-"""Nothing ever goes wrong."""
+"""No faults."""
 
-# A phone is offline after 30 s of silence: most of these take it there, some are over before anybody notices. With 120
-# phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC goes dark every 8 minutes. Of a hundred
-# runs about six fail and are tried again; a stall (it holds the job up for two minutes) comes once in a thousand.
+# A phone is offline after 30 s of silence: most of these faults last longer, some end before anybody notices. With 120
+# phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC fails every 8 minutes. About six runs in
+# a hundred fail and are retried; a stall, which delays the job by two minutes, occurs once in a thousand.
 DEMO: Final = Script(
     phone_faults=(
         Fault("no network", every_s=20 * 60, lasts_s=(15, 120), stops_agent=False),
@@ -118,7 +118,7 @@ DEMO: Final = Script(
     post=Post(repeated=0.02, late=0.001),
 )
 
-# For soak tests: every trouble there is, often enough to be met within minutes.
+# For soak tests: every kind of fault, often enough to occur within minutes.
 ROUGH: Final = Script(
     phone_faults=(
         Fault("no network", every_s=4 * 60, lasts_s=(3, 150), stops_agent=False),
@@ -145,8 +145,8 @@ ROUGH: Final = Script(
     post=Post(repeated=0.1, late=0.01),
 )
 
-# For soak tests that say what a platform may not do: every phone and every line is well, so nobody goes offline and
-# nothing is rolled back. Videos are as long as real ones; what goes wrong goes wrong in the work itself.
+# For soak tests of what the platform must not do: all phones and connections work, so no phone goes offline and nothing
+# is rolled back. Videos are as long as real ones; only the work itself fails.
 STEADY: Final = Script(
     show=Show(
         video_s=(60.0, 240.0),
@@ -163,7 +163,7 @@ SCRIPTS: Final = {"calm": CALM, "demo": DEMO, "rough": ROUGH, "steady": STEADY}
 
 
 class Episode(NamedTuple):
-    """One trouble of one phone: from `start` until just before `end`, in seconds of the farm's clock."""
+    """One fault of one phone: from `start` until just before `end`, in seconds of the farm's clock."""
 
     start: float
     end: float
@@ -171,7 +171,7 @@ class Episode(NamedTuple):
 
 
 def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
-    """The troubles of one phone or PC, in order and without overlap, for ever. The same dice give the same troubles."""
+    """The endless faults of one phone or PC, in order and without overlap. The same dice give the same faults."""
     if not faults:
         return
     rates = [1 / fault.every_s for fault in faults]

@@ -1,6 +1,6 @@
-"""One WebSocket that speaks for a PC and its phones, or for one phone: its life, again and again.
+"""A WebSocket line for a PC and its phones, or for one phone: connects, serves, reconnects.
 
-What a phone says and hears is its own; it reaches this line through an `Exchange`.
+It does not decide what phones send; they reach this line through an `Exchange`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from drover.simulator.tally import Tally
 
 WELCOME_S: Final = 15.0
 REPORT_S: Final = 45.0
-"""A socket on which a report has no answer for so long is closed; on the next one the report is made anew."""
+"""A socket is closed if a report gets no answer for this long; the report is sent again on the next one."""
 RENEW_AFTER_S: Final = 30.0
-"""A socket lives at least so long before it is renewed: a phone that was moved to another PC is unknown for good."""
+"""Minimum age of a socket before it is renewed: a phone that was moved to another PC stays unknown on it."""
 FRAMES_WAITING_PER_PHONE_MAX: Final = 4
 RECONNECT_SPREAD_S: Final = 1.0
-"""After a restart of the platform its sockets do not all come back in the same moment."""
+"""Spreads the reconnects after a restart of the platform."""
 FREED_REMEMBERED_MAX: Final = 64
 FREED_S_MAX: Final = 30.0
-"""A slot that was freed longer ago, or by another job, had nothing to do for a while: that says nothing about the
+"""Slots that were freed earlier, or by another job, are ignored: they had no work, so the delay says nothing about the
 platform."""
 
 UNKNOWN_SUBJECT: Final = 4404
 REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}
-"""Close codes that say no, and what they would be over HTTP."""
+"""Close codes of refusals, and their HTTP equivalents."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class Exchange(Protocol):
     def holding(self, number: int) -> Holding | None: ...
 
     def unknown(self, number: int) -> None:
-        """The platform does not know this phone."""
+        """The platform reported this phone as unknown."""
         ...
 
 
@@ -76,15 +76,15 @@ class _Sent(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """Why a socket is no more."""
+    """Why a socket ended."""
 
     answer: Answer
-    """What that is worth as an answer, for the pause before the next one."""
+    """The equivalent answer, for the backoff before the next socket."""
     reconnect_after_s: float | None = None
 
 
 class SocketLine:
-    """`carry` takes what phones want to say; `run` keeps a socket open, as far as power and the platform allow."""
+    """`carry` sends what phones want to send; `run` keeps a socket open while power and the platform allow."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class SocketLine:
         troubles: Iterator[Episode] | None = None,
         dialling: asyncio.Semaphore | None = None,
     ) -> None:
-        """`phones` are serial numbers and the numbers by which the exchange knows them."""
+        """`phones`: serial numbers, and their numbers in the exchange."""
         self._subject = subject
         self._name = next(iter(subject.values()))
         self._phones = phones
@@ -118,24 +118,24 @@ class SocketLine:
         self._by_id: dict[str, int] = {}
         self._known: set[int] = set()
         self._holders: dict[str, int] = {}
-        """Who has which assignment in hand, by the last hello."""
+        """The phone that holds each assignment, by the last hello."""
         self._unanswered: dict[int, _Sent] = {}
         self._job_of: dict[int, str] = {}
-        """The job that each phone was last offered."""
+        """The last job offered to each phone."""
         self._freed: deque[tuple[float, str]] = deque(maxlen=FREED_REMEMBERED_MAX)
-        """When slots were freed, and of which job."""
+        """When slots were freed, and by which job."""
         self._renew = asyncio.Event()
         self.connections = 0
-        """How often the platform has welcomed it."""
+        """How often the platform has welcomed this line."""
 
     def renew(self) -> None:
-        """Close and say hello again: the platform has learnt of phones that it did not know."""
+        """Reconnect with a new hello, after unknown phones were registered."""
         self._renew.set()
 
     # From the phones
 
     def carry(self, number: int, errand: Errand) -> None:
-        """The exchange is told what became of it: of a heartbeat at once, of a report when it is answered."""
+        """Send an errand. The exchange gets the outcome: of a heartbeat at once, of a report when it is answered."""
         answer = self._carry(number, errand)
         if answer is not None:
             self._exchange.answered(number, errand, answer)
@@ -167,7 +167,7 @@ class SocketLine:
     # The socket
 
     async def run(self) -> None:
-        """For ever; cancel it to close the socket."""
+        """Run for ever; cancel it to close the socket."""
         while True:
             await self._wait_for_power()
             self._renew.clear()
@@ -187,7 +187,7 @@ class SocketLine:
         except (aiohttp.ClientError, OSError, TimeoutError):
             if not power.expired():
                 return _Ended(NO_CONNECTION)
-            # Without power nobody says goodbye: the socket hangs until it is found dead.
+            # A power cut sends no close frame: the socket stays open until the platform detects it.
             self._hang_up()
             await self._wait_for_power()
             return _Ended(NO_CONNECTION, reconnect_after_s=0.0)
@@ -307,7 +307,7 @@ class SocketLine:
                 self._job_of[number] = frame.assignment.job_id
                 self._exchange.offered(number, frame.assignment)
         elif isinstance(frame, frames.Withdrawn):
-            # An assignment is known by its device only to whoever took it: twenty phones are asked quickly.
+            # Only the phone that took the assignment knows it, so ask all phones of this line: twenty at most.
             for number in self._known:
                 self._exchange.withdrawn(number, frame.assignment_id, frame.run)
         elif isinstance(frame, frames.Complaint):
@@ -330,7 +330,7 @@ class SocketLine:
                 return
 
     def _hang_up(self) -> None:
-        """What had no answer is lost: the agents say it again on the next socket."""
+        """Unanswered reports are lost: the agents send them again on the next socket."""
         self._open = False
         self._freed.clear()
         while not self._outbox.empty():
@@ -347,7 +347,7 @@ class SocketLine:
         return self._episode if self._episode is not None and self._episode.start <= now else None
 
     def _power_s(self) -> float | None:
-        """Real seconds until the next trouble."""
+        """Real seconds until the next fault."""
         now = self._clock.now()
         self._trouble_at(now)
         return None if self._episode is None else self._clock.real_s(self._episode.start - now)

@@ -1,4 +1,4 @@
-"""Where an agent keeps what it has in hand, so that neither a crash nor a lost network makes it forget."""
+"""The store of an agent's present run, which survives crashes and network failures."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from drover.simulator.protocol import Offer, Report
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A run in hand."""
+    """A stored run."""
 
     offer: Offer
     begun: bool
-    """The platform has taken note that it runs."""
+    """The platform has acknowledged the start."""
     started_at: float
     played_s: float
     progress_pct: int
     final: Report | None = None
-    """How it ended, if it did; kept until the platform has heard it."""
+    """Its final report, if it ended; kept until the platform has accepted it."""
 
 
 class Store(Protocol):
     """One agent's durable memory. It holds one run at a time."""
 
     def keep(self, kept: Kept) -> None:
-        """When it returns, `recall` gives this, whatever happens to the agent."""
+        """Once this returns, `recall` returns the same, whatever happens to the agent."""
         ...
 
     def recall(self) -> Kept | None: ...
@@ -39,7 +39,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """For thousands of phones in one process: it outlives their agents, not the process."""
+    """For thousands of phones in one process: it survives crashes of agents, but not of the process."""
 
     __slots__ = ("_kept",)
 
@@ -57,7 +57,7 @@ class MemoryStore:
 
 
 class _Filed(msgspec.Struct, frozen=True):
-    """What is in a file. Its times are dates, for the next process has another clock."""
+    """Contents of a file. Times are dates, because the next process has another clock."""
 
     kept: Kept
     started_at: datetime
@@ -76,7 +76,7 @@ class _Filed(msgspec.Struct, frozen=True):
 
 
 class FileStore:
-    """One small file, replaced whole and brought to disk: for one agent or a few, since it holds the loop up."""
+    """One small file, replaced atomically and synced: only for a few agents, because it blocks the event loop."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
@@ -86,7 +86,7 @@ class FileStore:
         write_private(self._path, msgspec.json.encode(_Filed.of(kept, self._clock)))
 
     def recall(self) -> Kept | None:
-        """None also for a file that is no record: an agent that cannot read its notes asks for work like a new one."""
+        """None also for an invalid file: the agent then asks for work like a new one."""
         try:
             filed = msgspec.json.decode(self._path.read_bytes(), type=_Filed)
         except (OSError, msgspec.DecodeError):
@@ -98,7 +98,7 @@ class FileStore:
 
 
 class Shelf:
-    """Memory stores of many phones that outlive a program which ends in order: `save` writes them all to one file."""
+    """Memory stores of many phones that survive a normal end of the program: `save` writes them all to one file."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""What the farm did: counts since the last summary, latencies since the start. Who reads them is decided elsewhere."""
+"""The farm's statistics: counts since the last summary, latencies since the start."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ class Tally:
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger
         self.total: Counter[str] = Counter()
-        """Since the start: what happened to work."""
+        """Counts of work since the start."""
         self.poll = Latency()
-        """From a poll to its answer."""
+        """Latency of polls."""
         self.done = Latency()
-        """From a final report on a socket to its `done`."""
+        """Latency from a final report on a socket to its `done`."""
         self.next_offer = Latency()
-        """From a completion reported on a socket to the next offer of its job there: a freed slot to its next work.
+        """Latency from a completion reported on a socket to the next offer of its job there: from a freed slot to its
+        next work.
 
-        Paired first in, first out. There is something to measure where a PC has more phones than slots.
+        Paired first in, first out. Measurable only if a PC has more phones than slots.
         """
         self._work: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()
@@ -49,7 +50,7 @@ class Tally:
                 self.count(f"reports refused {answer.code or answer.status}")
 
     def late(self, by_s: float) -> None:
-        """A phone was asked this long after it was due: more than a second means that the farm is too big for us."""
+        """A phone was asked this long after it was due: more than a second means that the farm is too big."""
         self._late_s_max = max(self._late_s_max, by_s)
 
     def latencies(self) -> dict[str, Any]:
@@ -57,7 +58,7 @@ class Tally:
         return {name: latency.summary() for name, latency in measured.items() if latency.count}
 
     def summary(self, phones: Iterable[Phone], now: float) -> dict[str, Any]:
-        """One line for people; counting starts anew."""
+        """A one-line summary for people; resets the counts."""
         conditions = Counter("well" if (fault := phone.fault_at(now)) is None else fault.name for phone in phones)
         told = {
             "phones": dict(conditions.most_common()),
@@ -73,7 +74,7 @@ class Tally:
 
 
 class PhoneObserver:
-    """Hears what one phone's agents do, life after life."""
+    """Observes all agents of one phone, across crashes."""
 
     __slots__ = ("_serial_number", "_tally")
 

@@ -1,4 +1,4 @@
-"""The simulated watching: how a run would go if nobody interfered, and how far it is at a moment. Pure."""
+"""The simulated watching: the plan of a run, and its progress at any moment. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AGE_VERIFIED: Final = "age_verified"
 UNAVAILABLE: Final = Failure("VIDEO_UNAVAILABLE", "This video is not available", 1.0)
 AGE_RESTRICTED: Final = Failure("VIDEO_AGE_RESTRICTED", "Sign in to confirm your age", 1.0)
 REFUSED_AT: Final = 0.01
-"""A video that cannot be watched says so at its beginning."""
+"""A video that cannot be watched fails at its beginning."""
 
 ROUNDING: Final = 1e-6
-"""Of a percentage point: what is reached in exact arithmetic must not be missed by a float."""
+"""In percentage points: compensates for rounding errors of floats."""
 
 
 class Hold(NamedTuple):
-    """Progress stands still at `at` (a share of the watching) for a while."""
+    """A pause of progress at `at` (a share of the watching)."""
 
     at: float
     lasts_s: float
@@ -31,14 +31,14 @@ class Hold(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How one run goes."""
+    """The course of one run."""
 
     watch_s: float
-    """From beginning to end, if nothing held it up."""
+    """Duration without pauses."""
     holds: tuple[Hold, ...] = ()
-    """In the order in which they come."""
+    """In the order of their occurrence."""
     ends_at: float = 1.0
-    """The share at which it is over."""
+    """The share at which the run ends."""
     failure: Failure | None = None
     did_like: bool = False
     did_comment: bool = False
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         return hold.at * self.watch_s + sum(earlier.lasts_s for earlier in self.holds if earlier.at < hold.at)
 
     def share_after(self, played_s: float) -> tuple[float, Hold | None]:
-        """How far it is, and what holds it there."""
+        """The share reached, and the hold that pauses it there, if any."""
         held_s = 0.0
         for hold in self.holds:
             begins_s = hold.at * self.watch_s + held_s
@@ -65,11 +65,11 @@ class Plan(NamedTuple):
 
 
 Player = Callable[[Offer], Plan]
-"""What an agent sets to work. The same offer gives the same plan, so that a run can be taken up again after a crash."""
+"""Plans a run. The same offer gives the same plan, so that a run can be resumed after a crash."""
 
 
 def player(show: Show, serial_number: str, capabilities: tuple[str, ...], seed: int) -> Player:
-    """The app of one phone."""
+    """The simulated app of one phone."""
 
     def plan(offer: Offer) -> Plan:
         job = offer.job
@@ -112,12 +112,12 @@ def _failure(show: Show, dice: Random) -> Failure | None:
 
 
 class Watching:
-    """A plan under way: it goes on with the clock, or is paused."""
+    """A running plan: it advances with the clock, or is paused."""
 
     __slots__ = ("_began_at", "_played_s", "plan")
 
     def __init__(self, plan: Plan, played_s: float = 0.0) -> None:
-        """Paused, at the place to which it had been played."""
+        """Starts paused, at the given play time."""
         self.plan = plan
         self._played_s: float = played_s
         self._began_at: float | None = None
@@ -140,7 +140,7 @@ class Watching:
         return hold is not None and hold.kind == "ad"
 
     def popup_closed(self, since_s: float, now: float) -> bool:
-        """Whether a pop-up went away since it had been played for `since_s`."""
+        """Whether a pop-up was closed since the play time `since_s`."""
         played_s = self.played_s(now)
         return any(
             since_s < self.plan.begins_s(hold) + hold.lasts_s <= played_s
@@ -149,16 +149,16 @@ class Watching:
         )
 
     def reaches_at(self, pct: float) -> float:
-        """When progress is there, if nothing changes; infinite where it never is."""
+        """When this progress will be reached, if nothing changes; infinite if never."""
         return math.inf if pct > self.plan.ends_at * 100 else self._when(self.plan.reaches_s(pct / 100))
 
     def over_at(self) -> float:
         return self._when(self.plan.reaches_s(self.plan.ends_at))
 
     def stalls_at(self, stalled_after_s: float, ad_holds_s: float) -> float:
-        """When progress will have stood still for too long: `ad_holds_s` behind advertisements, in all, else the first.
+        """When the run will have stalled: `ad_holds_s` in total for advertisements, else `stalled_after_s`.
 
-        Infinite if it never does, or if nobody notices.
+        Infinite if it never stalls, or if the agent does not notice.
         """
         ads_s = 0.0
         for hold in self.plan.holds:

@@ -126,13 +126,13 @@ async def test_a_file_that_was_never_written_to_its_end_though_its_size_is_right
     ids=["noise", "zeros", "a playlist", "another container"],
 )
 async def test_a_file_that_is_something_else(output, content):
-    assert await said_of(output(content())) == "File not readable: it is no MP4"
+    assert await said_of(output(content())) == "File not readable: it is not an MP4"
 
 
 @pytest.mark.req("RN-10")
 async def test_a_box_of_no_length_does_not_keep_the_probe_for_ever(output):
     assert (await said_of(output(film() + b"\0\0\0\3free" + bytes(64)))) == (
-        "File not readable: a box has an impossible length"
+        "File not readable: a box has an invalid length"
     )
 
 
@@ -151,14 +151,14 @@ def test_damage_anywhere_is_survived(output, data):
 @pytest.mark.req("RN-10")
 async def test_a_file_that_kills_the_probe_kills_nobody_else(output, monkeypatch):
     monkeypatch.setattr(validation, "PROBE", (sys.executable, "-c", "import os; os.abort()"))
-    assert await said_of(output(film())) == "File not readable: looking at it ended with code -6"
+    assert await said_of(output(film())) == "File not readable: the probe ended with code -6"
 
 
 @pytest.mark.req("RN-10")
 async def test_a_file_that_the_probe_never_comes_back_from(output, monkeypatch):
     monkeypatch.setattr(validation, "PROBE", (sys.executable, "-c", "import signal; signal.pause()"))
     path = output(film())
-    assert await said_of(path, timeout_s=0.2) == "File not readable: looking at it took more than 0.2 s"
+    assert await said_of(path, timeout_s=0.2) == "File not readable: the probe took more than 0.2 s"
     assert not probes_of(path)
 
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from drover.domain.decider import Rejection
 from drover.domain.errors import Code
 from drover.domain.render import commands as c
-from drover.domain.render import overdue
+from drover.domain.render import deadlines
 from drover.domain.render.policy import Fault, Policy
 from drover.domain.render.state import Status
 from tests.simulation.render import invariants
@@ -273,7 +273,7 @@ class HurriedStudio(Studio):
 
 @pytest.fixture
 def one_at_a_time(monkeypatch):
-    monkeypatch.setattr(overdue, "DEADLINES_PER_TICK_MAX", 1)
+    monkeypatch.setattr(deadlines, "DEADLINES_PER_TICK_MAX", 1)
 
 
 def quietly(examples: int, steps: int) -> settings:

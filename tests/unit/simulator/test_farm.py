@@ -367,5 +367,5 @@ async def test_a_program_that_ended_in_order_goes_on_where_it_was(platform, tmp_
 
 
 def test_files_are_for_a_few_phones(tmp_path):
-    with pytest.raises(TooManyToStore, match="at most 200 phones, and these are 400"):
+    with pytest.raises(TooManyToStore, match="at most 200 phones, and there are 400"):
         Simulation(Options(tmp_path, pcs=20, phones_per_pc=20, store=tmp_path))

@@ -72,11 +72,11 @@ def _too_late(test_id: str, ended: Ended, reported: TestStatus) -> Decision:
 
 
 def late_rejection(event: LateReportRefused) -> Rejection:
-    given_back = " and was given back" if event.refunded else ""
+    refunded = " and was refunded" if event.refunded else ""
     details = {"status": event.status, "refunded": event.refunded}
-    return Rejection(Code.STALE_ATTEMPT, f"The test has {event.status}{given_back}; this report is too late", details)
+    return Rejection(Code.STALE_ATTEMPT, f"The test has {event.status}{refunded}; this report is too late", details)
 
 
 def skipped_rejection(event: TestSkipped) -> Rejection:
-    message = "The test cannot be given back now, so it is not failed either; a cleanup will try again"
+    message = "The test cannot be refunded now, so it stays processing; a cleanup will retry"
     return Rejection(Code.CONFLICT, message, {"reason": event.reason})

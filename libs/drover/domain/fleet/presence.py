@@ -73,7 +73,7 @@ def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
     count = 1 + sum(now - since <= HOST_SILENT_WITHIN for since in pc.silent.values())
     if count < HOST_SILENT_DEVICES_MIN:
         return []
-    message = f"None of the {count} phones of {pc.pc_id} that were online is heard any more"
+    message = f"All {count} online phones of {pc.pc_id} have fallen silent"
     return raise_alert(fleet.alerts, HOST_SILENT, pc.pc_id, message, now, devices=count)
 
 

@@ -52,7 +52,7 @@ def worker_heard(queue: RenderQueue, reason: str) -> list[Event]:
 
 
 def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:
-    """Resolve the alerts of an ended render. A completed one proves that template, mapping, nexrender and NAS work."""
+    """Resolve the alerts of a render. `proven`: it completed, so template, mapping, nexrender and NAS work."""
     if not queue.alerts:
         return []
     subjects = {"render": str(render.render_id), "composition": render.composition_id}

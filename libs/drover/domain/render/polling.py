@@ -13,7 +13,7 @@ BUSY_S: Final = 5.0
 
 
 class Pace(msgspec.Struct):
-    """The number of empty polls in a row."""
+    """A worker's intervals, and its number of empty polls in a row."""
 
     every_s: float = 10.0
     idle_s: float = 30.0

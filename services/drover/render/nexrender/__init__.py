@@ -1,1 +1,1 @@
-"""How nexrender is spoken to: the documents it gets, what its answers mean, the calls. What follows is the worker's."""
+"""The nexrender client: job documents, calls, and the meaning of answers. The worker decides what follows."""

@@ -1,4 +1,4 @@
-"""A job as nexrender tells of it, in whichever dialect. Pure: how answers travel is not known here."""
+"""Decodes nexrender's answers about jobs, in both dialects. Pure: no HTTP here."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ SHOWN_CHARS_MAX: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class RemoteJob:
-    """What nexrender says of a job."""
+    """A job as nexrender reports it."""
 
     uid: str
-    """Under which the server knows it: ours at real nexrender, one of its own in 003's dialect. Keep it, ask by it."""
+    """The server's id of the job, for later calls: our uid at real nexrender, an id of its own in 003's dialect."""
     stage: Stage
     progress: int | None
-    """0 to 100; None where nothing was said. It never decides that a render is done."""
+    """0 to 100; None if the answer has none. It never means that a render is done."""
     state: str
-    """The server's own word for it."""
+    """The server's own name of the state."""
     error: str | None
-    """What went wrong, shortened. May be there although the stage is not `error`."""
+    """The error, shortened. It may be set although the stage is not `error`."""
     dialect: Dialect
 
 
 def decode(call: str, body: bytes) -> Any:
-    """What was said; None for an empty body and for `{}`, with which nexrender says that there is nothing."""
+    """The decoded body; None for an empty body and for `{}`, nexrender's answers for "not found"."""
     if not body.strip():
         return None
     try:
@@ -43,7 +43,7 @@ def decode(call: str, body: bytes) -> Any:
 
 
 def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
-    """`state` or `status` tells the dialect, and each has its own name for the job."""
+    """`state` or `status` reveals the dialect; each dialect has its own field for the job's id."""
     if not isinstance(answer, Mapping):
         raise NexrenderConfused(call, "its answer is not a job but a JSON " + type(answer).__name__)
     if isinstance(state := answer.get("state"), str):
@@ -54,12 +54,12 @@ def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
         raise NexrenderConfused(call, "its answer has neither `state` nor `status`, so it is not a job")
     named = str(named) if isinstance(named, str | int) and named != "" else asked_for
     if not named:
-        raise NexrenderConfused(call, "it gave the job no name to ask by")
+        raise NexrenderConfused(call, "its answer has no id of the job")
     return RemoteJob(named, stage_of(state), progress_of(answer), state, error_of(answer), dialect)
 
 
 def of_ours(call: str, listing: Any, uid: str) -> RemoteJob | None:
-    """The job in a list of jobs that carries our uid, or its tag; the latest that has not failed, else the latest."""
+    """The job with our uid or its tag in a list of jobs: the latest that has not failed, else the latest."""
     found = [read_job(call, entry) for entry in _entries(listing) if _is_ours(entry, uid)]
     return next((job for job in reversed(found) if job.stage is not Stage.ERROR), found[-1] if found else None)
 

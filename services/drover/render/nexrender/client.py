@@ -1,4 +1,4 @@
-"""The client for nexrender: find a job, submit it, remove it. When to do so, and what then, is up to the worker."""
+"""The nexrender client: find, submit and remove jobs. The worker decides when."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 JOB_BYTES_MAX: Final = 4 * 1024 * 1024
 LIST_BYTES_MAX: Final = 32 * 1024 * 1024
 NAMES_MAX: Final = 1024
-"""So many jobs of ours are remembered by the name that the server gave them."""
+"""How many of the server's own job ids to remember."""
 DUPLICATES_MAX: Final = 10
 _NOT_THERE: Final = frozenset({404, 410})
 _NOT_OFFERED: Final = frozenset({404, 405, 410, 501})
@@ -41,18 +41,17 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class NexrenderClient:
-    """Speaks real nexrender's API and the simplified one of 003 §3.5; which, is learned from what is answered.
+    """Speaks real nexrender's API and the simplified one of 003 §3.5; the answers reveal which one.
 
-    At real nexrender a job has the uid that we give it. It stores the same uid twice and then renders it again and
-    again, so `find` comes before `submit`, always; between the two nobody else may submit that uid.
+    Real nexrender uses the uid that we give to a job. It accepts the same uid twice and then renders it again and
+    again, so always call `find` before `submit`; between the two nobody else may submit that uid.
 
-    A server of 003 gives a job a name of its own. `submit` tells it (`RemoteJob.uid`), and while this client lives it
-    also remembers which it is, so that both names can be asked for. After a crash in between, `find` goes through
-    `GET /jobs` for our uid or our tag. 003 does not say that such a list exists, nor that it tells of either: where it
-    does not, a job that was submitted by a worker that died before it could say so is not found and is rendered a
-    second time. That costs a render; the file is the same.
+    A server of 003 gives a job an id of its own. `submit` returns it (`RemoteJob.uid`), and this client remembers it,
+    so both ids can be used. After a crash in between, `find` searches `GET /jobs` for our uid or our tag. 003 promises
+    neither such a list nor these fields: without them, a job whose worker crashed before it could report it is not
+    found, and is rendered a second time. That costs a render; the file is the same.
 
-    No call is repeated in here. Whatever raises `NexrenderDown` may have taken effect.
+    The client does not retry. A call that raises `NexrenderDown` may have taken effect.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class NexrenderClient:
     ) -> None:
         self._wire = Wire(base_url, secret, connect_s=connect_s, total_s=total_s)
         self.dialect = dialect
-        """What the server speaks, by its latest answer; None until it has told."""
+        """The server's dialect, by its latest answer; None until it is known."""
         self._likely = Dialect.NEXRENDER
         self._names: OrderedDict[str, str] = OrderedDict()
 
@@ -80,20 +79,20 @@ class NexrenderClient:
         await self._wire.__aexit__(kind, error, trace)
 
     async def health(self) -> None:
-        """Returns if somebody answers. Says nothing about the secret: real nexrender does not ask for it here."""
+        """Returns if the server answers. Does not check the secret: real nexrender does not ask for it here."""
         await self._wire.call("health", "GET", "/health", bytes_max=JOB_BYTES_MAX, absent=_NOT_OFFERED)
 
     async def find(self, uid: str) -> RemoteJob | None:
-        """The job of this name, ours or the server's; None where there is none (empty answer, `{}` or 404)."""
+        """The job with this id, ours or the server's; None if there is none (empty answer, `{}` or 404)."""
         named = self._names.get(uid, uid)
         body = await self._wire.call("find", "GET", _path(named), bytes_max=JOB_BYTES_MAX, absent=_NOT_THERE)
         if body and (answer := decode("find", body)) is not None:
             job = read_job("find", answer, named)
             if job.dialect is Dialect.NEXRENDER and job.uid != named:
-                raise NexrenderConfused("find", f"asked for the job {named} it told of {job.uid[:SHOWN_CHARS_MAX]!r}")
+                raise NexrenderConfused("find", f"it answered for job {job.uid[:SHOWN_CHARS_MAX]!r} instead of {named}")
             return self._learned(job)
         if self.dialect is None:
-            # Nobody but real nexrender answers 200 and nothing when it does not know a job.
+            # Only real nexrender answers 200 with an empty body for an unknown job.
             self._likely = Dialect.NEXRENDER if body == b"" else Dialect.SIMPLIFIED
         if (self.dialect or self._likely) is Dialect.NEXRENDER:
             return None
@@ -104,7 +103,7 @@ class NexrenderClient:
             body = await self._wire.call("list", "GET", "/jobs", bytes_max=LIST_BYTES_MAX, absent=_NOT_OFFERED)
             job = of_ours("list", decode("list", body or b""), uid)
         except (NexrenderConfused, NexrenderRefused) as error:
-            # Not worth standing still for: at worst it is rendered a second time.
+            # Not worth failing for: at worst it is rendered a second time.
             log.warning("nexrender_list_unusable", uid=uid, reason=str(error))
             return None
         if job is None:
@@ -113,7 +112,7 @@ class NexrenderClient:
         return self._learned(job)
 
     async def submit(self, document: Mapping[str, Any]) -> RemoteJob:
-        """Give it a job of `job_document`, which is put into the server's dialect. `find` comes first."""
+        """Submit a document of `job_document`, converted to the server's dialect. Call `find` first."""
         sent = self.dialect or self._likely
         try:
             job = await self._post(document, sent)
@@ -126,7 +125,7 @@ class NexrenderClient:
             except NexrenderRefused:
                 raise refusal from None
         if job.dialect is not sent:
-            # Another server than we took it for, and it has not understood where the file should land.
+            # The server speaks the other dialect, so it has not understood the output path.
             with suppress(NexrenderRefused):
                 await self._delete(job.uid)
             job = await self._post(document, job.dialect)
@@ -142,10 +141,10 @@ class NexrenderClient:
         return self._learned(read_job("submit", answer))
 
     async def remove(self, uid: str) -> None:
-        """Take a job off the server's list, whatever its name; no error if it is not there.
+        """Remove a job from the server's list, by either id; no error if it is not there.
 
-        A render that has begun goes on, and its file still lands. `NexrenderRefused` where a server of 003 has no way
-        to remove jobs.
+        A render that has begun continues and still writes its file. Raises `NexrenderRefused` if a server of 003 cannot
+        remove jobs.
         """
         for _ in range(DUPLICATES_MAX):
             job = await self.find(uid)
@@ -154,7 +153,7 @@ class NexrenderClient:
             await self._delete(job.uid)
             if job.dialect is Dialect.SIMPLIFIED:
                 return
-            # Real nexrender takes the latest of that uid only; if it was submitted twice, the other would be rendered.
+            # Real nexrender removes only the latest job of that uid; a duplicate would still be rendered.
         raise NexrenderConfused("remove", f"it still has a job {uid} after {DUPLICATES_MAX} were removed")
 
     async def _delete(self, named: str) -> None:
@@ -175,5 +174,5 @@ class NexrenderClient:
 
 def _path(named: str) -> str:
     if named in _NOT_A_JOB:
-        raise UidUnusable(named)  # `GET /jobs/pickup` would take a job away from the workers
+        raise UidUnusable(named)  # `GET /jobs/pickup` would take a job from nexrender's workers
     return f"/jobs/{quote(named, safe='')}"

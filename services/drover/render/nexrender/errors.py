@@ -1,4 +1,4 @@
-"""How a call to nexrender can fail. Each error carries what is known; what is done about it is up to the worker."""
+"""Errors of calls to nexrender. The worker decides what to do about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NexrenderError(DroverError):
 
 
 class NexrenderDown(NexrenderError):
-    """Nobody is there, or there is trouble with them: no connection, no answer in time, 5xx, a line that broke.
+    """nexrender is unreachable or failing: no connection, no answer in time, 5xx, a broken connection.
 
     The call may still have taken effect. Look for the job before submitting it again.
     """
@@ -33,7 +33,7 @@ class NexrenderDown(NexrenderError):
 
 
 class NexrenderRefused(NexrenderError):
-    """It answered that it will not: 4xx. The same call would be refused again."""
+    """It refused with 4xx. The same call would be refused again."""
 
     outcome = "refused"
 
@@ -44,13 +44,13 @@ class NexrenderRefused(NexrenderError):
 
 
 class NexrenderForbidden(NexrenderRefused):
-    """The secret is not the one that nexrender was started with."""
+    """The secret differs from the one that nexrender was started with."""
 
     outcome = "forbidden"
 
 
 class NexrenderConfused(NexrenderError):
-    """What answered does not speak as nexrender does: no JSON, a redirect, an endless body. Is the address right?"""
+    """The answer is not one of nexrender's: not JSON, a redirect, an endless body. The address may be wrong."""
 
     outcome = "confused"
 

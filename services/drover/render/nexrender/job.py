@@ -1,4 +1,4 @@
-"""The job that nexrender is given: real nexrender's document, and what must differ in the dialect of 003 §3.4. Pure."""
+"""Job documents for nexrender: real nexrender's form, and the dialect of 003 §3.4. Pure."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from drover.render.nexrender.paths import file_url, refuse_relative, suffix_of
 OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 OUTPUT_EXTENSION: Final = "mp4"
 RESULT: Final = f"result.{OUTPUT_EXTENSION}"
-"""What nexrender itself calls the file that it has rendered, in the folder that it clears up afterwards."""
+"""nexrender's own name of the rendered file, in its working folder, which it deletes afterwards."""
 COPY: Final = "@nexrender/action-copy"
 OUR_TAG: Final = "drover"
 UID_TAG_DIGITS: Final = 20
 
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _ROUTES: Final = frozenset({"pickup", "status"})
-"""What `GET /jobs/…` takes for something else than a uid. The first would take a job away from the workers."""
+"""Words that `GET /jobs/…` does not treat as a uid. The first would take a job from nexrender's workers."""
 _NO_TAG: Final = re.compile(r"[^A-Za-z0-9]")
 
 Document = dict[str, Any]
 
 
 class UidUnusable(DroverError):
-    """Not a name for a job: nexrender makes a folder of it and looks for it in addresses."""
+    """Not usable as a uid: nexrender uses it as a folder name and in URLs."""
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
@@ -45,13 +45,13 @@ def job_document(
     output_module: str = OUTPUT_MODULE_DEFAULT,
     tags: Iterable[str] = (),
 ) -> Document:
-    """The job for real nexrender. Paths are as its machines see them; those of assets may be paths or URLs.
+    """The job for real nexrender. Paths are as its machines see them; assets may have paths or URLs.
 
-    The result lands at `output` (RN-07: `…/job_<render_id>.mp4`). Nobody can keep a render that was removed from
-    landing there late, so give each uid a folder of its own: nexrender makes it.
+    The result is written to `output` (RN-07: `…/job_<render_id>.mp4`). A removed job may still write its file later, so
+    give each uid a folder of its own: nexrender makes it.
 
-    It stands in the copy action and not as the job's own `output`, on purpose. nexrender would render to that path
-    itself; the copy would then look in vain for its `result.mp4`, or empty the file by copying it onto itself.
+    The path is in the copy action, not in the job's own `output`, on purpose: nexrender would render to that path
+    itself; the copy would then not find its `result.mp4`, or would empty the file by copying it onto itself.
     """
     if not _UID.fullmatch(uid) or uid in _ROUTES:
         raise UidUnusable(uid)
@@ -72,7 +72,7 @@ def job_document(
 
 
 def uid_tag(uid: str) -> str:
-    """A tag that stands for a uid. Newer servers take everything but letters and digits out of tags."""
+    """A tag for a uid. Newer servers remove everything but letters and digits from tags."""
     return "uid" + sha256(uid.encode()).hexdigest()[:UID_TAG_DIGITS]
 
 
@@ -81,7 +81,7 @@ def _tag(text: str) -> str:
 
 
 def output_of(document: Mapping[str, Any]) -> str | None:
-    """Where the result will land, as nexrender's machines see it; None if nowhere."""
+    """The path of the result, as nexrender's machines see it; None if there is none."""
     actions = document.get("actions")
     if isinstance(actions, Mapping):
         for action in actions.get("postrender") or ():
@@ -93,7 +93,7 @@ def output_of(document: Mapping[str, Any]) -> str | None:
 
 
 def simplified(document: Mapping[str, Any]) -> Document:
-    """The same job in 003's dialect: `actions` is a list, expressions stand there, and `output` says where it lands."""
+    """The same job in 003's dialect: `actions` is a list with the expressions; `output` is the path of the result."""
     assets = [asset for asset in document["assets"] if "expression" not in asset]
     return {
         **{name: value for name, value in document.items() if name not in ("assets", "actions")},
@@ -113,6 +113,6 @@ def _asset(asset: Mapping[str, Any], number: int) -> Document:
 
 
 def _file(path: str, name: str) -> Document:
-    """A file to fetch. With a name of ours for the copy: without one, nexrender 1.63 makes the name out of the whole
-    path, and the copy fails for want of such a folder."""
+    """A file to fetch, with a name for nexrender's copy: without one, nexrender 1.63 uses the whole path as the name,
+    and the copy fails because that folder does not exist."""
     return {"src": file_url(path), "name": name + suffix_of(path)}

@@ -1,4 +1,4 @@
-"""How long nexrender takes to answer. The name and the unit are those of 003 §7.1, so that its dashboards fit."""
+"""Latency of calls to nexrender. Name and unit are those of 003 §7.1, so that its dashboards work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths as nexrender's machines see them, mostly Windows', and the URLs by which they are told of files. Pure."""
+"""Paths as nexrender's machines see them, mostly on Windows, and their file URLs. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 from drover.domain.errors import DroverError
 
 NOT_ESCAPED: Final = ";,/?:@&=+$-_.!~*'()#"
-"""Besides letters and digits. nexrender decodes with `decodeURI`, which leaves `%23` and its like as they are: what
-`encodeURI` does not escape must not be escaped here either."""
+"""Characters not escaped, besides letters and digits: those of `encodeURI`. nexrender decodes with `decodeURI`, which
+does not decode `%23` and the like."""
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -20,7 +20,7 @@ _SEPARATORS: Final = re.compile(r"[\\/]+")
 
 
 class PathUnusable(DroverError):
-    """nexrender cannot be told of this file."""
+    """This path cannot be passed to nexrender."""
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
@@ -64,19 +64,19 @@ def _escaped(path: str, text: str) -> str:
 
 
 def suffix_of(path: str) -> str:
-    """`.aep`, with its dot; nothing where it has none, or one that could be anything."""
+    """The suffix with its dot, such as `.aep`; empty if there is none or it is ambiguous."""
     found = _SUFFIX.search(path)
     return found.group() if found else ""
 
 
 def refuse_relative(path: str) -> None:
-    """Of a file that nexrender is to write."""
+    """Refuse a relative path for a file that nexrender will write."""
     if not (_DRIVE.match(path) or path.startswith(("\\\\", "/"))):
         raise PathUnusable(path, "is not an absolute path: nexrender would put the file where it clears up")
 
 
 def comparable(path_or_url: str) -> str:
-    """The same for two spellings of one path, as a path or as our URL of it: slashes and case do not count."""
+    """A normal form of a path or of our URL of it, to compare spellings: slashes and case are ignored."""
     path = path_or_url
     if path.startswith("file://"):
         path = unquote(path[7:])

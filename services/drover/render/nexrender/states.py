@@ -1,4 +1,4 @@
-"""What nexrender's words mean to us, in both of its dialects (RN-09). Pure; nothing is done about it here."""
+"""The meaning of nexrender's states, in both dialects (RN-09). Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from drover.render.nexrender.paths import comparable
 
 ERROR_CHARS_MAX: Final = 2000
-"""aerender's whole output can be the error. Its beginning and its end are kept."""
+"""The error can be aerender's whole output. Its beginning and its end are kept."""
 
 
 class Dialect(StrEnum):
@@ -21,7 +21,7 @@ class Dialect(StrEnum):
 
 
 class Stage(StrEnum):
-    """How far a job is, as the row tells it."""
+    """The stage of a job, as the row shows it."""
 
     RENDERING = "rendering"
     ENCODING = "encoding"
@@ -46,19 +46,19 @@ STAGES: Final[Mapping[str, Stage]] = {
     "render:cleanup": Stage.ENCODING,
     "finished": Stage.FINISHED,
     "error": Stage.ERROR,
-    # 003 §3.5; the words that both have mean the same.
+    # 003 §3.5; states with the same name in both dialects mean the same.
     "rendering": Stage.RENDERING,
     "encoding": Stage.ENCODING,
 }
 
 
 def stage_of(state: str) -> Stage:
-    """A word that nobody has told us of is taken for work: the time limit of a render ends that."""
+    """An unknown state counts as rendering: the time-out of a render bounds that."""
     return STAGES.get(state, Stage.RENDERING)
 
 
 def progress_of(answer: Mapping[str, Any]) -> int | None:
-    """0 to 100, or None where nothing is said. It skips values and may end at 90: never wait for 100."""
+    """0 to 100, or None if there is none. It skips values and may end at 90: never wait for 100."""
     for name in ("renderProgress", "progress"):
         told = answer.get(name)
         if isinstance(told, int | float) and not isinstance(told, bool):
@@ -67,7 +67,7 @@ def progress_of(answer: Mapping[str, Any]) -> int | None:
 
 
 def error_of(answer: Mapping[str, Any]) -> str | None:
-    """What went wrong, shortened. A job can carry an error and still be finished."""
+    """The error, shortened. A finished job can have an error, too."""
     for name in ("error", "errorMessage", "error_message", "message"):
         if text := _text(answer.get(name)).replace("\0", "").strip():
             return shortened(text, ERROR_CHARS_MAX)
@@ -75,7 +75,7 @@ def error_of(answer: Mapping[str, Any]) -> str | None:
 
 
 def _text(told: Any) -> str:
-    """A text; an error as JavaScript writes it; or a list of these."""
+    """An error as text: from a text, a JavaScript error object, or a list of these."""
     if isinstance(told, list):
         return "\n\n".join(filter(None, map(_plain, told)))
     return _plain(told)
@@ -88,7 +88,7 @@ def _plain(told: Any) -> str:
 
 
 def shortened(text: str, chars_max: int) -> str:
-    """Three quarters from the beginning and the rest from the end, where it is too long."""
+    """The text; if it is too long, three quarters from its beginning and one quarter from its end."""
     if len(text) <= chars_max:
         return text
     gap = " … "
@@ -104,9 +104,9 @@ _AFTER_A_PATH: Final = r"(?=$|[\s'\"`),;:]|\.(?:\s|$))"
 
 
 def is_template_missing(error_text: str | None, template_src: str) -> bool:
-    """Whether an error says that this very file, a path or our URL of it, is not there. Then trying again is in vain.
+    """Whether an error says that this template, given as a path or as our URL, is missing. Then a retry is useless.
 
-    Not so for an image that is missing, nor for a copy in nexrender's own folders whose name ends like the template's.
+    False for a missing image, and for a missing copy in nexrender's own folders whose name ends like the template's.
     """
     if not error_text:
         return False

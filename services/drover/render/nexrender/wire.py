@@ -1,4 +1,4 @@
-"""One call to nexrender over HTTP: bounded in time and size, measured, its failures named. Bodies are not read here."""
+"""HTTP calls to nexrender: bounded in time and size, measured, with typed errors. Bodies are not interpreted here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from drover.render.nexrender.states import shortened
 API: Final = "/api/v1"
 SECRET_HEADER: Final = "nexrender-secret"  # noqa: S105 - the name of the header
 SECRET_CHARS_MIN: Final = 4
-"""A shorter one keeps nobody out, and taking it out of an answer would leave nothing of it."""
+"""A shorter secret protects nothing, and hiding it in answers would make them unreadable."""
 HIDDEN: Final = "•••".encode()
 CONNECT_S: Final = 5.0
 TOTAL_S: Final = 15.0
@@ -34,17 +34,17 @@ CONNECTIONS_MAX: Final = 32
 HEADER_BYTES_MAX: Final = 16 * 1024
 REFUSAL_CHARS_MAX: Final = 300
 REFUSAL_BYTES_MAX: Final = 16 * 1024
-"""Of a refusal so much is read; of a longer one the rest is left."""
+"""How much of a refusal's body is read."""
 CHUNK_BYTES: Final = 64 * 1024
 
 _STACK: Final = re.compile(r"^\s+at .*$", re.MULTILINE)
 _FORBIDDEN: Final = frozenset({401, 403})
 _LATER: Final = frozenset({408, 425, 429})
-"""Not refused for good: as good as being away."""
+"""Temporary refusals: treated as nexrender being down."""
 
 
 class Wire:
-    """The way to one server."""
+    """The HTTP session with one server."""
 
     def __init__(self, base_url: str, secret: str, *, connect_s: float = CONNECT_S, total_s: float = TOTAL_S) -> None:
         self._base = URL(base_url.rstrip("/").removesuffix(API) + API)
@@ -55,7 +55,7 @@ class Wire:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            # A connection for each call: nexrender hangs up after 5 s, which is just when it is asked the next time.
+            # A new connection for each call: nexrender closes idle ones after 5 s, which is our poll interval.
             connector=aiohttp.TCPConnector(limit=CONNECTIONS_MAX, force_close=True),
             headers=self._headers,
             timeout=self._timeout,
@@ -81,7 +81,7 @@ class Wire:
         bytes_max: int,
         absent: Collection[int] = (),
     ) -> bytes | None:
-        """The body of the answer; None for a status in `absent`. `path` is escaped already."""
+        """The body of the answer; None for a status in `absent`. `path` must be escaped."""
         began = time.perf_counter()
         outcome = "ok"
         try:
@@ -105,7 +105,7 @@ class Wire:
         bytes_max: int,
         absent: Collection[int],
     ) -> bytes | None:
-        assert self._session is not None, "entered first"
+        assert self._session is not None, "enter the context first"
         url = URL(f"{self._base}{path}", encoded=True)
         body = None if document is None else msgspec.json.encode(document)
         headers = None if body is None else {"Content-Type": "application/json"}
@@ -117,7 +117,7 @@ class Wire:
                     await self._refuse(call, answer)
                 return self._hidden_in(await _read(call, answer, bytes_max))
         except aiohttp.ClientResponseError as error:
-            raise NexrenderConfused(call, f"what answers does not speak HTTP properly ({error.message})") from error
+            raise NexrenderConfused(call, f"its answer is not valid HTTP ({error.message})") from error
         except TimeoutError as error:
             raise NexrenderDown(call, f"no answer within {self._timeout.total:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -136,7 +136,7 @@ class Wire:
         raise NexrenderRefused(call, status, text)
 
     def _hidden_in(self, said: bytes) -> bytes:
-        """A server that repeats what it was sent must not bring the secret into the log and onto the row."""
+        """Hide the secret: a server that echoes its input must not put it into the log or the row."""
         return said if len(self._secret) < SECRET_CHARS_MIN else said.replace(self._secret.encode(), HIDDEN)
 
 
@@ -150,6 +150,6 @@ async def _read(call: str, answer: aiohttp.ClientResponse, bytes_max: int) -> by
 
 
 def _plain(body: bytes) -> str:
-    """In one line, without the stack trace that nexrender sends along."""
+    """The body in one line, without nexrender's stack trace."""
     text = _STACK.sub("", body.decode("utf-8", "replace")).replace("\0", "")
     return shortened(" ".join(text.split()), REFUSAL_CHARS_MAX)

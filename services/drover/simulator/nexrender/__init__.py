@@ -1,1 +1,1 @@
-"""A simulated nexrender for the demo and for tests: both API dialects, real MP4 files, faults on order."""
+"""A simulated nexrender for the demo and for tests: both API dialects, real MP4 files, faults on demand."""

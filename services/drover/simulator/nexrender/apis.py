@@ -1,4 +1,4 @@
-"""What the simulated server answers, in each dialect. Pure but for the jobs: no HTTP, no clock, no faults."""
+"""Answers of the simulated server, in each dialect. No HTTP, no clock, no faults; the only state is the jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOST_IN_TAGS: Final = re.compile(r"[^A-Za-z0-9, ]")
 class Answer(NamedTuple):
     status: int
     body: Any = None
-    """None: nothing; text: as it is; anything else: JSON."""
+    """None: empty; a text: as it is; anything else: JSON."""
 
 
 INVALID_JSON: Final = Answer(400, "Invalid JSON")
@@ -27,12 +27,12 @@ BROKEN: Final = Answer(500, "Internal Server Error")
 
 class Api(Protocol):
     def answer(self, method: str, path: tuple[str, ...], body: bytes) -> Answer:
-        """`path`: what comes after /api/v1."""
+        """`path`: the part after /api/v1."""
         ...
 
 
 class RealApi:
-    """As `@nexrender/server` answers, oddities included (see the contract's tests)."""
+    """Answers like `@nexrender/server`, including its quirks (see the contract tests)."""
 
     def __init__(self, jobs: Jobs, new_work: Callable[[], None]) -> None:
         self._jobs = jobs
@@ -53,12 +53,12 @@ class RealApi:
                 job = self._jobs.get(uid)
                 return BROKEN if job is None else Answer(200, _status(job))
             case "GET", ("jobs", uid):
-                return Answer(200, self._jobs.get(uid))  # nothing, and 200, for one that is not there
+                return Answer(200, self._jobs.get(uid))  # 200 with an empty body for an unknown job
             case "PUT", ("jobs", uid):
                 return self._change(uid, body)
             case "DELETE", ("jobs", uid):
                 self._jobs.remove(uid)
-                return Answer(200, {"id": uid, "removed": True})  # also if it was not there
+                return Answer(200, {"id": uid, "removed": True})  # even if it was not there
         return Answer(204)
 
     def _create(self, body: bytes) -> Answer:
@@ -71,7 +71,7 @@ class RealApi:
         job["state"], job["creator"] = "queued", "127.0.0.1"
         if (trace := complaint(job)) is not None:
             return Answer(400, trace)
-        self._jobs.insert(job)  # even if there is one with that uid
+        self._jobs.insert(job)  # even if one with that uid exists
         self._new_work()
         return Answer(200, job)
 
@@ -106,13 +106,13 @@ STATUSES: Final = {
     "finished": "finished",
     "error": "error",
 }
-"""By the states of the real one; whatever else there is, is `rendering`."""
+"""By the states of the real one; all other states are `rendering`."""
 
 
 class SimplifiedApi:
-    """As 003 §3.5 describes it. It gives jobs names of its own and says no more of them than the document does.
+    """Answers as in 003 §3.5. It gives jobs ids of its own and returns only the fields of that document.
 
-    That there is a list, and that jobs can be removed, 003 does not say; a server with `lists=False` has no list.
+    003 defines neither a list of jobs nor their removal; a server with `lists=False` has no list.
     """
 
     def __init__(self, jobs: Jobs, new_work: Callable[[], None], *, lists: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""A clock for tests: the simulated nexrender lives on only when it is moved."""
+"""A clock for tests: time passes for the simulated nexrender only when a test advances it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class HandClock:
         return self._now
 
     def real_s(self, seconds: float) -> float:
-        """What is answered late is so in real time, too."""
+        """Late answers take real time, too."""
         return seconds
 
     def advance(self, seconds: float) -> None:

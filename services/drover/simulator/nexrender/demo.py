@@ -1,4 +1,4 @@
-"""What `drover up --demo` renders with: a simulated nexrender, folders for it, and the settings that name both."""
+"""The nexrender of `drover up --demo`: a simulated server, its folders, and the settings for both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEMPLATE: Final = "demo.aep"
 
 @asynccontextmanager
 async def demo_nexrender(data_dir: Path) -> AsyncIterator[dict[str, str]]:
-    """Settings for render workers, good until the block ends. What was rendered stays in `<data_dir>/renders/nas`."""
+    """Settings for render workers, valid until the block ends. Rendered files stay in `<data_dir>/renders/nas`."""
     nas, output, templates, images = _folders(data_dir)
     async with simulated_nexrender(output, script=DEMO, machines=MACHINES) as server:
         yield {
@@ -36,5 +36,5 @@ def _folders(data_dir: Path) -> list[Path]:
     folders = [data_dir.resolve() / "renders" / name for name in ("nas", "output", "templates", "images")]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
-    (folders[2] / TEMPLATE).touch()  # workers look whether it is there; nobody opens it
+    (folders[2] / TEMPLATE).touch()  # workers check that it exists; nobody opens it
     return folders

@@ -1,4 +1,4 @@
-"""The machines of a simulated nexrender: they take jobs and render them. Time is given to them; they never wait."""
+"""The machines of a simulated nexrender: they take jobs and render them. The caller advances their time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from drover.simulator.nexrender.script import GOOD, Outcome, Script
 from drover.simulator.nexrender.store import Job, Jobs, now_text
 
 START_S: Final = 0.01
-"""From picking a job up to saying that it has begun; also from the last word to an error."""
+"""From the pickup of a job to the report of its start; also from the last report to an error."""
 STEP: Final = (3, 17)
-"""Progress jumps by so much."""
+"""Smallest and largest step of progress."""
 ENDS_AT_90: Final = 0.3
-"""Share of good renders that never tell more than 90, as the real one's do."""
+"""Share of good renders whose progress never exceeds 90, as with the real one."""
 
 _Life = Iterator[float]
 
 
 class Machines:
-    """Each renders one job at a time. Nothing random: the same seed, uid and number of the render give the same."""
+    """Each renders one job at a time. Deterministic: the same seed, uid and render number give the same result."""
 
     def __init__(self, jobs: Jobs, script: Script, folder: OutputFolder, *, machines: int, seed: int) -> None:
         self._jobs = jobs
@@ -40,22 +40,22 @@ class Machines:
         self._now = 0.0
         self._looking = False
         self.next_outcomes: deque[Outcome] = deque()
-        """How the next renders go, whatever the script says."""
+        """Outcomes of the next renders, in place of the script's."""
         self.begun = 0
-        """Renders, of jobs that are there or not."""
+        """Number of renders begun, also of removed jobs."""
 
     def look_for_work(self) -> None:
-        """A job may have come."""
+        """Check for a new job."""
         if self._free and not self._looking:
             self._looking = True
             self._at(self._now + self._script.pickup_s, None)
 
     def next_at(self) -> float:
-        """When something happens next; infinite if nothing will."""
+        """When the next step is due; infinite if there is none."""
         return self._due[0][0] if self._due else math.inf
 
     def advance_to(self, now: float) -> None:
-        """Everything happens that is due by then, in order."""
+        """Do all steps that are due by then, in order."""
         while self._due and self._due[0][0] <= now:
             self._now, _, life = heappop(self._due)
             if life is None:
@@ -83,12 +83,12 @@ class Machines:
             self._at(self._now + wait_s, life)
 
     def _life(self, job: Job, dice: Random) -> _Life:
-        """One render: yields how long until its next step. What it says is lost on a server that has forgotten the job,
-        and it goes on all the same."""
+        """One render: yields the time until its next step. If the server has forgotten the job, its reports are lost
+        and it continues."""
         uid, outcome = job["uid"], self._outcome(job, dice)
         yield START_S
         if self._jobs.update(uid, {"state": "started", "startedAt": now_text()}) is None:
-            return  # removed before it had begun: the real worker gives up here, and never again
+            return  # removed before its start: the only point where the real worker gives up
         yield from self._rendering(uid, outcome, dice)
         if outcome.for_ever:
             return
@@ -142,7 +142,7 @@ class Machines:
 
 
 def _template_path(job: Job) -> str:
-    """As Node on the machine in question would write it in an error."""
+    """The path as Node on the render machine would write it in an error."""
     path = unquote(str(job["template"]["src"]).removeprefix("file://"))
     if path[2:3] == ":":
         return path[1:].replace("/", "\\")

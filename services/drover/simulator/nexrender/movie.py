@@ -1,4 +1,4 @@
-"""The files that land: real MP4s of the size that was asked for, and such as go wrong. Each kind is encoded once."""
+"""The rendered files: real MP4s of the requested size, and defective ones. Each kind is encoded once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FRAMES_PER_S: Final = 25
 SAMPLES_PER_S: Final = 48_000
 SOUND_S: Final = 2
 WHOLE_BYTES_MIN: Final = 160 * 1024
-"""A good file is at least this long: 003 §3.6 refuses what is below 100 KiB."""
+"""Minimum size of a good file: 003 §3.6 refuses files below 100 KiB."""
 SMALL_BYTES: Final = 40 * 1024
 KINDS_MAX: Final = 16
-"""So many encoded files are kept, some hundred KiB each."""
+"""Encoded files to keep, some hundred KiB each."""
 
 
 def film(file: File, size: Size, mark: str) -> bytes | None:
-    """A file of this kind, different from each other one by its mark; None where none lands."""
+    """A file of this kind, made unique by its mark; None if there is to be no file."""
     if file == "none":
         return None
     width, height = size
@@ -34,7 +34,7 @@ def film(file: File, size: Size, mark: str) -> bytes | None:
         width, height = _even(width * 2 // 3), _even(height * 2 // 3)
     whole = _sound() if file == "no_video" else _video(width, height)
     if file == "broken":
-        # As of an encoder that was killed: long enough, and without the index that comes last.
+        # Like the output of a killed encoder: long enough, but without the index at the end.
         return Random(mark).randbytes(len(whole))
     if file == "small":
         return whole[:SMALL_BYTES]
@@ -42,7 +42,7 @@ def film(file: File, size: Size, mark: str) -> bytes | None:
 
 
 def prepare(size: Size) -> None:
-    """Encode now what is needed later, while nobody waits."""
+    """Encode in advance, while nobody waits."""
     film("good", size, "")
 
 
@@ -51,7 +51,7 @@ def _even(number: int) -> int:
 
 
 def _free(content: bytes) -> bytes:
-    """A box that players skip. It may stand at the end of the file."""
+    """A box that players skip. It may be at the end of the file."""
     return struct.pack(">I4s", 8 + len(content), b"free") + content
 
 
@@ -62,7 +62,7 @@ def _padded(film: bytes) -> bytes:
 
 @lru_cache(maxsize=KINDS_MAX)
 def _video(width: int, height: int) -> bytes:
-    """A grey wave that wanders through changing colours."""
+    """A video of a grey wave that moves through changing colours."""
     file = BytesIO()
     with av.open(file, "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=FRAMES_PER_S, options={"preset": "ultrafast"})
@@ -88,7 +88,7 @@ def _picture(width: int, height: int, number: int) -> av.VideoFrame:
 
 @lru_cache(maxsize=1)
 def _sound() -> bytes:
-    """A hum, and nothing to see."""
+    """A file with a hum and no video."""
     file = BytesIO()
     with av.open(file, "w", format="mp4") as container:
         stream = container.add_stream("aac", rate=SAMPLES_PER_S, layout="mono")

@@ -1,4 +1,4 @@
-"""Where the file of a render lands. Whatever a job says, nothing is written outside of one folder."""
+"""The output folder of the simulated nexrender. Whatever a job says, nothing is written outside this folder."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _ABSOLUTE: Final = re.compile(r"(?:[A-Za-z]:)?[\\/]")
 
 
 class WriteFailed(Exception):
-    """The text is the error of the job."""
+    """A file cannot be written. The text becomes the error of the job."""
 
 
 class OutputFolder:
-    """The folder in which files may land, and the name that jobs call it by."""
+    """The folder that files may be written to, and the path that jobs use for it."""
 
     def __init__(self, folder: Path, seen_as: str | None = None) -> None:
         self._folder = folder.resolve()
         self._seen_as = None if seen_as is None else _spelled(seen_as).rstrip("/") + "/"
 
     def land(self, path: str, content: bytes) -> None:
-        """As the real one: the folders on the way are made, and what is there is overwritten from its beginning."""
+        """Like the real one: parent folders are made, and an existing file is overwritten from its beginning."""
         target = self._local(path)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -46,9 +46,9 @@ class OutputFolder:
 
 
 def target_of(job: dict[str, Any]) -> str | None:
-    """The path that a job's file is to land at; None where nobody asked for it and it is cleared up.
+    """The path for a job's file; None if the job has none, so that the file is deleted.
 
-    Real nexrender copies its `result.mp4`, which is not there if the job had an `output` of its own. A server of 003,
+    Real nexrender copies its `result.mp4`, which does not exist if the job had an `output` of its own. A server of 003,
     whose actions are a list, writes to `output`.
     """
     actions, output = job.get("actions"), job.get("output")

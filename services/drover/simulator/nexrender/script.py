@@ -1,4 +1,4 @@
-"""The script of a simulated nexrender: how renders go, how often they go wrong, when the server is away. Data only."""
+"""Scripts of a simulated nexrender: how renders go, how often they fail, when the server is down. Data only."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ Size = tuple[int, int]
 FULL_HD: Final[Size] = (1920, 1080)
 
 File = Literal["good", "broken", "small", "wrong_size", "no_video", "none"]
-"""What lands at the end: a video; bytes that are no video; one below 100 KiB; one of another size; one that has sound
-only; nothing at all."""
+"""The rendered file: a video; bytes that are not a video; one below 100 KiB; one with another frame size; one with
+sound only; no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one render goes."""
+    """The course of one render."""
 
     name: str
     file: File = "good"
     error: str | None = None
-    """Ends with this error. `{template}` stands for the template's path."""
+    """The error that it ends with. `{template}` is replaced by the template's path."""
     stops_at: int | None = None
-    """Progress at which it goes no further: there it fails, or stands still for ever."""
+    """Progress at which it fails or hangs."""
     for_ever: bool = False
-    """Nothing comes any more: its worker was killed, and nobody tells the server."""
+    """It hangs: its worker was killed without a report to the server."""
     progress_max: int | None = None
-    """The last progress that is told, also of a render that ends well."""
+    """The highest reported progress, also of a successful render."""
 
 
 GOOD: Final = Outcome("good")
@@ -47,88 +47,72 @@ TEMPLATE_MISSING: Final = Outcome(
     "template missing", error="Error: ENOENT: no such file or directory, open '{template}'", stops_at=0
 )
 
-OUTCOMES: Final = {
-    outcome.name: outcome
-    for outcome in (
-        GOOD,
-        STAYS_AT_90,
-        STUCK,
-        BROKEN_FILE,
-        SMALL_FILE,
-        WRONG_SIZE,
-        NO_VIDEO,
-        NO_FILE,
-        FAILED,
-        TEMPLATE_MISSING,
-    )
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Chance:
     outcome: Outcome
     share: float
-    """Of all renders that no rule is about."""
+    """Share of all renders without a rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Renders of this composition, or of a template whose path ends so, go like this. Comes before chances."""
+    """The outcome of renders of this composition, or of templates whose path ends with this. Rules precede chances."""
 
     about: str
     outcome: Outcome
 
 
 TroubleKind = Literal["down", "error", "slow", "silent", "html", "lost_answer", "forgets"]
-"""The line is cut; 500; a late answer; none at all; a proxy's page; what was asked for is done and the line is cut
-before that can be said; the database is lost."""
+"""The connection is cut; 500; a late answer; no answer; a proxy's page; the request is done, but the connection is cut
+before the answer; the database is lost."""
 
 
 @dataclass(slots=True)
 class Trouble:
-    """Something wrong with the server, until it is taken away or used up."""
+    """A fault of the server, until it is removed or used up."""
 
     kind: TroubleKind
     methods: frozenset[str] = frozenset()
-    """Of the requests that meet it; none named: all."""
+    """HTTP methods that it affects; empty: all."""
     times: int | None = None
-    """How many requests meet it; None: all, while it lasts."""
+    """How many requests it affects; None: all."""
     slow_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A trouble that comes by itself."""
+    """A fault that occurs by itself."""
 
     kind: TroubleKind
     every_s: float
-    """Mean time from the end of one outage to this one."""
+    """Mean time from the end of the previous outage to this one."""
     lasts_s: Range
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What happens at a simulated nexrender."""
+    """All parameters of a simulated nexrender."""
 
     render_s: Range = (30.0, 120.0)
     encode_s: Range = (10.0, 60.0)
     pickup_s: float = 1.0
-    """Until a free machine finds a job that waits."""
+    """Time until a free machine picks up a waiting job."""
     chances: tuple[Chance, ...] = ()
     rules: tuple[Rule, ...] = ()
     outages: tuple[Outage, ...] = ()
     sizes: Mapping[str, Size] = field(default_factory=dict)
-    """Of compositions that are not in `size`."""
+    """Frame sizes of compositions that differ from `size`."""
     size: Size = FULL_HD
 
 
 CALM: Final = Script()
-"""Times as in 003 §2.2; nothing goes wrong."""
+"""Times as in 003 §2.2; no faults."""
 
 QUICK: Final = Script(render_s=(0.2, 0.4), encode_s=(0.05, 0.1), pickup_s=0.01)
 """For tests in real time."""
 
-# For people who watch: renders of some seconds, now and then one that needs a second look.
+# For demos: renders of some seconds, with an occasional failure.
 DEMO: Final = Script(
     render_s=(8.0, 25.0),
     encode_s=(2.0, 6.0),
@@ -141,7 +125,7 @@ DEMO: Final = Script(
     outages=(Outage("down", every_s=20 * 60, lasts_s=(10, 40)),),
 )
 
-# For soak tests: everything that can go wrong, often.
+# For soak tests: all faults, often.
 ROUGH: Final = Script(
     render_s=(0.2, 1.5),
     encode_s=(0.05, 0.3),

@@ -1,4 +1,4 @@
-"""The simulated nexrender as a server: HTTP, the secret, troubles, and the time that its machines live by."""
+"""The simulated nexrender's server: HTTP, the secret, faults, and the clock of its machines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PREFIX: Final = "/api/v1/"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 GRACE_S: Final = 1.0
 LOOK_EVERY_S: Final = 1.0
-"""Longest sleep of the machines: an outage may begin meanwhile."""
+"""Longest sleep of the machines, because an outage may begin meanwhile."""
 REFUSAL: Final = 'Wrong or no authentication secret provided. Please check the "nexrender-secret" header.'
 PROXY_PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
@@ -37,7 +37,7 @@ Speech = Literal["nexrender", "simplified"]
 
 
 class SimulatedNexrender:
-    """A server that runs. Made by `simulated_nexrender`."""
+    """A running server. Made by `simulated_nexrender`."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class SimulatedNexrender:
         lists: bool,
     ) -> None:
         self.jobs = Jobs()
-        """What the server knows; a test may play the worker and change them."""
+        """The server's jobs; a test may act as the worker and change them."""
         self.calls: Counter[str] = Counter()
-        """What was asked of it, by method and route: `POST jobs`, `GET jobs/…`."""
+        """Number of requests by method and route: `POST jobs`, `GET jobs/…`."""
         self.troubles: list[Trouble] = []
-        """What is wrong with it now. The first that is about a request is met."""
+        """Its present faults. The first one that matches a request applies."""
         self.url = ""
         self.life: asyncio.Task[None] | None = None
-        """Its machines, where they live in real time. Ends with the server, or with a fault of ours."""
+        """The task that runs its machines in real time. Ends with the server, or with a defect of the simulator."""
         self.clock = clock
         self._secret = secret
         self._machines = Machines(self.jobs, script, folder, machines=machines, seed=seed)
@@ -80,17 +80,17 @@ class SimulatedNexrender:
         return self._machines.begun
 
     def expect(self, *outcomes: Outcome) -> None:
-        """The next renders to begin go like this."""
+        """Set the outcomes of the next renders."""
         self._machines.next_outcomes.extend(outcomes)
 
     def forget(self) -> None:
-        """It has lost its database. What is being rendered goes on, and lands."""
+        """Lose the database. Renders in progress continue and write their files."""
         self.jobs.forget()
 
     def advance(self, seconds: float) -> None:
-        """Everything happens that takes so long. For a server with a clock that is moved by hand."""
+        """Advance the time of a server with a `HandClock`."""
         assert isinstance(self.clock, HandClock), "this server lives in real time"
-        self._live_on()  # what was asked for until now happens from now on
+        self._live_on()  # start what was requested so far
         self.clock.advance(seconds)
         self._live_on()
 
@@ -111,7 +111,7 @@ class SimulatedNexrender:
             self._outage, self._outage_begun = next(self._outages, None), False
 
     async def live(self) -> None:
-        """In real time, for as long as this runs."""
+        """Run the machines in real time until cancelled."""
         while True:
             self._live_on()
             wait_s = min(LOOK_EVERY_S, self.clock.real_s(max(0.0, self._machines.next_at() - self.clock.now())))
@@ -155,11 +155,11 @@ class SimulatedNexrender:
         return Trouble(self._outage.fault.name)  # type: ignore[arg-type]  # it was made of a TroubleKind
 
     async def _met(self, trouble: Trouble, request: web.Request) -> web.Response | None:
-        """What a request meets instead of an answer; None if it is answered after all."""
+        """The fault's response in place of an answer; None if the request is answered after all."""
         match trouble.kind:
             case "down":
                 _cut(request)
-                return web.Response(status=503)  # nobody hears it
+                return web.Response(status=503)  # never received: the connection is cut
             case "error":
                 return web.Response(status=500, text="Internal Server Error")
             case "html":
@@ -194,9 +194,9 @@ async def simulated_nexrender(
 ) -> AsyncIterator[SimulatedNexrender]:
     r"""A server on loopback until the block ends.
 
-    Files land in `outputs` and nowhere else, which jobs may also call `seen_as` (`D:\output`). Without machines jobs
-    stay queued, and a test plays the worker. With a `HandClock` it lives on by `advance`, else in real time (a
-    `Clock(speed)` makes it shorter). `lists`: whether the simplified dialect has a list of jobs.
+    Files are written only to `outputs`, which jobs may also call `seen_as` (`D:\output`). Without machines jobs stay
+    queued, and a test acts as the worker. With a `HandClock` time passes by `advance`, else in real time (a
+    `Clock(speed)` makes it faster). `lists`: whether the simplified dialect has a list of jobs.
     """
     clock = clock or Clock()
     server = SimulatedNexrender(
@@ -227,7 +227,7 @@ async def simulated_nexrender(
 
 
 def _route(path: tuple[str, ...]) -> str:
-    """With … for names, so that what is counted has a bound."""
+    """The route with … for ids, so that the number of counters is bounded."""
     if path[:1] not in (("jobs",), ("health",)):
         return "?"
     if len(path) > 1 and path[1] not in ("pickup", "status"):

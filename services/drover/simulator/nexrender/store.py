@@ -1,4 +1,4 @@
-"""What the simulated server remembers: a list of jobs, with the habits of the real one's database (`disk.js`)."""
+"""The simulated server's jobs: a list that behaves like the real one's database (`disk.js`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 JOBS_MAX: Final = 2000
-"""Beyond it the oldest that have ended are forgotten: a demo may run for days."""
+"""Beyond this the oldest ended jobs are forgotten: a demo may run for days."""
 ENDED: Final = frozenset({"finished", "error"})
 
 Job = dict[str, Any]
@@ -18,7 +18,7 @@ def now_text() -> str:
 
 
 class Jobs:
-    """The same uid can be there twice. Then the latest is found, changed and removed, and the first is picked up."""
+    """A uid may occur twice. Then the latest is found, changed and removed, but the first is picked up."""
 
     def __init__(self) -> None:
         self.all: list[Job] = []
@@ -34,7 +34,7 @@ class Jobs:
         return next((job for job in reversed(self.all) if job["uid"] == uid), None)
 
     def update(self, uid: str, change: Mapping[str, Any]) -> Job | None:
-        """The job after the change, or None where it is not there (any more)."""
+        """The job after the change, or None if it does not exist."""
         job = self.get(uid)
         if job is not None:
             job.update(change, updatedAt=now_text())
@@ -47,8 +47,8 @@ class Jobs:
                 return
 
     def pick_up(self) -> Job | None:
-        """The first that waits goes to a worker. It is marked by its uid, so of two the latest is marked, and the first
-        is picked up again and again."""
+        """Give the first waiting job to a worker. It is marked by its uid: of two with the same uid the latest is
+        marked, and the first is picked up again and again."""
         waiting = next((job for job in self.all if job["state"] == "queued"), None)
         return None if waiting is None else self.update(waiting["uid"], {"state": "picked", "executor": "127.0.0.1"})
 

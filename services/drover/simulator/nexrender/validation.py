@@ -1,4 +1,4 @@
-"""Which jobs the server takes: the rules and the words of `@nexrender/types`, in its order."""
+"""The server's validation of jobs: the rules and messages of `@nexrender/types`, in its order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SOURCES: Final = frozenset({"script", "static"})
 
 
 def complete(given: dict[str, Any], uid: str) -> dict[str, Any]:
-    """A job with what it does not say filled in. What it does say replaces that whole: nothing is merged."""
+    """A job with defaults for missing fields. Given fields replace the defaults entirely: nothing is merged."""
     return {
         "type": "default",
         "output": "",
@@ -26,7 +26,7 @@ def complete(given: dict[str, Any], uid: str) -> dict[str, Any]:
 
 
 def complaint(job: dict[str, Any]) -> str | None:
-    """The stack trace with which the server refuses it, or None."""
+    """The stack trace of the server's refusal, or None."""
     message = next(_complaints(job), None)
     return None if message is None else f"AssertionError [ERR_ASSERTION]: {message}{_STACK}"
 
@@ -39,7 +39,7 @@ _STACK: Final = (
 
 
 def _said(thing: Any, name: str) -> bool:
-    """Whether JavaScript would take it for true: `{}` and `[]` are, an empty text is not."""
+    """Whether the value is truthy in JavaScript: `{}` and `[]` are, an empty text is not."""
     value = thing.get(name) if isinstance(thing, dict) else None
     return value is not None and value is not False and value != "" and value != 0
 

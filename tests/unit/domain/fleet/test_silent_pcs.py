@@ -41,7 +41,7 @@ def test_the_last_phone_of_a_pc_that_falls_silent_raises_an_alert_about_the_pc()
     scenario.when(MarkOffline(D3)).then(DeviceWentOffline, AlertRaised)
     (alert,) = told(scenario, AlertRaised)
     assert (alert.kind, alert.subject, alert.details, alert.until) == ("host_silent", "pc1", {"devices": 3}, None)
-    assert alert.message == "None of the 3 phones of pc1 that were online is heard any more"
+    assert alert.message == "All 3 online phones of pc1 have fallen silent"
 
 
 def test_busy_phones_that_lose_their_work_count_like_idle_ones():

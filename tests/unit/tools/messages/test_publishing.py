@@ -66,7 +66,7 @@ def test_an_event_is_published_with_its_envelope_its_times_and_its_texts(folder)
     assert made["properties"]["due"]["format"] == "date-time"
     assert {"n", "at", "by", "cause"} <= set(made["required"])
     assert "default" not in made["properties"]["at"]
-    assert made["properties"]["n"]["description"].startswith("Gap-free ordinal")
+    assert made["properties"]["n"]["description"].startswith("Number in its partition")
     assert schema(folder, "BookAdded")["description"] == "A book came."
 
 
