@@ -29,7 +29,7 @@ async def composition(http) -> None:
 async def form_of(person: Person) -> Locator:
     await person.open("/renders?new=true")
     form = person.page.get_by_role("dialog", name="New render")
-    await expect(form).to_be_visible()
+    await expect(form.get_by_role("button", name="Request")).to_be_enabled()  # it has the list of compositions now
     return form
 
 

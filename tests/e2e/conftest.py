@@ -42,7 +42,11 @@ def two_phones(platform: Platform, background_loop) -> Iterator[asyncio.Task[Non
     """
 
     async def begin() -> asyncio.Task[None]:
-        return asyncio.create_task(_live(platform))
+        async with platform.calling() as http:
+            assert (await http.register(BEATING, SILENT)).status == 201
+            assert (await http.beat(SILENT)).status == 204
+            await http.catch_up()
+        return asyncio.create_task(_beat(platform))
 
     async def stop() -> None:
         living.cancel()
@@ -52,10 +56,8 @@ def two_phones(platform: Platform, background_loop) -> Iterator[asyncio.Task[Non
     background_loop.run(stop())
 
 
-async def _live(platform: Platform) -> None:
+async def _beat(platform: Platform) -> None:
     async with platform.calling() as http:
-        assert (await http.register(BEATING, SILENT)).status == 201
-        assert (await http.beat(SILENT)).status == 204
         while True:
             assert (await http.beat(BEATING)).status == 204
             await asyncio.sleep(BEAT_EVERY_S)
