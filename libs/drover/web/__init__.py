@@ -1,1 +1,1 @@
-"""What every HTTP service shares: application, sign-in, permissions, limits, PostgREST. No service's routes."""
+"""Shared by every HTTP service: application, authentication, permissions, limits, PostgREST. No service's routes."""

@@ -1,4 +1,4 @@
-"""What is checked before a handler: HTTPS, who calls, and the permission that the route declares."""
+"""Checks before a handler runs: HTTPS, authentication, and the permission that the route declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.web.route import Permission, Route
 
 @dataclass(frozen=True)
 class Access:
-    """One for each process."""
+    """One per process."""
 
     auth: Authenticator
     permissions: Permissions
@@ -28,14 +28,14 @@ class Access:
         return cls(auth, Permissions.of(settings), Callers(settings.trusted_proxies))
 
     def admit(self, request: web.Request, permission: Permission) -> Principal:
-        """Who calls; 401 or 403 for whoever may not."""
+        """The caller; raises 401 or 403."""
         principal = self.auth.authenticate(request.headers)
         relation = permission.own if permission.own and principal.user_id else permission.relation
         self.permissions.demand(principal, relation, permission.verb)
         return principal
 
     def guard(self, route: Route, handler: Callable[..., Any]) -> Callable[[web.Request], Any]:
-        """The handler behind what its route declares."""
+        """The handler, wrapped in the checks that its route declares."""
         permission, demand_https = route.permission, self.callers.demand_https
 
         def admitted(request: web.Request) -> Any:

@@ -1,4 +1,4 @@
-"""The application factory, and the edge that every handler stands behind."""
+"""The application factory, and the wrapper around every handler: traces, errors and metrics."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
     async def close_sockets(app: web.Application) -> None:
         await sockets.close_all()
 
-    # For servers other than ours, which closes them before: aiohttp would wait for each as for a request.
+    # For other servers; ours has closed them before this. aiohttp would wait for each socket as for a request.
     app.on_shutdown.append(close_sockets)
     add_handlers(app, [Probes(health)])
-    # The router goes from the longest path to the shortest, so this one is asked last, whatever is added later.
-    # It leaves "/" itself to whichever service has a page for it.
+    # The router tries the longest path first, so this catch-all comes last, whatever is added later.
+    # It does not match "/", so a service can have a page there.
     add_route(app, ANY, "/{path:.+}", nothing_here)
     return app
 
 
 def add_handlers(app: web.Application, handlers: Iterable[object], access: Access | None = None) -> None:
-    """Add the routes that the classes of these handlers declare. `access` is needed where one of them is guarded."""
+    """Add the routes that the classes of these handlers declare. A guarded route needs `access`."""
     for one in handlers:
         for name, route in declared(type(one)):
             handler = getattr(one, name)
             if route.is_guarded:
-                assert access is not None, f"nobody guards {route.method} {route.path}"
+                assert access is not None, f"{route.method} {route.path} needs access control"
                 handler = access.guard(route, handler)
             if route.socket is None:
                 add_route(app, route.method, route.path, handler)
@@ -61,14 +61,14 @@ def add_handlers(app: web.Application, handlers: Iterable[object], access: Acces
 
 
 def add_route(app: web.Application, method: str, path: str, handler: Handler) -> None:
-    """Put a handler behind the edge. The only way: aiohttp's middlewares would cost a heartbeat a fifth of its rate."""
+    """Add a handler with its wrapper. Do not use aiohttp's middlewares: they would slow heartbeats by a fifth."""
     app.router.add_route(method, path, _edge(method, path, handler))
     if method == "GET":
         app.router.add_route("HEAD", path, _edge("HEAD", path, handler))
 
 
 def _edge(method: str, path: str, handler: Handler) -> Handler:
-    """Trace, errors as JSON, metrics. Logs only what went wrong."""
+    """Trace the request, answer errors as JSON, record metrics. Logs failures only."""
     meter = route_meter(path, method)
 
     async def edge(request: web.Request) -> web.StreamResponse:
@@ -80,7 +80,7 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
             except NotYet as not_yet:
                 await not_yet.ready()
                 response = await handler(request)
-        except ConnectionError:  # the client is gone: nobody is left to be answered
+        except ConnectionError:  # the client has disconnected: there is nobody to answer
             raise
         except Exception as error:
             response = _answer(request, error)
@@ -95,11 +95,11 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
 
 
 def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) -> None:
-    """Take WebSockets at a path.
+    """Accept WebSockets at a path.
 
-    `accept` has the request before the upgrade: it authenticates, and whatever it raises is answered as JSON. The
-    session that it returns has the socket for as long as it runs; the upgrade may fail, so it holds nothing before.
-    What is timed and counted as a request is the way to the upgrade; from there on `drover_sockets_open` counts.
+    `accept` gets the request before the upgrade. It authenticates; its errors are answered as JSON. The session that it
+    returns owns the socket while it runs. The upgrade may still fail, so the session must hold no resources before it.
+    Request metrics cover the time up to the upgrade; after that, `drover_sockets_open` counts the socket.
     """
     meter = route_meter(path, "GET")
     sockets = app[SOCKETS]
@@ -108,7 +108,7 @@ def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) 
     async def edge(request: web.Request) -> web.StreamResponse:
         started = perf_counter()
         begin(request.headers.get("traceparent"))
-        # Not compressed: that would take some 300 KiB a socket, for frames of a few hundred bytes.
+        # Without compression, which would take about 300 KiB per socket for frames of a few hundred bytes.
         socket = web.WebSocketResponse(timeout=CLOSE_HANDSHAKE_S, compress=False, max_msg_size=limits.frame_bytes_max)
         try:
             _check_upgrade(request, socket)
@@ -118,7 +118,7 @@ def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) 
             except NotYet as not_yet:
                 await not_yet.ready()
                 session = await accept(request)
-            sockets.check_room()  # accepting took its time
+            sockets.check_room()  # again: `accept` may have taken long
             await socket.prepare(request)
         except ConnectionError:
             raise
@@ -127,7 +127,7 @@ def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) 
             meter.observe(response.status, perf_counter() - started)
             return response
         meter.observe(socket.status, perf_counter() - started)
-        if sockets.closing:  # began in between, and would not know of this one
+        if sockets.closing:  # shutdown began meanwhile and does not know of this socket
             await socket.close(code=WSCloseCode.SERVICE_RESTART)
             return socket
         with sockets.opened(session, path):
@@ -155,13 +155,13 @@ def _check_upgrade(request: web.Request, socket: web.WebSocketResponse) -> None:
 async def _run(request: web.Request, session: Session, socket: web.WebSocketResponse) -> None:
     try:
         await session.run(socket)
-    except ConnectionError:  # the other side is gone
+    except ConnectionError:  # the client has disconnected
         pass
     except Exception as error:
         log.error("socket_failed", path=request.path, exc_info=error)
         await socket.close(code=WSCloseCode.INTERNAL_ERROR)
     else:
-        await socket.close()  # does nothing where it is closed
+        await socket.close()  # no effect if it is closed already
 
 
 def _answer(request: web.Request, error: Exception) -> web.StreamResponse:
@@ -176,7 +176,7 @@ def _answer(request: web.Request, error: Exception) -> web.StreamResponse:
 
 
 async def nothing_here(request: web.Request) -> web.StreamResponse:
-    """404, or 405 where the path is known with another method."""
+    """404, or 405 if the path exists for another method."""
     allowed: set[str] = set()
     for resource in request.app.router.resources():
         allowed |= (await resource.resolve(request))[1]

@@ -1,5 +1,7 @@
-"""Who is calling: API keys, which are JWTs with a role as Supabase's are, and people. What a role may do is in
-`permissions`, how people's tokens are verified in `people`."""
+"""Authenticates callers: API keys, which are JWTs with a role as in Supabase, and people.
+
+`permissions` says what a role may do; `people` verifies people's tokens.
+"""
 
 from __future__ import annotations
 
@@ -19,41 +21,41 @@ from drover.web.errors import ApiError
 TOKEN_CHARS_MAX: Final = 4096
 HEADER_CHARS_MAX: Final = TOKEN_CHARS_MAX + len("Bearer ")
 VERIFIED_MAX: Final = 100_000
-"""Callers that are remembered: as many phones as have a key of their own."""
+"""Size of the cache of verified callers: one entry for each phone with its own key."""
 REMEMBERED_CHARS_MAX: Final = 1024
-"""Both headers together. Ours have some 500; longer ones, which can be written in many ways, are verified each time."""
+"""Of both headers together. Ours have about 500; longer ones could be spelled in many ways and are not cached."""
 
 _BEARER: Final = "bearer "
-# The end is checked on every use, not only here; `iat` says when, not from when, and clocks differ.
+# Expiry is checked on every use, not here. `iat` is when a token was issued, not from when it is valid; clocks differ.
 _OPTIONS: Final[jwt.types.Options] = {"verify_exp": False, "verify_aud": False, "verify_iat": False}
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Somebody whose token was verified."""
+    """An authenticated caller."""
 
     role: Role
     name: str
-    """The actor in events (`by`): the role, `device:<id>` where the key is bound to one, `user:<id>` for a person."""
+    """The actor in events (`by`): the role, `device:<id>` for a device's own key, `user:<id>` for a person."""
     expires_at: float
-    """Unix time; infinity for a token without an end."""
+    """Unix time; infinity if the token never expires."""
     device_id: str | None = None
-    """The device that the key is bound to: the role is `device` then, and only then."""
+    """The device that the key is bound to. Set if and only if the role is `device`."""
     user_id: str | None = None
-    """The person, as their issuer calls them."""
+    """The person's id at their issuer."""
     session_id: str | None = None
-    """The session of the person that the token belongs to, where the issuer says so."""
+    """The person's session, if the issuer names it in the token."""
     issuer: str | None = None
-    """Who vouches for the person. Ids of different issuers may be the same and mean others."""
+    """The issuer of the person's token. User ids are unique per issuer only."""
 
 
 class Verifier(Protocol):
-    """One issuer of people's tokens."""
+    """Verifies the tokens of one issuer of people's tokens."""
 
     issuer: str
-    """What the claim `iss` of its tokens says."""
+    """The claim `iss` of its tokens."""
 
     def verify(self, token: str) -> Principal:
-        """Whose it is, or 401. Whether it has expired is asked on each use, not here."""
+        """The token's owner, or 401. Expiry is checked on each use, not here."""
 
 
 class _Issued(msgspec.Struct):
@@ -67,7 +69,7 @@ class _Claims(msgspec.Struct):
 
 
 class Authenticator:
-    """Verifies tokens against the live secrets, each once: a heartbeat must not pay for an HMAC."""
+    """Verifies tokens against the live secrets and caches the result, so that a heartbeat does not cost an HMAC."""
 
     def __init__(
         self,
@@ -77,18 +79,18 @@ class Authenticator:
         ended: Container[str] = frozenset(),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`ended`: sessions that are over, whatever their tokens say."""
+        """`ended`: sessions that have ended; their tokens are refused even before they expire."""
         assert secrets
         self._secrets = tuple(secrets)
         self._people = {verifier.issuer: verifier for verifier in people}
-        assert len(self._people) == len(people), "two issuers have one name"
+        assert len(self._people) == len(people), "two issuers have the same name"
         self._ended = ended
         self._clock = clock
-        # By both headers as they came, least recently used first.
+        # Key: both headers as sent. Least recently used first.
         self._verified: OrderedDict[tuple[str | None, str | None], Principal] = OrderedDict()
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
-        """The caller, or 401. With both headers both must be good, and `Authorization` says who it is."""
+        """The caller, or 401. If both headers are sent, both must be valid; `Authorization` identifies the caller."""
         sent = (headers.get("apikey"), headers.get("Authorization"))
         if len(sent[0] or "") > HEADER_CHARS_MAX or len(sent[1] or "") > HEADER_CHARS_MAX:
             raise unauthorized("The token is too long")
@@ -105,13 +107,13 @@ class Authenticator:
             self._verified.pop(sent, None)
             raise expired()
         if not self.holds(principal):
-            # Not "invalid": whoever refreshes is told that the session is over, and signs out in order.
+            # Not "invalid": a client that refreshes then learns that the session has ended, and signs out cleanly.
             self._verified.pop(sent, None)
             raise expired()
         return principal
 
     def holds(self, principal: Principal) -> bool:
-        """False: their session is over, whatever the token says. For what goes on after it was verified."""
+        """False once the caller's session has ended. For streams that outlive the check of their token."""
         return principal.session_id is None or principal.session_id not in self._ended
 
     def _identify(self, key: str | None, authorization: str | None) -> Principal:
@@ -138,7 +140,7 @@ class Authenticator:
             known = msgspec.convert(claims, _Claims)
         except msgspec.ValidationError as error:
             raise unauthorized("The token has no role that is known here") from error
-        if known.role not in KEY_ROLES:  # that of a person, whom this key cannot vouch for
+        if known.role not in KEY_ROLES:  # a person's role: an API key cannot carry it
             raise unauthorized("The token has no role that is known here")
         if (known.role is Role.DEVICE) != (known.device_id is not None):
             raise unauthorized("A token with the role device, and no other, must have a device_id")
@@ -159,7 +161,7 @@ class Authenticator:
 
 
 def _issuer_of(token: str) -> str:
-    """Who it says to be from. It decides whose keys and algorithms hold, and those then decide whether it is true."""
+    """The issuer that the token claims. It selects the keys and algorithms, which then verify the claim."""
     _, _, rest = token.partition(".")
     payload = rest.partition(".")[0]
     try:
@@ -170,7 +172,7 @@ def _issuer_of(token: str) -> str:
 
 _decode_issued: Final = msgspec.json.Decoder(_Issued).decode
 
-# The texts differ by path because the users' do: 000 has those of `/rest`, 001 the plain ones.
+# The texts differ by path because the requirements do: 000 has those for `/rest`, 001 the plain ones.
 _INVALID: Final = ("INVALID_TOKEN", "Invalid authentication token")
 
 
@@ -179,12 +181,12 @@ def missing(details: str, *, hint: str | None = None) -> ApiError:
 
 
 def unauthorized(details: str) -> ApiError:
-    """Of an API key."""
+    """For an API key."""
     return _refusal("UNAUTHORIZED", "Invalid API key", details, _INVALID)
 
 
 def invalid_token(details: str) -> ApiError:
-    """Of a person's token."""
+    """For a person's token."""
     return _refusal(*_INVALID, details, _INVALID)
 
 

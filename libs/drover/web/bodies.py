@@ -1,4 +1,4 @@
-"""Reading request bodies strictly: JSON of a known shape, or a refusal that names the field. Never a 500."""
+"""Reads request bodies strictly: JSON of a known shape, or an error that names the field. Never a 500."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SHOWN_CHARS_MAX: Final = 200
 
 
 async def read_body(request: web.Request) -> bytes:
-    """The bytes of a body that claims to be JSON, or claims nothing; 413 beyond the application's limit."""
+    """The bytes of a body whose Content-Type is JSON or missing; 413 beyond the application's limit."""
     headers = request.headers
     declared = headers.get("Content-Type")
-    # Not `request.content_type`: its parser of parameters can be made to raise.
+    # Not `request.content_type`: malformed parameters can make its parser raise.
     if (
         declared is not None
         and declared != "application/json"
@@ -31,7 +31,7 @@ async def read_body(request: web.Request) -> bytes:
         raise ApiError(
             415,
             "UNSUPPORTED_MEDIA_TYPE",
-            f"Content-Type {media[:64]} is not understood",
+            f"Content-Type {media[:64]} is not supported",
             hint="Send JSON, with the header Content-Type: application/json.",
         )
     length = headers.get("Content-Length")
@@ -41,17 +41,17 @@ async def read_body(request: web.Request) -> bytes:
         content = request.content
         if not content.is_eof():
             return await request.read()
-        # All of it is here, as is usual with small ones: no need for the loops of `read`.
+        # A small body is usually here as a whole, so skip the loops of `read`.
         raw = content.read_nowait()
     except (HttpProcessingError, web.RequestPayloadError) as error:  # a broken chunk, a broken gzip
         raise invalid("The body cannot be read") from error
-    if len(raw) > request.client_max_size:  # unpacked it may be more than was declared
+    if len(raw) > request.client_max_size:  # decompressed, it may exceed the declared length
         raise too_large(request.client_max_size)
     return raw
 
 
 class Body(Generic[T]):
-    """A decoder for one shape. The fast way has no checks beyond the decoder's own; reasons are found on failure."""
+    """A decoder for one shape. Success costs one decode; the reason of a failure is looked for afterwards."""
 
     def __init__(self, shape: type[T]) -> None:
         self._shape = shape
@@ -87,7 +87,7 @@ class Body(Generic[T]):
         return items, True
 
     def _reason(self, parsed: Any, error: Exception, prefix: str = "") -> ApiError:
-        """Which field it was. Found by trying each one, since the decoder tells it in prose only."""
+        """Which field is wrong. Tries each one, since the decoder reports it only as prose."""
         if not isinstance(parsed, dict):
             return invalid("The body must be a JSON object", field=prefix.rstrip(".") or None, value=_shown(parsed))
         fields = {field.encode_name: field for field in msgspec.structs.fields(self._shape)}
@@ -119,8 +119,8 @@ def _parse(raw: bytes) -> Any:
 
 
 def _refuse_nul(parsed: Any) -> None:
-    """PostgreSQL cannot keep the character NUL, so it is refused before it becomes an event."""
-    waiting: list[tuple[str, Any]] = [("", parsed)]  # a list, not recursion: the client chooses the depth
+    """PostgreSQL cannot store the character NUL, so refuse it before it becomes an event."""
+    waiting: list[tuple[str, Any]] = [("", parsed)]  # no recursion: the client chooses the depth
     while waiting:
         field, value = waiting.pop()
         if isinstance(value, str):
@@ -128,7 +128,7 @@ def _refuse_nul(parsed: Any) -> None:
                 raise invalid("Text must not contain the character NUL", field=field or None, value=_shown(value))
         elif isinstance(value, dict):
             for key, item in value.items():
-                # Cut: a deep body with long keys would otherwise take its depth times its size in memory.
+                # Truncate: in a deep body with long keys, full paths would take depth times size in memory.
                 name = (f"{field}.{key}" if field else key)[:_SHOWN_CHARS_MAX]
                 waiting += ((name.replace("\0", "\\u0000"), key), (name, item))
         elif isinstance(value, list):
@@ -136,7 +136,7 @@ def _refuse_nul(parsed: Any) -> None:
 
 
 def _shown(value: Any) -> Any:
-    """A value as it may be repeated to the client: scalars, and no long ones."""
+    """A value as errors echo it: scalars, truncated."""
     if isinstance(value, str):
         return value[:_SHOWN_CHARS_MAX].replace("\0", "\\u0000")
     if isinstance(value, bool | int | float) or value is None:

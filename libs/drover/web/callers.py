@@ -1,4 +1,4 @@
-"""From where a request comes, and whether it came in private. Behind a proxy only the proxy knows."""
+"""The address of a caller, and whether it used HTTPS. Behind a proxy, only the proxy knows either."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from drover.service.config import ConfigurationError
 from drover.web.errors import ApiError
 
 FORWARDED_MAX: Final = 32
-"""Addresses in X-Forwarded-For that are looked at, from the nearest on."""
+"""How many addresses of X-Forwarded-For are checked, nearest first."""
 IPV6_PREFIX: Final = 64
-"""What one subscriber has: limits by single addresses would limit nobody."""
+"""One subscriber's network. A client has so many IPv6 addresses that a limit per address would not limit it."""
 
 Address = IPv4Address | IPv6Address
 
 
 class Callers:
-    """What can be said about callers, given the proxies that are believed."""
+    """Identifies callers, given the proxies that are trusted."""
 
     def __init__(self, trusted_proxies: Sequence[str] = ()) -> None:
         try:
@@ -29,7 +29,7 @@ class Callers:
             raise ConfigurationError((f"DROVER_TRUSTED_PROXIES: {error}.",)) from error
 
     def key_of(self, request: web.Request) -> str:
-        """By what the caller's tries are counted."""
+        """The key by which the caller's attempts are counted."""
         address = self._caller(request)
         if address is None:
             return "unknown"
@@ -38,17 +38,17 @@ class Callers:
         return str(address)
 
     def is_local(self, request: web.Request) -> bool:
-        """From this machine, and not through a proxy."""
+        """Whether it comes from this machine and not through a proxy."""
         peer = _peer(request)
         return peer is not None and peer.is_loopback and "X-Forwarded-Proto" not in request.headers
 
     def demand_https(self, request: web.Request) -> None:
-        """403 for what came in the clear from another machine: passwords and tokens must not travel so."""
+        """403 for plain HTTP from another machine: passwords and tokens must not be sent that way."""
         if not self.is_private(request):
             raise ApiError(
                 403,
                 "HTTPS_REQUIRED",
-                "HTTPS is required beyond this machine",
+                "HTTPS is required from other machines",
                 hint="Put a proxy with TLS in front, and name it in DROVER_TRUSTED_PROXIES.",
             )
 
@@ -61,14 +61,14 @@ class Callers:
         if self.is_local(request):
             return True
         if peer.is_loopback or self._is_trusted(peer):
-            # From this machine a header can only take away: whoever says that it was plain HTTP is believed.
+            # On this machine the header can only lower trust: believe it when it says plain HTTP.
             claimed = request.headers.getall("X-Forwarded-Proto", [])
             protocols = {part.strip().lower() for value in claimed for part in value.split(",")}
             return protocols == {"https"} and self._is_trusted(peer)
         return False
 
     def _caller(self, request: web.Request) -> Address | None:
-        """The peer, or whom a trusted one speaks for: the nearest address that is not a trusted proxy itself."""
+        """The peer, or, behind trusted proxies, the nearest forwarded address that is not a trusted proxy."""
         caller = _peer(request)
         if caller is None or not self._is_trusted(caller):
             return caller

@@ -1,6 +1,6 @@
-"""Sends the commands of HTTP handlers to the writer of a context, and turns its refusals into HTTP errors.
+"""Sends the commands of HTTP handlers to the writer of a context, and turns its rejections into HTTP errors.
 
-The meaning of a command, and who may send it, is not known here.
+It does not know what a command means or who may send it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from drover.web.freshness import Freshness, Waiter
 from drover.web.idempotency import HEADER, command_id
 
 LOCAL_WAIT_S: Final = 1.0
-"""How long an answer is held back until this process itself has folded the write."""
+"""How long an answer waits until this process itself has folded the write."""
 
 Validate = Callable[[Any], Rejection | None]
 
@@ -34,28 +34,28 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Who sends a command, and which request it is part of."""
 
     by: str
-    """The actor that its events name."""
+    """The actor in the command's events."""
     route: str = ""
     key: str | None = None
     """The client's Idempotency-Key. Its scope is the actor, the route and the target."""
     raw: bytes = b""
-    """The body of the request: the same key with another body is refused."""
+    """The body of the request: the same key with a different body is refused."""
     reader: str | None = None
-    """The caller whose next reads wait for this write; None: nobody reads it back."""
+    """The caller whose next reads wait for this write. None: no read waits."""
     device: str | None = None
-    """The device that the reader speaks for, where many phones share one key."""
+    """The reader's device, where many phones share one key."""
 
 
 def origin_of(
     principal: Principal, *, route: str = "", key: str | None = None, raw: bytes = b"", device: str | None = None
 ) -> Origin:
-    """A write of somebody who will read it back. `device`: the one that it is about."""
+    """The origin of a write that its sender will read back. `device`: the device that the write is about."""
     shared = device if principal.role is Role.ANON else None
     return Origin(by=principal.name, route=route, key=key, raw=raw, reader=principal.name, device=shared)
 
 
 def request_origin(request: web.Request, principal: Principal, *, route: str | None = None, raw: bytes = b"") -> Origin:
-    """The same for an HTTP request, with its Idempotency-Key. Without a `route` it is its method and path."""
+    """The origin of an HTTP request, with its Idempotency-Key. `route` defaults to its method and path."""
     named = f"{request.method} {request.path}" if route is None else route
     return origin_of(principal, route=named, key=request.headers.get(HEADER), raw=raw)
 
@@ -65,7 +65,7 @@ def _valid(command: Any) -> None:
 
 
 class CommandClient:
-    """Sends commands to one partition of a context with id, actor and trace, and notes who wrote what."""
+    """Sends commands to one partition of a context with id, actor and trace, and records who wrote what."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class CommandClient:
         validate: Validate = _valid,
         codes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`freshness` holds back reads of the caller until they show its write. `local` is how far this process itself
-        has folded the context. `validate` finds commands that can never be accepted. `codes` renames codes of refusals.
+        """`freshness` delays the caller's reads until they show its write. `local` is this process's own position in
+        the context. `validate` finds commands that can never be accepted. `codes` renames codes of rejections.
         """
         self._bus = bus
         self.context = context
@@ -91,12 +91,12 @@ class CommandClient:
         self._codes = codes
 
     async def send(self, command: Command, origin: Origin) -> Accepted:
-        """Done and on disk, or the refusal raised as an HTTP error."""
+        """Send a command; return once it is on disk, or raise its rejection as an HTTP error."""
         self.check(command)
         return self.accepted(await self.outcome(command, origin))
 
     async def outcome(self, command: Command, origin: Origin, *, target: str = "") -> Outcome:
-        """The same without validation, for callers who handle refusals. `target`: the row that it is aimed at."""
+        """Like `send`, but without validation, for callers who handle rejections. `target`: the row that it changes."""
         trace = current()
         outcome = await self._bus.send(
             self.context,
@@ -113,16 +113,16 @@ class CommandClient:
     async def outcomes(
         self, commands: Sequence[Command], origin: Origin, *, targets: Sequence[str] | None = None
     ) -> list[Outcome]:
-        """Several at once (the bus gathers them), each with an id of its own.
+        """Send several at once (the bus batches them), each with its own id.
 
-        `targets`: the row that each is aimed at, for writes whose body does not name it. Without them a second PATCH
-        with the same key and body, but another filter, would pass for a repeat of the first.
+        `targets`: the row that each one changes, for writes whose body does not name it. Otherwise a second PATCH with
+        the same key and body, but another filter, would count as a repeat of the first.
         """
         aimed = zip(commands, targets or map(str, range(len(commands))), strict=True)
         return await asyncio.gather(*(self.outcome(command, origin, target=target) for command, target in aimed))
 
     def check(self, *commands: Command) -> None:
-        """400 for a command that can never be accepted: the writer need not be asked."""
+        """400 for a command that can never be accepted, without asking the writer."""
         for command in commands:
             if (rejection := self.validate(command)) is not None:
                 raise self.refusal(Rejected(rejection.code, rejection.message, rejection.details))
@@ -135,11 +135,11 @@ class CommandClient:
     def refusal(self, rejected: Rejected) -> ApiError:
         code = self._codes.get(rejected.code, rejected.code)
         error = refused(msgspec.structs.replace(rejected, code=code), current_id())
-        error.headers.update(self.position_headers(rejected.position))  # a refusal may be on record too
+        error.headers.update(self.position_headers(rejected.position))  # a rejection may write events, too
         return error
 
     def position_headers(self, position: int) -> dict[str, str]:
-        """Tell the client where its write is in the log; empty where nothing was written."""
+        """Headers that tell the client the log position of its write; empty if nothing was written."""
         return _headers({self.place: position})
 
     async def readable(self, headers: Mapping[str, str], principal: Principal) -> None:
@@ -148,14 +148,14 @@ class CommandClient:
             await self._freshness.wait(headers, principal.name, self.context)
 
     async def wait_local(self, position: int) -> bool:
-        """Wait until this process itself has folded the write, so that the next request here finds it."""
+        """Wait until this process itself has folded the write, so that its next request sees it."""
         if not position or self._local is None:
             return True
         return await self._local.wait(self.place, position, LOCAL_WAIT_S)
 
 
 class PartitionedClient:
-    """The clients of a context that is divided into partitions by owner, such as a user."""
+    """The clients of a context that is partitioned by owner, such as a user."""
 
     def __init__(
         self, bus: Bus, context: str, partitions: Sequence[str], *, freshness: Freshness, validate: Validate
@@ -167,15 +167,15 @@ class PartitionedClient:
         self._names = tuple(partitions)
 
     def of(self, owner: str) -> CommandClient:
-        """The client of the partition where everything of this owner is kept."""
+        """The client of the partition that holds this owner's data."""
         return self._clients[partition_of(owner, self._names)]
 
     async def send_all(
         self, commands: Sequence[Command], origin: Origin, *, owner: str | None = None
     ) -> tuple[list[Any], dict[str, str]]:
-        """Several to the partition of an owner, or, without one, to every partition: all results, and position headers.
+        """Send several to an owner's partition or, without one, to every partition. Returns all results and headers.
 
-        The first refusal is raised, with the positions of everything that was written all the same.
+        Raises the first rejection, with the positions of everything that was written nevertheless.
         """
         clients = list(self._clients.values()) if owner is None else [self.of(owner)]
         clients[0].check(*commands)

@@ -1,7 +1,7 @@
-"""Which sessions of people have ended, as the log tells it: their access tokens hold no longer, though they say so.
+"""The sessions of people that have ended, read from the log: their access tokens are refused before they expire.
 
-Without it whoever was signed out would go on for the rest of a quarter of an hour. Where the log cannot be read, that
-is what happens; nothing else depends on it.
+Without this list, a person who was signed out could go on for up to 15 minutes. That happens while the log cannot be
+read; nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.service.access_tokens import LIFETIME_S_MAX
 
 KEPT_S: Final = LIFETIME_S_MAX + 60.0
-"""After that every access token of the session has run out by itself."""
+"""By then every access token of the session has expired."""
 REMEMBERED_MAX: Final = 200_000
 
 
 class _Line(msgspec.Struct):
-    """Of an event, what is needed here. Types that this program does not know are passed over."""
+    """The fields of an event that are needed here. Unknown event types are skipped."""
 
     type: str
     session_id: str = ""
@@ -37,7 +37,7 @@ _decode: Final = msgspec.json.Decoder(_Line).decode
 
 
 class EndedSessions:
-    """Follows identity's log, from as far back as an access token can live."""
+    """Follows identity's log, starting one token lifetime ago."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class EndedSessions:
         told: Callable[[str], None] = lambda reason: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`told`: of each end that happens from now on, why."""
+        """`told`: called with the reason of each session end from now on."""
         self._log = event_log
         self._told = told
         self._clock = clock
-        self._ended: OrderedDict[str, float] = OrderedDict()  # in the order of their ends
+        self._ended: OrderedDict[str, float] = OrderedDict()  # in the order in which they ended
         self._follower = Follower(event_log, self._note, name="the list of ended sessions", begin=self._begin)
         self.wait_failed = self._follower.wait_failed
         self.why_not_ready = self._follower.why_not_ready
@@ -70,7 +70,7 @@ class EndedSessions:
         return 0 if last is None else await self._before(self._clock() - KEPT_S, last.seq)
 
     async def _before(self, moment_s: float, last: int) -> int:
-        """The last sequence before that moment, by halves. One that is missing counts as older."""
+        """The last sequence before that moment, by binary search. A missing sequence counts as older."""
         low, high = 0, last
         while low < high:
             middle = (low + high + 1) // 2
@@ -89,7 +89,7 @@ class EndedSessions:
             line = _decode(raw)
             if line.type == "SessionEnded" and at > now - KEPT_S:
                 self._ended[line.session_id] = at
-                if self._follower.is_caught_up:  # what happened before the start is no news
+                if self._follower.is_caught_up:  # do not report ends from before the start
                     self._told(line.reason)
         self._forget(now)
 

@@ -1,7 +1,7 @@
-"""Errors as clients see them. One table says which code has which status, the path says which shape a body has.
+"""Errors as clients see them. One table maps codes to statuses; the path decides the shape of the body.
 
 Under `/rest` it is PostgREST's: `{code, message, details, hint}`, always. Under `/api` and `/auth` it is
-`{error, message}`, and details and hint where there are any.
+`{error, message}`, with details and hint if there are any.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
-"""What clients are told where waiting helps, unless somebody knows better: an election takes seconds, a full intake
-empties within one; agents that are not told wait 60 s after a 429."""
+"""The default Retry-After. A leader election takes seconds, and a full intake empties within one. An agent that
+gets none waits 60 s after a 429."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,
@@ -46,7 +46,7 @@ _GOTRUE: Final = "/auth/"
 
 
 class ApiError(DroverError):
-    """A request is refused; this is what the client is told."""
+    """A refused request, as the client sees it."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ApiError(DroverError):
         headers: dict[str, str] | None = None,
         plain: tuple[str, str] | None = None,
     ) -> None:
-        """`plain`: code and message under `/api` and `/auth`, where the users wrote others there than under `/rest`."""
+        """`plain`: code and message under `/api` and `/auth`, where the requirements differ from those for `/rest`."""
         super().__init__(f"{status} {code}: {message}")
         self.status = status
         self.code = code
@@ -72,7 +72,7 @@ class ApiError(DroverError):
             self.headers.setdefault("Retry-After", str(RETRY_AFTER_S[status]))
 
     def response(self, path: str = "") -> web.Response:
-        """As it is told to whoever asked for this path."""
+        """The response for a request to this path."""
         body = self._plain_body(path) if path.startswith(_PLAIN) else self._rest_body()
         return web.Response(
             body=encode_json(body), status=self.status, content_type="application/json", headers=self.headers
@@ -85,14 +85,14 @@ class ApiError(DroverError):
         error, message = self.plain
         body = {"error": error, "message": message}
         if path.startswith(_GOTRUE):
-            body["error_code"] = error.lower()  # what Supabase's clients tell errors apart by
+            body["error_code"] = error.lower()  # Supabase's clients tell errors apart by it
         return body | {name: value for name in ("details", "hint") if (value := getattr(self, name)) is not None}
 
 
 class NotYet(ApiError):
-    """Something has to be fetched before this request can be judged: await `ready`, then ask the handler once more.
+    """Something must be fetched before this request can be judged: await `ready`, then call the handler again.
 
-    Only for refusals that come before a handler has done anything.
+    Raise it only before the handler has had any effect.
     """
 
     def __init__(self, ready: Callable[[], Awaitable[object]], message: str) -> None:
@@ -103,7 +103,7 @@ class NotYet(ApiError):
 def encode_json(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
-    except (OverflowError, UnicodeEncodeError):  # a number or a text that a client sent and JSON of ours cannot hold
+    except (OverflowError, UnicodeEncodeError):  # a client sent a number or text that our JSON encoder cannot encode
         return _encoder.encode(_encodable(value))
 
 
@@ -116,7 +116,7 @@ def _encodable(value: Any) -> Any:
 
 
 def invalid(message: str, *, field: str | None = None, value: Any = None) -> ApiError:
-    """400, with the field and its value where they can be told."""
+    """400, with the field and its value if they are known."""
     details = None if field is None else {"field": field, "value": value}
     return ApiError(400, Code.VALIDATION_ERROR, message, details=details)
 
@@ -130,14 +130,14 @@ def unavailable(message: str, code: str = Code.UNAVAILABLE) -> ApiError:
 
 
 def internal(trace_id: str | None) -> ApiError:
-    """What went wrong is in the log under the trace id, and nowhere else."""
+    """A 500. The cause is only in the log, under the trace id."""
     return ApiError(500, Code.INTERNAL, "Internal error", details={"trace_id": trace_id})
 
 
 def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
-    """The refusal of a command, as HTTP."""
+    """The HTTP error for the rejection of a command."""
     status = STATUS.get(rejected.code)
-    if status is None:  # a newer writer's, or one that was forgotten here: clients learn nothing, so somebody must
+    if status is None:  # from a newer writer, or missing in the table: clients see a 500, so log it for us
         log.error("unknown_rejection", code=rejected.code, message=rejected.message, details=rejected.details)
     if status is None or status == 500:
         return internal(trace_id)
@@ -145,5 +145,5 @@ def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
 
 
 def from_http(error: web.HTTPException) -> ApiError:
-    """aiohttp's own refusals in our words."""
+    """aiohttp's own errors as ours."""
     return ApiError(error.status, error.reason.upper().replace(" ", "_"), error.reason)

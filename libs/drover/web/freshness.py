@@ -1,4 +1,4 @@
-"""Read your writes over HTTP: the position headers, a short memory of who wrote last. Waiting itself is elsewhere."""
+"""Read your writes over HTTP: position headers, and a short memory of each caller's last write."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from drover.projection.positions import MIN_POSITION_HEADER, context_of, format_
 from drover.web.errors import invalid, unavailable
 
 HARD_WAIT_S: Final = 2.0
-"""How long a read waits that names a position; then it is 503."""
+"""How long a read waits for a position that it names; after that it is a 503."""
 SOFT_WAIT_S: Final = 0.25
-"""How long a read waits for its caller's own last write; then it is answered as it is."""
+"""How long a read waits for its caller's own last write; after that it is answered as is."""
 HARD_WAITS_MAX: Final = 2_000
-"""Reads that may wait for a named position at once: anybody can name one that never comes."""
+"""How many reads may wait for a named position at once: anybody can name one that never comes."""
 WRITERS_REMEMBERED_MAX: Final = 100_000
 
 
 class Waiter(Protocol):
-    """What is needed of `drover.projection.positions.Positions`."""
+    """The part of `drover.projection.positions.Positions` that is needed here."""
 
     async def wait(self, place: str, seq: int, timeout_s: float) -> bool: ...
 
 
 class Freshness:
-    """Holds reads back until the read model has what their caller knows of.
+    """Delays reads until the read model has what their caller wrote or asks for.
 
-    A caller is a principal's name; where a key is shared by many phones, also the device that it speaks for, so that
-    they do not wait for each other's writes. A read that does not say for which device waits for the last of them all.
+    A caller is a principal's name and, where many phones share one key, also a device, so that phones do not wait for
+    each other's writes. A read that names no device waits for the last write of all of them.
     """
 
     def __init__(self, positions: Waiter) -> None:
         self._positions = positions
         self._hard_waits = 0
-        # By (principal, context, device), least recent first; in a context that is divided, by place.
+        # (principal, context, device) → sequence by place (`fleet`, `reminder.p2`). Least recently used first.
         self._written: OrderedDict[tuple[str, str, str | None], dict[str, int]] = OrderedDict()
 
     def wrote(self, principal: str, place: str, seq: int, *, device: str | None = None) -> None:
@@ -49,7 +49,7 @@ class Freshness:
             self._written.popitem(last=False)
 
     async def wait(self, headers: Mapping[str, str], principal: str, *contexts: str, device: str | None = None) -> None:
-        """Before a read of these contexts. 503 READ_MODEL_BEHIND when a position that was asked for does not come."""
+        """Call before a read of these contexts. 503 READ_MODEL_BEHIND if a requested position does not come in time."""
         header = headers.get(MIN_POSITION_HEADER)
         for context in contexts:
             if header is not None:
@@ -63,7 +63,7 @@ class Freshness:
         except BadPosition as error:
             raise invalid(str(error), field=error.field, value=error.value[:200]) from error
         if self._hard_waits >= HARD_WAITS_MAX:
-            raise unavailable("Too many reads wait for the read model", "READ_MODEL_BEHIND")
+            raise unavailable("Too many reads are waiting for the read model", "READ_MODEL_BEHIND")
         self._hard_waits += 1
         try:
             reached = await self._reached(wanted, HARD_WAIT_S)
@@ -74,6 +74,6 @@ class Freshness:
 
     async def _reached(self, wanted: Mapping[str, int], within_s: float) -> bool:
         waits = [self._positions.wait(place, seq, within_s) for place, seq in wanted.items()]
-        if len(waits) == 1:  # the usual case, and gathering costs a task
+        if len(waits) == 1:  # the usual case; gather would cost a task
             return await waits[0]
         return all(await asyncio.gather(*waits))

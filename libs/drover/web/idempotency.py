@@ -1,4 +1,4 @@
-"""From the header `Idempotency-Key` to the id of a command. Remembering ids is the writer's business."""
+"""Turns the header `Idempotency-Key` into the id of a command. The writer remembers the ids."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _DIGEST_BYTES: Final = 16
 
 
 def command_id(key: str | None, *, principal: str, route: str, body: bytes, target: str = "") -> str:
-    """`<key, scoped by who and what>~<digest of the body>`, by which the writer tells a repeat from a misuse.
+    """`<key, scoped by caller and route>~<digest of the body>`, by which the writer tells a repeat from a misuse.
 
-    `principal`: its name. `target`: what a write is aimed at where the route does not say it: the filter of a PATCH.
+    `principal`: its name. `target`: what a write changes if the route does not say it, such as the filter of a PATCH.
     """
     if key is None:
         return str(uuid7())
     if not 1 <= len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
         raise invalid(f"{HEADER} must have 1 to {KEY_CHARS_MAX} printable ASCII characters", field=HEADER, value=key)
-    # No part can hold a NUL, so that no two scopes read the same.
+    # No part can contain a NUL, so two scopes are never equal by accident.
     scope = "\0".join((principal, route, *((target,) if target else ()), key)).encode()
     return f"{_digest(scope)}~{_digest(body)}"
 

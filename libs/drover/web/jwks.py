@@ -1,7 +1,7 @@
-"""The published keys of another issuer: fetched, kept, refreshed. Never more often than bounds allow, whoever asks.
+"""The published keys of another issuer: fetched, cached, refreshed, with a bound on how often, whoever asks.
 
-An issuer that does not answer costs nobody their session: the keys that are known stay good for hours, and tokens that
-cannot be judged meanwhile are 503, not 401.
+An issuer outage ends no session: known keys stay valid for hours, and tokens that cannot be verified meanwhile get
+503, not 401.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ KEYS_MAX: Final = 100
 RSA_BITS_MIN: Final = 2048
 REFRESH_EVERY_S: Final = 300.0
 REFRESH_AGAIN_S: Final = 30.0
-"""Between two refreshes, whatever tokens name: anybody can make up key ids."""
+"""Minimum time between two refreshes, whatever key ids tokens name: anybody can make some up."""
 KEYS_AGE_MAX_S: Final = 6 * 3600.0
-"""How long keys are believed whose issuer does not answer any more."""
+"""How long cached keys are trusted while their issuer does not answer."""
 
 log = structlog.stdlib.get_logger("drover.jwks")
 
 
 class JwksUnusable(DroverError):
-    """The address of the keys gave no keys."""
+    """The JWKS address returned no usable keys."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
-        super().__init__(f"The issuer's keys cannot be had: {reason}")
+        super().__init__(f"The issuer's keys cannot be fetched: {reason}")
 
 
 class Key(NamedTuple):
     algorithm: str
-    """The one that this key is for; a token says nothing about it."""
+    """The key's only algorithm; what a token claims is ignored."""
     public: rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 
@@ -55,10 +55,10 @@ Fetch = Callable[[], Awaitable[bytes]]
 
 
 class KeySet:
-    """One issuer's keys, by their ids."""
+    """One issuer's keys, by id."""
 
     def __init__(self, fetch: Fetch, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock`: seconds that never go backwards."""
+        """`clock`: monotonic seconds."""
         self._fetch = fetch
         self._clock = clock
         self._keys: dict[str, Key] = {}
@@ -68,7 +68,7 @@ class KeySet:
         self._refreshing: asyncio.Task[None] | None = None
 
     def get(self, kid: str) -> Key | None:
-        """The key, or None for one that the issuer does not have. NotYet where it must be asked first."""
+        """The key, or None if the issuer does not have it. Raises NotYet if the issuer must be asked first."""
         now = self._clock()
         too_old = now - self._fetched_at > KEYS_AGE_MAX_S
         key = None if too_old else self._keys.get(kid)
@@ -77,11 +77,11 @@ class KeySet:
         if self._refreshing is not None or now - self._tried_at >= REFRESH_AGAIN_S:
             raise NotYet(self.refresh, "The issuer's keys are being fetched")
         if self._failed or too_old:
-            raise unavailable("The issuer's keys cannot be had")
+            raise unavailable("The issuer's keys cannot be fetched")
         return None
 
     async def refresh(self) -> None:
-        """Ask the issuer, unless somebody just has; many who wait share one request. Never raises."""
+        """Ask the issuer, unless that just happened; concurrent callers share one request. Never raises."""
         if self._refreshing is None:
             if self._clock() - self._tried_at < REFRESH_AGAIN_S:
                 return
@@ -106,7 +106,7 @@ class KeySet:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep them fresh. Starting does not wait for the issuer."""
+        """Keep the keys fresh. Starting does not wait for the issuer."""
         task = asyncio.create_task(self._keep_fresh(), name="jwks-refresh")
         try:
             yield
@@ -120,11 +120,11 @@ class KeySet:
 
 
 def parse_keys(raw: bytes) -> dict[str, Key]:
-    """Those of a key set that can be used here. One that cannot is passed over: issuers publish others too."""
+    """The usable keys of a key set. Others are skipped: issuers publish keys for other purposes, too."""
     try:
         listed = msgspec.json.decode(raw, type=_Set).keys
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise JwksUnusable("the answer is no key set") from error
+        raise JwksUnusable("the answer is not a key set") from error
     if len(listed) > KEYS_MAX:
         raise JwksUnusable(f"there are more than {KEYS_MAX} keys")
     keys = {str(jwk["kid"]): key for jwk in listed if jwk.get("kid") and (key := _key(jwk)) is not None}
@@ -154,7 +154,7 @@ def _key(jwk: dict[str, Any]) -> Key | None:
 
 
 def fetch_from(url: str) -> Fetch:
-    """Get it, within bounds: no redirects, no proxies from the environment, no compression that could unfold."""
+    """Fetch within bounds: no redirects, no proxies from the environment, no compression (zip bombs)."""
 
     async def fetch() -> bytes:
         try:

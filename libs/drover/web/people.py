@@ -1,6 +1,6 @@
-"""Verifying people's access tokens: those of the built-in issuer, and those of another one by its published keys.
+"""Verifies people's access tokens: those of the built-in issuer, and those of another issuer by its published keys.
 
-A verifier's algorithms are fixed, and the key id of a token is only a look-up among the verifier's own keys.
+A verifier has fixed algorithms, and looks up a token's key id among its own keys only.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from drover.web.auth import Principal, invalid_token
 from drover.web.jwks import KeySet
 
 LEEWAY_S: Final = 30.0
-"""What the clock of another issuer may be off."""
+"""Clock skew that is allowed for another issuer."""
 USER_ID_CHARS_MAX: Final = 200
 KID_CHARS_MAX: Final = 256
 
 _Moment = Annotated[float, Meta(gt=0, lt=1e12)]
-"""Seconds since 1970. Bounded: JSON as Python reads it has NaN and Infinity, which would never pass."""
+"""Seconds since 1970. Bounded, because Python's JSON accepts NaN and Infinity, which would never expire."""
 
-# Times are checked here, by the clock that was given.
+# Times are checked here, against the given clock.
 _OPTIONS: Final[jwt.types.Options] = {
     "verify_exp": False,
     "verify_nbf": False,
@@ -38,7 +38,7 @@ _OPTIONS: Final[jwt.types.Options] = {
 
 
 class BuiltIn:
-    """Tokens that this platform issued itself."""
+    """Verifies the tokens that Drover itself issued."""
 
     issuer = access_tokens.ISSUER
 
@@ -48,14 +48,14 @@ class BuiltIn:
     def verify(self, token: str) -> Principal:
         key = self._keys.get(_kid_of(token))
         if key is None:
-            raise invalid_token("The token names a key that is not one of this server")
+            raise invalid_token("The token names a key that this server does not have")
         claims = _claims(token, key, [identity_keys.ALGORITHM], self.issuer, access_tokens.AUDIENCE)
         try:
             known = msgspec.convert(claims, _BuiltInClaims)
         except msgspec.ValidationError as error:
-            raise invalid_token("The token lacks what every token of this server has") from error
+            raise invalid_token("The token lacks a claim that every token of this server has") from error
         if known.role not in access_tokens.PEOPLE:
-            raise invalid_token("The token has no role of a person")
+            raise invalid_token("The token's role is not a person's role")
         return Principal(
             known.role,
             f"user:{known.sub}",
@@ -74,7 +74,7 @@ class _BuiltInClaims(msgspec.Struct):
 
 
 class Foreign:
-    """Tokens of another issuer, which publishes its keys."""
+    """Verifies the tokens of another issuer, which publishes its keys."""
 
     def __init__(
         self,
@@ -94,18 +94,18 @@ class Foreign:
         self._clock = clock
 
     def verify(self, token: str) -> Principal:
-        key = self._keys.get(_kid_of(token))  # raises where it may be worth asking the issuer again
+        key = self._keys.get(_kid_of(token))  # raises NotYet if the issuer should be asked again
         if key is None:
             raise invalid_token("The token names a key that its issuer does not publish")
         claims = _claims(token, key.public, [key.algorithm], self.issuer, self._audience)
         try:
             known = msgspec.convert(claims, _ForeignClaims)
         except msgspec.ValidationError as error:
-            raise invalid_token("The token has claims that are not understood") from error
+            raise invalid_token("The token's claims cannot be read") from error
         if known.nbf is not None and known.nbf > self._clock() + LEEWAY_S:
-            raise invalid_token("The token does not hold yet")
+            raise invalid_token("The token is not valid yet")
         if not 0 < len(known.sub) <= USER_ID_CHARS_MAX or not known.sub.isprintable():
-            raise invalid_token("The token names nobody")
+            raise invalid_token("The token names no person")
         return Principal(
             _role(claims.get(self._role_claim)),
             f"user:{known.sub}",
@@ -125,7 +125,7 @@ class _ForeignClaims(msgspec.Struct):
 
 
 def _role(claimed: object) -> Role:
-    """A role that is not a person's here is none: no issuer of people makes somebody the back office."""
+    """Ignore roles that are not a person's: no issuer of people's tokens can grant the role of the back office."""
     return next((role for role in access_tokens.PEOPLE if role.value == claimed), Role.AUTHENTICATED)
 
 
@@ -135,7 +135,7 @@ def _kid_of(token: str) -> str:
     except (jwt.InvalidTokenError, ValueError, TypeError) as error:
         raise invalid_token("The token cannot be read") from error
     if not isinstance(kid, str) or not 0 < len(kid) <= KID_CHARS_MAX:
-        raise invalid_token("The token does not say by which key it is signed")
+        raise invalid_token("The token does not name the key that signed it")
     return kid
 
 
@@ -143,4 +143,4 @@ def _claims(token: str, key: Any, algorithms: Sequence[str], issuer: str, audien
     try:
         return jwt.decode(token, key, algorithms=list(algorithms), issuer=issuer, audience=audience, options=_OPTIONS)
     except (jwt.InvalidTokenError, ValueError, TypeError) as error:
-        raise invalid_token("The token is not a good one of its issuer") from error
+        raise invalid_token("The token cannot be verified") from error

@@ -1,4 +1,4 @@
-"""Who may do what: one table, and what is not in it is denied."""
+"""Who may do what: one table. Whatever is not in it is denied."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Verb(StrEnum):
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What a role may do, and how far that goes."""
+    """What a role may do, and with which limits."""
 
     role: Role
     relation: str
     verb: Verb
     columns: frozenset[str] | None = None
-    """Those that may be written; None: all that the handler knows."""
+    """The columns that may be written. None: all that the handler knows."""
     own: bool = False
-    """Only rows of the device that the key is bound to."""
+    """Limited to the rows of the key's own device."""
 
 
 Setting = Literal["anon_may_create_jobs"]
@@ -54,7 +54,7 @@ class _Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str] | None = None
     own: bool = False
     only_if: Setting | None = None
-    """Counts only where this setting is on."""
+    """Applies only if this setting is on."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -94,14 +94,14 @@ _RENDER_VIEWS: Final = (
     "render_figures",
 )
 _GFX_DATA: Final = "render_queue.gfx_data"
-"""To see what is in it. Who may read the queue and not this finds null in its place."""
+"""Permission to see its content. Callers who may read the queue but not this get null."""
 _RENDER_FILES: Final = "render_files"
-"""Finished files: who sees them sees what gfx_data says."""
+"""Finished files: they show what gfx_data contains."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
-"""The first has users' own words in it: it is for those who look after them."""
+"""`alarm` contains users' own texts, so it is only for those who support them."""
 _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
-"""The last is all that `/api` shows of the read models."""
+"""`dashboard` is everything that `/api` shows of the read models."""
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
@@ -110,9 +110,9 @@ _FUNCTIONS: Final = (
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
-"""What people look at, whichever role they have: a relation that they should see is added here."""
+"""Readable by people of any role. Add a relation here to show it to people."""
 _WORKED_ON: Final = (*_FARM, *_RENDER)
-"""What operators command."""
+"""Operators may write these."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
@@ -166,20 +166,20 @@ TABLE: Final = (
 
 
 class Permissions:
-    """The table as it holds with the settings of this process."""
+    """The table, with this process's settings applied."""
 
     def __init__(self, *, anon_may_create_jobs: bool = False) -> None:
         switches: dict[Setting | None, bool] = {None: True, "anon_may_create_jobs": anon_may_create_jobs}
         grants = [grant for rule in TABLE if switches[rule.only_if] for grant in rule.grants()]
         self._grants = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
-        assert len(self._grants) == len(grants), "a grant stands in the table twice"
+        assert len(self._grants) == len(grants), "a grant is in the table twice"
 
     @classmethod
     def of(cls, settings: Settings) -> Permissions:
         return cls(anon_may_create_jobs=settings.anon_may_create_jobs)
 
     def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
-        """How far it may, or 403."""
+        """The grant, or 403."""
         grant = self._grants.get((principal.role, relation, verb))
         if grant is None:
             raise _denied(f"permission denied for table {relation}", principal.role, relation, verb)
@@ -189,7 +189,7 @@ class Permissions:
         return (principal.role, relation, verb) in self._grants
 
     def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
-        """Of these relations, those that it may read, and of which only the rows of its own device."""
+        """Which of these relations the caller may read, and of which only the rows of its own device."""
         seen: dict[str, Relation] = {}
         only: dict[str, dict[str, str]] = {}
         for name, relation in relations.items():
@@ -198,7 +198,7 @@ class Permissions:
                 continue
             if grant.own:
                 assert principal.device_id is not None
-                assert relation.owner is not None, f"{name} does not say to which device a row belongs"
+                assert relation.owner is not None, f"{name} does not say which device owns a row"
                 only[name] = {relation.owner: principal.device_id}
             seen[name] = relation
         return Sight(seen, only)
@@ -220,7 +220,7 @@ def check_columns(grant: Grant, columns: Iterable[str]) -> None:
 
 
 def check_own(grant: Grant, principal: Principal, device_id: str) -> None:
-    """403 where the grant is for one's own device and this is another one."""
+    """403 if the grant is limited to the key's own device and this is another one."""
     if grant.own and device_id != principal.device_id:
         raise _denied(
             f"permission denied for table {grant.relation}: this key is bound to another device",
@@ -237,5 +237,5 @@ def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) ->
 
 _plain: Final = Permissions()
 demand: Final = _plain.demand
-"""With every setting off. Whoever has settings asks `Permissions.of` them."""
+"""With every setting off. With settings, use `Permissions.of`."""
 may: Final = _plain.may

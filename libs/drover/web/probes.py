@@ -1,4 +1,4 @@
-"""What every process answers: is it alive, is it ready, its metrics."""
+"""The endpoints of every process: liveness, readiness, metrics."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PROXIED: Final = ("X-Forwarded-For", "Forwarded")
 
 class Health(msgspec.Struct):
     status: str
-    """`ok` or `not ok`; of `/readyz` also `degraded`: it takes requests, but not everything works."""
+    """`ok` or `not ok`; `/readyz` also says `degraded`: it accepts requests, but not everything works."""
     reasons: dict[str, str]
-    """By the part that is not well, a sentence."""
+    """By failing part, a sentence that says why."""
 
 
 def _probe(path: str, id: str, summary: str) -> Route:
-    well, unwell = Answer(Health, "It is"), Answer(Health, "It is not; `reasons` says why")
+    well, unwell = Answer(Health, "Yes"), Answer(Health, "No; `reasons` says why")
     return Route(
         method="GET",
         path=path,
@@ -60,14 +60,14 @@ class Probes:
         )
     )
     async def metrics(self, request: web.Request) -> web.Response:
-        """For those who ask this process itself. An ingress passes on every path: what comes that way finds nothing."""
+        """Only for direct requests to this process. An ingress forwards every path, so forwarded requests get a 404."""
         if any(name in request.headers for name in _PROXIED):
             raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _respond(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
-    """503 only for what fails: who balances load looks at the status alone."""
+    """503 only for failures: a load balancer looks at the status alone."""
     status = "not ok" if failing else "degraded" if degraded else "ok"
     body = Health(status, failing | (degraded or {}))
     return web.Response(body=encode_json(body), status=503 if failing else 200, content_type="application/json")

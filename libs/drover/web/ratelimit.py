@@ -1,4 +1,4 @@
-"""Token buckets by key, with a stop for whoever does not listen. Pure; which request takes from which is elsewhere."""
+"""Token buckets by key, which block a key that ignores refusals. Pure; callers choose the key of a request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOP_AFTER: Final = 3
 STOP_S: Final = 300.0
 KEYS_MAX: Final = 100_000
 FORGOTTEN_AT_ONCE_MAX: Final = 2
-"""Buckets that are full again and forgotten when a new one is made: more than one, so that they become fewer."""
+"""How many full buckets are forgotten when one is added: more than one, so that their number shrinks."""
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -27,16 +27,16 @@ class Allowed(msgspec.Struct, frozen=True):
 class Refused(msgspec.Struct, frozen=True):
     retry_after_s: float
     stopped: bool = False
-    """Everything of this key is refused until then."""
+    """Everything from this key is refused until then."""
     first_stop: bool = False
-    """Once for each stop, with the refusal that began it: somebody should be told."""
+    """Set once per block, on the refusal that starts it, so that it can be reported."""
 
 
 ALLOWED: Final = Allowed()
 
 
 class _Bucket:
-    """`full_at` says all of it: how many tokens there are is how far off that is."""
+    """`full_at` says how many tokens are missing, so they are not counted."""
 
     __slots__ = ("full_at", "refusals", "stopped_until")
 
@@ -49,8 +49,7 @@ class _Bucket:
 class Limiter:
     """A key may be used `burst` times at once and `rate_per_s` times a second in the long run.
 
-    Refused `stop_after` times in a row, it is stopped for `stop_s`; with None it never is. A use that is allowed ends
-    the row.
+    After `stop_after` refusals in a row it is blocked for `stop_s`; None: never. An allowed use resets the count.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Limiter:
         keys_max: int = KEYS_MAX,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock`: seconds that never go backwards."""
+        """`clock`: monotonic seconds."""
         assert rate_per_s > 0
         assert min(burst, keys_max) >= 1
         assert stop_after is None or stop_after >= 1
@@ -79,7 +78,7 @@ class Limiter:
         return len(self._buckets)
 
     def check(self, key: str) -> Allowed | Refused:
-        """Use the key once, if it may be used."""
+        """Use the key once, if allowed."""
         now = self._clock()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -90,7 +89,7 @@ class Limiter:
             return Refused(bucket.stopped_until - now, stopped=True)
         full_at = max(bucket.full_at, now) + self._token_s
         wait_s = full_at - now - self._burst * self._token_s
-        # Not zero: sums of token times are not exact, and a client that waited as it was told must be let in.
+        # Not zero: sums of floats are inexact, and a client that waited for Retry-After must be allowed.
         if wait_s <= self._token_s * 1e-6:
             bucket.full_at = full_at
             bucket.refusals = 0
@@ -114,12 +113,12 @@ class Limiter:
         return bucket
 
     def _is_idle(self, bucket: _Bucket, now: float) -> bool:
-        """Whether forgetting it changes nothing: the next use would be allowed, and end any row of refusals."""
+        """Whether it can be forgotten without effect: the next use would be allowed and reset its refusals."""
         return bucket.full_at <= now and bucket.stopped_until <= now
 
 
 def too_many(retry_after_s: float) -> ApiError:
-    """429, with whole seconds to wait, rounded up."""
+    """429, with Retry-After in whole seconds, rounded up."""
     seconds = max(1, math.ceil(retry_after_s))
     return ApiError(
         429,

@@ -13,7 +13,7 @@ from drover.web.sockets import CLOSE_S
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Place = Literal["query", "path", "header"]
 Caller = Literal["token", "cron secret", "anybody"]
-"""Who may call: whoever has a token (API key, or a person's), whoever knows the secret of cron, anybody."""
+"""Who may call: holders of a token (an API key or a person's), of the cron secret, or anybody."""
 
 JSON: Final = "application/json"
 
@@ -21,97 +21,97 @@ JSON: Final = "application/json"
 class Parameter(msgspec.Struct, frozen=True):
     name: str
     type: Any
-    """As Python has it; bounds are in its `Meta`."""
+    """A Python type; bounds are in its `Meta`."""
     description: str
     place: Place = "query"
     required: bool = False
     many: bool = False
-    """Several values, with commas between them."""
+    """Several values, separated by commas."""
     many_max: int | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
     type: Any = None
-    """Of the body; None: there is none."""
+    """Type of the body. None: no body."""
     description: str = "Done"
     media: str = JSON
     headers: Mapping[str, str] = {}
-    """By name, what each says."""
+    """Description of each header, by name."""
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """A type that is not one of Python's: JSON Schema as it is, under a name."""
+    """A JSON Schema with a name, for types that Python does not have."""
 
     name: str
     schema: Mapping[str, Any]
     parts: tuple[Schema, ...] = ()
-    """Others that it refers to."""
+    """Other schemas that it refers to."""
 
 
 class AnyOf(msgspec.Struct, frozen=True):
-    """One of several types. Python's own unions would have to tell structs apart, which clients need not."""
+    """One of several types. msgspec's own unions would need structs with tags, which clients do not need."""
 
     types: tuple[Any, ...]
 
 
 class Permission(NamedTuple):
-    """What a caller needs, as the table in `permissions` has it."""
+    """What a caller needs, in the terms of the table in `permissions`."""
 
     relation: str
     verb: Verb
     own: str | None = None
-    """The relation that a person needs instead, where people may do this with what is theirs."""
+    """The relation that a person needs instead, if people may do this with their own data."""
 
 
 class Socket(NamedTuple):
-    """The limits of a route that takes WebSockets."""
+    """The limits of a WebSocket route."""
 
     frame_bytes_max: int
     close_s: float = CLOSE_S
-    """When the server stops: the time that all sockets together have for their goodbyes."""
+    """On shutdown: how long all sockets together may take to close."""
 
 
 BY_HANDLER: Final = "by handler"
-"""The handler checks the permission itself: it needs the grant, or which relation it is depends on the request."""
+"""The handler checks the permission itself: it needs the grant, or the relation depends on the request."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     path: str
-    """As the router has it: `/api/devices/{id}`."""
+    """A path of the router: `/api/devices/{id}`."""
     id: str
-    """What a generated client calls it. Unique."""
+    """The operation's name in generated clients. Unique."""
     tag: str
     summary: str
     description: str = ""
     caller: Caller = "token"
     permission: Permission | Literal["by handler"] | None = None
-    """Checked before the handler, which then takes the principal as its second argument."""
+    """Checked before the handler, which then gets the principal as its second argument."""
     https: bool = False
-    """Refused where it comes in the clear from another machine."""
+    """Refuse plain HTTP from other machines."""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
-    """Type of what is sent; None: nothing."""
+    """Type of the request's body. None: no body."""
     body_optional: bool = False
     answers: Mapping[int, Answer]
-    """Without those that refuse."""
+    """Successful answers, by status."""
     errors: tuple[int, ...] = ()
-    """Statuses of refusals beside the usual ones."""
+    """Statuses of errors besides the usual ones."""
     socket: Socket | None = None
-    """It takes WebSockets; the handler then returns a session. None: it takes requests."""
+    """Set for WebSocket routes, whose handler returns a session. None: plain HTTP."""
 
     def __post_init__(self) -> None:
         if (self.caller == "token") != (self.permission is not None):
-            raise TypeError(f"{self.method} {self.path}: routes for callers with a token have a permission, others not")
+            raise TypeError(f"{self.method} {self.path}: a route has a permission exactly if its caller has a token")
 
     @property
     def is_guarded(self) -> bool:
-        """Something is checked before the handler."""
+        """Whether something is checked before the handler."""
         return self.https or isinstance(self.permission, Permission)
 
     @property
     def types(self) -> list[Any]:
-        """All that it names."""
+        """All types that it names."""
         bodies = [] if self.body is None else [self.body]
         answers = [answer.type for answer in self.answers.values() if answer.type is not None]
         return [*(parameter.type for parameter in self.parameters), *bodies, *answers]
@@ -121,7 +121,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 
 def handles(*routes: Route) -> Callable[[H], H]:
-    """Declare what a method handles. It takes the request, and the principal where the route has a permission."""
+    """Declare the routes of a method. It gets the request, and the principal if the route has a permission."""
 
     def declare(handler: H) -> H:
         handler.__routes__ = routes  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ def handles(*routes: Route) -> Callable[[H], H]:
 
 
 def declared(handlers: type) -> Iterator[tuple[str, Route]]:
-    """The routes of a class, each with the name of the method that handles it."""
+    """The routes of a class, each with the name of its handler method."""
     for name, member in vars(handlers).items():
         for route in getattr(member, "__routes__", ()):
             yield name, route
@@ -155,7 +155,7 @@ MIN_POSITION: Final = Parameter(
 IDEMPOTENCY_KEY: Final = Parameter(
     "Idempotency-Key",
     str,
-    "The same key with the same body is done once, however often it is sent, for ten minutes.",
+    "For ten minutes, the same key with the same body takes effect once, however often it is sent.",
     place="header",
 )
-POSITION: Final = {"Drover-Position": "Where this write stands in the log."}
+POSITION: Final = {"Drover-Position": "The position of this write in the log."}

@@ -1,4 +1,4 @@
-"""Requests that use a cookie must come from our own pages: a browser sends the cookie whoever asked it to."""
+"""CSRF protection: a request with a cookie must come from our own pages, as browsers send cookies for any page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from aiohttp import web
 from drover.web.errors import ApiError
 
 HEADER: Final = "X-Drover-Csrf"
-"""What callers that are no browsers send, with any value: a page of another origin cannot, without being allowed to."""
+"""Callers other than browsers send it, with any value: a page of another origin cannot without CORS permission."""
 
 
 def demand_same_origin(request: web.Request) -> None:
     """403 for a request that another site made a browser send.
 
-    `Sec-Fetch-Site` is the browser's own word and settles it. Browsers that do not say it say `Origin`. Whoever says
-    neither is asked for a header that no foreign page can set.
+    `Sec-Fetch-Site` comes from the browser itself and decides. Older browsers send `Origin`. Without either, the
+    request must have a header that no foreign page can set.
     """
     headers = request.headers
     site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
@@ -32,5 +32,5 @@ def demand_same_origin(request: web.Request) -> None:
             403,
             "CROSS_SITE",
             "This request must come from the same site",
-            hint=f"Browsers: ask from the dashboard's own pages. Others: send the header {HEADER}.",
+            hint=f"Browsers: send it from the dashboard's own pages. Others: send the header {HEADER}.",
         )

@@ -1,4 +1,4 @@
-"""Bind an application to a port, and let go of it in order. Which routes it has is not decided here."""
+"""Binds an application to a port, and shuts it down gracefully. It does not decide on routes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from drover.domain.errors import DroverError
 from drover.service.reasons import reason_of
 from drover.web.application import SOCKETS
 
-REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # a filter `id=in.(…)` with a few hundred ids
+REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # room for a filter `id=in.(…)` with a few hundred ids
 KEEPALIVE_S: Final = 75.0
 CLOSE_SOCKETS_SHARE: Final = 0.4
-"""Of the grace, for the farewells of open sockets. Requests go on meanwhile."""
+"""Share of the grace period for closing sockets. Requests continue meanwhile."""
 CUT_AFTER_SHARE: Final = 0.45
-"""Of what is left of it. aiohttp may take its time-out twice over, so connections are cut within the grace."""
+"""Share of the rest. aiohttp may take its time-out twice, so this cuts connections within the grace period."""
 
 
 class CannotListen(DroverError):
-    """The address in DROVER_HTTP_HOST and DROVER_HTTP_PORT cannot be listened on."""
+    """The process cannot listen on DROVER_HTTP_HOST and DROVER_HTTP_PORT."""
 
     def __init__(self, host: str, port: int, why: str) -> None:
         super().__init__(f"Port {port} on {host} {why}")
@@ -36,7 +36,7 @@ class PortInUse(CannotListen):
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    """The error for what the system said, with what to write instead."""
+    """The error for what the operating system reported, with advice."""
     if error.errno == errno.EADDRINUSE:
         advice = "Stop that one, or choose another port (DROVER_HTTP_PORT, or --port of `drover up`)."
         return PortInUse(host, port, f"is taken by another process. {advice}")
@@ -49,10 +49,10 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 @asynccontextmanager
 async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -> AsyncIterator[int]:
-    """Serve until the block ends; the value is the port (a free one where 0 was asked for).
+    """Serve until the block ends; yields the port (a free one if 0 was given).
 
-    On leaving, the port is closed first, then open sockets are told; requests under way get most of `grace_s` to end,
-    then their connections are cut.
+    On exit, close the port, then close open sockets; running requests get most of `grace_s`, then their connections are
+    cut.
     """
     runner = web.AppRunner(
         app,
@@ -79,9 +79,9 @@ async def _drain(runner: web.AppRunner, app: web.Application, grace_s: float) ->
     for site in runner.sites:
         await site.stop()
     if SOCKETS in app:
-        # Before the connections below: from then on aiohttp reads nothing more, not even that a socket closes, too.
+        # Before the next step: after it, aiohttp reads nothing more, not even the close frame of a socket.
         await app[SOCKETS].close_all(grace_s * CLOSE_SOCKETS_SHARE)
     if runner.server is not None:
-        await asyncio.sleep(0)  # requests that have just come in begin
+        await asyncio.sleep(0)  # let requests that have just arrived begin
         runner.server.pre_shutdown()
         await runner.server.shutdown((deadline - clock()) * CUT_AFTER_SHARE)

@@ -1,4 +1,4 @@
-"""The open WebSockets of a process: how many there are, and how each is told that the server stops. No protocol."""
+"""The open WebSockets of a process: how many there are, and closing them on shutdown. No protocol."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from prometheus_client import Gauge
 from drover.web.errors import unavailable
 
 SOCKETS_MAX: Final = 50_000
-"""Open at once in one process: beyond that, agents are sent to another one."""
+"""Open at once in one process; beyond that, agents connect to another one."""
 CLOSE_S: Final = 1.0
-"""For all farewells together, unless whoever speaks on the sockets wants more."""
+"""Default time to close all sockets together; a route may ask for more."""
 CANCEL_SHARE: Final = 0.1
-"""Of that, for those who were late and must give up."""
+"""Share of that for sessions that were too slow and are cancelled."""
 CLOSE_HANDSHAKE_S: Final = 1.0
-"""How long a socket that is closed waits for the other side to close, too."""
+"""How long a closing socket waits for the other side's close frame."""
 
-_open: Final = Gauge("drover_sockets_open", "WebSockets that are open, by route template.", ["route"])
+_open: Final = Gauge("drover_sockets_open", "Open WebSockets, by route template.", ["route"])
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class Session(Protocol):
-    """One socket's side of whatever is spoken on it."""
+    """The server's side of one socket."""
 
     def run(self, socket: web.WebSocketResponse) -> Awaitable[None]:
-        """From the upgrade to the end. Returning closes the socket."""
+        """Run from the upgrade to the end. Returning closes the socket."""
         ...
 
     def leave(self) -> Awaitable[None]:
         """The server stops: say goodbye and close the socket. Called at most once, while `run` runs, which then ends.
 
-        Its time is short (`Sockets.close_s`): what has not left and ended by then is cut.
+        Time is short (`Sockets.close_s`): a session that has not ended by then is cut.
         """
         ...
 
 
 class Sockets:
-    """Who is connected. Each session is in here from its upgrade to its end."""
+    """Who is connected. Holds each session from its upgrade to its end."""
 
     def __init__(self, sockets_max: int = SOCKETS_MAX) -> None:
         self.close_s = CLOSE_S
@@ -56,7 +56,7 @@ class Sockets:
         return len(self._handlers)
 
     def check_room(self) -> None:
-        """503 where no further socket can be opened here; another process, or this one later, takes it."""
+        """503 if no more sockets can be opened here; another process, or this one later, can take it."""
         if self.closing:
             raise unavailable("The server is about to stop")
         if len(self._handlers) >= self._sockets_max:
@@ -64,7 +64,7 @@ class Sockets:
 
     @contextmanager
     def opened(self, session: Session, route: str) -> Iterator[None]:
-        """Around the run of a session, in the task that runs it."""
+        """Enter around the run of a session, in the task that runs it."""
         task = asyncio.current_task()
         assert task is not None
         self._handlers[task] = session
@@ -76,9 +76,9 @@ class Sockets:
             del self._handlers[task]
 
     async def close_all(self, within_s: float = math.inf) -> None:
-        """Let every session say goodbye, all at once, and end. None is opened any more.
+        """Let all sessions say goodbye concurrently, and end. No new ones are opened.
 
-        Those that are left after `close_s`, or `within_s` if that is less, are cut.
+        Sessions that remain after `close_s`, or `within_s` if that is less, are cut.
         """
         handlers = set() if self.closing else set(self._handlers)
         self.closing = True
@@ -97,7 +97,7 @@ class Sockets:
 async def _leave(session: Session) -> None:
     try:
         await session.leave()
-    except ConnectionError:  # gone before we were
+    except ConnectionError:  # it was closed before
         pass
     except Exception:
         log.exception("socket_farewell_failed")

@@ -1,4 +1,4 @@
-"""Server-sent events: their form, and one stream from its answer to its end. What is told on it is its source's."""
+"""Server-sent events: their format, and one stream from its first byte to its end. Sources supply the content."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from drover.web.errors import unavailable
 from drover.web.sockets import Sockets
 
 STREAMS_MAX: Final = 500
-"""Open at once at one path of one process."""
+"""Open streams per path and process."""
 HEARTBEAT_S: Final = 15.0
-"""A stream that has nothing to tell says so this often: what is in between closes connections that are silent."""
+"""Interval of heartbeats on an idle stream: proxies close silent connections."""
 RETRY_MS: Final = 2000
-"""How long a client waits before it comes back."""
+"""How long a client waits before it reconnects."""
 LOOK_S: Final = 1.0
-"""How often a quiet stream looks whether its client is still there: nobody tells it."""
+"""How often an idle stream checks whether its client is still connected: nothing reports it."""
 SEND_S: Final = 30.0
-"""A client that has not made room for the next events by then is cut off. Nothing is lost: it comes back by its id."""
+"""Cut off a client that has not made room for the next events by then. It resumes by its id and loses nothing."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",  # nginx would hold events back until a buffer is full
+    "X-Accel-Buffering": "no",  # or nginx would hold events back until a buffer is full
 }
 
 RESTARTS: Final = "The server restarts"
@@ -39,22 +39,22 @@ EXPIRED: Final = "The key has expired"
 FAILED: Final = "The stream failed"
 ENDED: Final = "There is nothing more to tell"
 
-_open: Final = Gauge("drover_streams_open", "Streams of server-sent events that are open, by route.", ["route"])
+_open: Final = Gauge("drover_streams_open", "Open streams of server-sent events, by route.", ["route"])
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class Chunk(NamedTuple):
-    """A piece of a stream, and how far it goes."""
+    """A piece of a stream, and its position."""
 
     data: bytes
-    """Whole events. Empty: all up to `id` is of no interest to this client."""
+    """Whole events. Empty: nothing up to `id` concerns this client."""
     id: str
-    """Who comes back with this one has missed nothing."""
+    """A client that resumes from this id misses nothing."""
 
 
 def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None = None) -> bytes:
-    """One event. None of it has a line break in it: what a source passes on is JSON of one line."""
+    """One event. No part contains a line break: sources pass JSON on one line."""
     assert b"\n" not in data
     lines = [b"event: " + name.encode(), b"data: " + data]
     if id is not None:
@@ -65,7 +65,7 @@ def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None
 
 
 def heartbeat(id: str | None) -> bytes:
-    """A comment. The id goes with it, for clients that want few events: without data it is noted, not dispatched."""
+    """A comment with the id, for clients that get few events: an id without data is stored, but not dispatched."""
     return b": heartbeat\n\n" if id is None else b": heartbeat\nid: %b\n\n" % id.encode()
 
 
@@ -74,7 +74,7 @@ def bye(reason: str, id: str | None) -> bytes:
 
 
 class StreamSession:
-    """One client's stream. Memory has its bound: the next chunk is asked for when there is room for it on the line."""
+    """One client's stream. Memory is bounded: it asks for the next chunk only when the connection has room for it."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class StreamSession:
         heartbeat_s: float = HEARTBEAT_S,
         send_s: float = SEND_S,
     ) -> None:
-        """`holds`: whether the caller may still listen. Asked at least once in `LOOK_S`."""
+        """`holds`: whether the caller may still listen; called at least every `LOOK_S`."""
         self._chunks = chunks
         self._transport = transport
         self._lasts_s = lasts_s
@@ -98,18 +98,18 @@ class StreamSession:
         self._id: str | None = None
 
     async def run(self, socket: web.StreamResponse) -> None:
-        """From the head of the answer to the last event, which says why it is the last."""
+        """Run from the headers to the last event, which says why the stream ends."""
         try:
             async with aclosing(self._chunks):
                 reason = await self._tell(socket)
             await self._send(socket, bye(reason, self._id))
-        except ConnectionError:  # the client is gone
+        except ConnectionError:  # the client has disconnected
             pass
         except TimeoutError:
             log.info("stream_cut", why="its client does not read", send_s=self._send_s)
             self._cut()
         except BaseException:
-            self._cut()  # else what waits in its buffer would hold a connection that nobody reads from
+            self._cut()  # else unsent data would keep a connection open that nobody reads
             raise
 
     async def leave(self) -> None:
@@ -117,7 +117,7 @@ class StreamSession:
         self._leaving.set()
 
     async def _tell(self, socket: web.StreamResponse) -> str:
-        """Send until there is a reason not to."""
+        """Send until there is a reason to stop; returns it."""
         clock = asyncio.get_running_loop().time
         self._sent_at = clock()
         ends_at = clock() + self._lasts_s
@@ -139,7 +139,7 @@ class StreamSession:
                     if isinstance(chunk, str):
                         return chunk
                     await self._send(socket, chunk.data)
-                    self._id = chunk.id  # only now: who is told to come back gets again what was not sent
+                    self._id = chunk.id  # only after sending: a client that reconnects gets unsent events again
                     upcoming = asyncio.ensure_future(self._next())
                 elif clock() >= self._sent_at + self._heartbeat_s:
                     await self._send(socket, heartbeat(self._id))
@@ -147,7 +147,7 @@ class StreamSession:
             await end(upcoming, leaving)
 
     async def _next(self) -> Chunk | str:
-        """Or why there is none."""
+        """The next chunk, or the reason why there is none."""
         try:
             return await anext(self._chunks)
         except StopAsyncIteration:
@@ -169,7 +169,7 @@ class StreamSession:
 
 
 class Streams:
-    """The open streams at one path: they have a bound, and leave with the sockets of their application."""
+    """The open streams at one path: bounded, and closed together with the application's sockets."""
 
     def __init__(self, sockets: Sockets, route: str, streams_max: int = STREAMS_MAX) -> None:
         self._sockets = sockets
@@ -181,14 +181,14 @@ class Streams:
         return self._open
 
     def check_room(self) -> None:
-        """503 where no further stream can be opened here."""
+        """503 if no more streams can be opened here."""
         self._sockets.check_room()
         if self._open >= self._streams_max:
             raise unavailable("Too many streams are open")
 
     @contextmanager
     def opened(self, session: StreamSession) -> Iterator[None]:
-        """Around the run of a session, in the task that runs it."""
+        """Enter around the run of a session, in the task that runs it."""
         self._open += 1
         _open.labels(self._route).inc()
         try:
@@ -200,11 +200,11 @@ class Streams:
 
 
 class EventStream(web.StreamResponse):
-    """An answer that goes on after its handler has returned it, so that a route's time is the time to its answer."""
+    """A response that goes on after its handler has returned, so that request metrics measure the time to respond."""
 
     def __init__(self, streams: Streams, session: StreamSession) -> None:
         super().__init__(headers=HEADERS)
-        self.force_close()  # nothing comes after it on its connection
+        self.force_close()  # its connection cannot be reused
         self._streams = streams
         self._session = session
 

@@ -1,1 +1,1 @@
-"""What HTTP here looks like, as an OpenAPI 3.1 document made from the declared routes (`web.route`)."""
+"""The OpenAPI 3.1 document, generated from the declared routes (`web.route`)."""

@@ -1,4 +1,4 @@
-"""From routes to the document: paths, parameters, refusals. The schemas of their types are made in `schemas`."""
+"""Generates the document from routes: paths, parameters, errors. `schemas` makes the schemas of their types."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _SCHEMES: Final = {
     "bearer": {
         "type": "http",
         "scheme": "bearer",
-        "description": "An API key, or the access token of somebody who signed in.",
+        "description": "An API key, or a person's access token.",
     },
-    "apikey": {"type": "apiKey", "in": "header", "name": "apikey", "description": "An API key, as Supabase's are."},
+    "apikey": {"type": "apiKey", "in": "header", "name": "apikey", "description": "An API key, as in Supabase."},
     "cron": {"type": "apiKey", "in": "header", "name": "X-Cron-Secret"},
 }
 
 
 class Error(msgspec.Struct, omit_defaults=True):
-    """A refusal under `/api` and `/auth`."""
+    """An error under `/api` and `/auth`."""
 
     error: str
-    """A word that never changes its meaning: programs tell refusals apart by it."""
+    """A stable code: programs tell errors apart by it."""
     message: str
     """For people."""
     details: Any = None
-    """Which field it was, and what it was, or what else can be told."""
+    """Which field is wrong and its value, or other facts."""
     hint: str | None = None
     error_code: str | None = None
-    """Under `/auth`, where Supabase's clients look for it."""
+    """Under `/auth` only, for Supabase's clients."""
 
 
 class RestError(msgspec.Struct):
-    """A refusal anywhere else, as PostgREST has it."""
+    """An error on all other paths, as in PostgREST."""
 
     code: str
     message: str
@@ -60,7 +60,7 @@ def document(routes: Sequence[Route], *, title: str, version: str, description: 
 
 
 class _Document:
-    """What stands in several routes is said once, in `components`."""
+    """What several routes share is declared once, in `components`."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._routes = sorted(routes, key=lambda route: (route.path, _METHODS.index(route.method)))
@@ -93,7 +93,7 @@ class _Document:
                 if uses[parameter] > 1 and parameter not in names:
                     taken = parameter.name in names.values()
                     names[parameter] = f"{route.tag}_{parameter.name}" if taken else parameter.name
-        assert len(set(names.values())) == len(names), "two parameters would have one name"
+        assert len(set(names.values())) == len(names), "two parameters have the same name"
         return names
 
     def _route(self, route: Route) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""JSON Schema of the types that routes name: msgspec makes it, names and texts are ours."""
+"""JSON Schemas of the types that routes name: msgspec generates them, we add names and descriptions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _GENERIC: Final = re.compile(r"([A-Za-z]+)_([A-Za-z]+)_")
 
 
 class Schemas:
-    """By type. Asked for in one go, so that types of one name are told apart."""
+    """Schemas by type. Takes all types at once, to tell types of the same name apart."""
 
     def __init__(self, types: Iterable[Any]) -> None:
         wanted = list({id(part): part for type_ in types for part in _parts(type_)}.values())
         made = [type_ for type_ in wanted if isinstance(type_, Schema)]
         known = [type_ for type_ in wanted if not isinstance(type_, Schema)]
         schemas, components = _named(*msgspec.json.schema_components(known, ref_template=REF))
-        self._kept = wanted  # ids are those of living objects
+        self._kept = wanted  # keeps the objects alive, so that their ids stay unique
         self._schemas: dict[int, dict[str, Any]] = {
             id(type_): schema for type_, schema in zip(known, schemas, strict=True)
         }
@@ -41,7 +41,7 @@ class Schemas:
 
 
 def inlined_schema(type_: Any) -> dict[str, Any]:
-    """Of a type that stands in a row: nothing in it is referred to, and defaults are for those who make one."""
+    """The schema of a type inside a row: no references and no defaults, which only matter for making a row."""
     (schema,), components = _named(*msgspec.json.schema_components([type_], ref_template=REF))
     refs = {REF.format(name=name): component for name, component in components.items()}
 
@@ -63,7 +63,7 @@ def _parts(type_: Any) -> tuple[Any, ...]:
 
 
 def _named(schemas: tuple[Any, ...], components: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """`Page_Device_`, as a generic type of ours is called by default, is a DevicePage."""
+    """Rename generic types: msgspec's `Page_Device_` becomes DevicePage."""
     names = {name: f"{found[2]}{found[1]}" for name in components if (found := _GENERIC.fullmatch(name))}
     refs = {REF.format(name=old): REF.format(name=new) for old, new in names.items()}
 
@@ -79,7 +79,7 @@ def _named(schemas: tuple[Any, ...], components: dict[str, Any]) -> tuple[list[A
 
 
 def _is_of_words(schema: dict[str, Any]) -> bool:
-    """An enum of texts that does not say so: generators of code want to be told."""
+    """Whether it is an enum of strings without `type: string`, which code generators need."""
     words = schema.get("enum")
     return isinstance(words, list) and "type" not in schema and all(isinstance(word, str) for word in words)
 
@@ -93,11 +93,11 @@ def _add_texts(components: dict[str, Any], types: list[Any]) -> None:
             _require_all(component)
         for name, schema in component.get("properties", {}).items():
             if name in texts:
-                schema["description"] = texts[name]  # beside a $ref, too: 3.1 has it so
+                schema["description"] = texts[name]  # OpenAPI 3.1 allows it beside a $ref
 
 
 def _require_all(component: dict[str, Any]) -> None:
-    """A row always has all of its columns. Their defaults are for those who make one."""
+    """A row always has all of its columns; defaults only matter for making one."""
     component["required"] = list(component["properties"])
     for schema in component["properties"].values():
         schema.pop("default", None)

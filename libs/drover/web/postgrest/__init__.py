@@ -1,1 +1,1 @@
-"""A subset of PostgREST for reads: grammar, compilation to SQL, the answer. Writes are commands and not in here."""
+"""A subset of PostgREST for reads: grammar, compilation to SQL, the answer. Writes are commands, not handled here."""

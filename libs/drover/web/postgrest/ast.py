@@ -1,4 +1,4 @@
-"""What a PostgREST query means, free of its spelling. No SQL and no knowledge of any relation."""
+"""The syntax tree of a PostgREST query. No SQL, no relations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Operator = Literal["eq", "neq", "gt", "gte", "lt", "lte", "like", "ilike", "cs",
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A way into a JSON value: `->a->0->>b`."""
+    """A path into a JSON value: `->a->0->>b`."""
 
     keys: tuple[str, ...]
     text: bool = False
-    """Whether it ends in text (`->>`), not in JSON."""
+    """True if it ends in `->>`: the value is text, not JSON."""
 
 
 class Star(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Star(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """`count()`: how many rows there are, instead of the rows."""
+    """`count()`: the number of rows instead of the rows."""
 
     alias: str | None = None
 
@@ -32,21 +32,21 @@ class Column(msgspec.Struct, frozen=True):
     alias: str | None = None
     path: Path | None = None
     cast: str | None = None
-    """The name of a type, as it was sent."""
+    """The type name, as sent."""
 
 
 class Embed(msgspec.Struct, frozen=True):
     """Rows of a related relation inside each row."""
 
     relation: str
-    """The name of the relationship, which is mostly that of the relation."""
+    """The name of the relationship, usually the same as the relation's."""
     query: Query
-    """What of it: filters, order and limit are of the embedded rows. An empty select shows nothing."""
+    """Select, filters, order and limit of the embedded rows. An empty select shows none of them."""
     alias: str | None = None
     inner: bool = False
-    """Whether rows without any such row are left out."""
+    """Leave out rows that have no embedded row."""
     hint: str | None = None
-    """Which relationship is meant, where the client says so: `jobs!job_id(…)`."""
+    """Picks one of several relationships: `jobs!job_id(…)`."""
 
     @property
     def key(self) -> str:
@@ -60,7 +60,7 @@ class Filter(msgspec.Struct, frozen=True):
     column: str
     operator: Operator
     value: str | tuple[str, ...]
-    """A tuple for `in`, the text as it was sent for all others."""
+    """A tuple for `in`; otherwise the text as sent."""
     negated: bool = False
     path: Path | None = None
 
@@ -80,19 +80,19 @@ class Order(msgspec.Struct, frozen=True):
     nulls: Literal["first", "last"] | None = None
     path: Path | None = None
     embed: str | None = None
-    """`order=jobs(created_at)`: the column is one of this embed."""
+    """`order=jobs(created_at)`: order by a column of this embed."""
 
 
 class Query(msgspec.Struct, frozen=True):
     select: tuple[Item, ...] = (Star(),)
     where: tuple[Condition, ...] = ()
-    """All of them must hold."""
+    """Conditions, joined by AND."""
     order: tuple[Order, ...] = ()
     limit: int | None = None
     offset: int = 0
 
     def embed(self, name: str) -> Embed | None:
-        """The embed that clients mean by this name: an alias before a relation."""
+        """The embed of this name; aliases come before relations."""
         embeds = [item for item in self.select if isinstance(item, Embed)]
         by_key = next((embed for embed in embeds if embed.key == name), None)
         return by_key or next((embed for embed in embeds if embed.relation == name), None)

@@ -1,4 +1,4 @@
-"""From a `Query` and a `Relation` to one statement: page, count, embeds. SQL of columns and filters is elsewhere."""
+"""Compiles a `Query` on a `Relation` to one statement: page, count, embeds. `conditions` makes columns and filters."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from drover.web.postgrest.values import bad_value, cast_type
 __all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]
 
 ROWS_MAX: Final = 1000
-"""Rows in one answer, as Supabase has it: beyond that clients page."""
+"""Rows per answer, as in Supabase; beyond that, clients page."""
 EMBEDDED_ROWS_MAX: Final = (1000, 100, 10)
-"""Rows of an embed in one row; of an embed to many inside another, and so on: they multiply."""
+"""Rows per embed, by depth: rows of nested embeds multiply."""
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
-"""A larger answer stays in PostgreSQL: `body` is null."""
+"""PostgreSQL does not send a larger answer: `body` is null."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """One statement with one row as its result: `body` (a JSON array as text), `rows`, `total` or null, `bytes`."""
+    """A statement that returns one row: `body` (a JSON array as text), `rows`, `total` or null, `bytes`."""
 
     sql: str
     parameters: tuple[Parameter, ...]
@@ -34,7 +34,7 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 class _Level(msgspec.Struct, frozen=True):
-    """One relation of the query. Its conditions are compiled once; page, count and EXISTS share them."""
+    """One relation of the query. Its conditions are compiled once and shared by page, count and EXISTS."""
 
     relation: Relation
     query: Query
@@ -69,11 +69,11 @@ def _quoted(schema: str, name: str) -> str:
 def _table(relation: Relation) -> str:
     if not relation.united:
         return _quoted(relation.schema, relation.name)
-    # Constants and plain columns only: so PostgreSQL pushes conditions and order down into the index of each part.
+    # Only constants and plain columns, so that PostgreSQL pushes conditions and order down to each part's index.
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != "context")
     parts = (
         f"SELECT '{context}'::text AS context, {columns} FROM {_quoted(f'rm_{context}', relation.name)}"  # noqa: S608
-        for context in relation.united  # names of ours, all of them
+        for context in relation.united  # all names are ours, not a client's
     )
     return f"({' UNION ALL '.join(parts)})"
 
@@ -98,7 +98,7 @@ class _Compiler:
     def compile(self, relation: Relation, query: Query, count: bool, bytes_max: int) -> Compiled:
         level = self._level(relation, query)
         limit = min(query.limit if query.limit is not None else ROWS_MAX, ROWS_MAX)
-        # Whose total is asked for are the rows of the answer: a count is one.
+        # An aggregate returns one row, so its total is 1.
         total = "1::bigint" if _counts(level) else f"(SELECT count(*) {level.source})"
         page = self._rows(level, limit)
         sql = (
@@ -114,7 +114,7 @@ class _Compiler:
     def _level(
         self, relation: Relation, query: Query, join: tuple[Relationship, str] | None = None, fan_out: int = 0
     ) -> _Level:
-        # Names with a space: no column and no alias can be one, so that neither can hide them.
+        # Row names contain a space, so no column or alias can shadow them.
         row = f"row {self._levels}" if self._levels else "the row"
         self._levels += 1
         embeds = tuple(self._embedded(relation, row, item, fan_out) for item in query.select if isinstance(item, Embed))
@@ -131,7 +131,7 @@ class _Compiler:
             if embedded.embed.inner:
                 conditions.append(embedded.exists)
             elif not embedded.embed.query.select:
-                # `jobs()` shows nothing and demands nothing. PostgreSQL still wants to see a use of its parameters.
+                # `jobs()` shows and filters nothing, but PostgreSQL needs every parameter to be used.
                 conditions.append(f"({embedded.exists} OR TRUE)")
         return msgspec.structs.replace(level, where=" AND ".join(conditions) or "TRUE")
 
@@ -156,10 +156,10 @@ class _Compiler:
         )
 
     def _rows(self, level: _Level, limit: int) -> str:
-        """The SELECT of a level."""
+        """The SELECT statement of a level."""
         if counted := _counts(level):
             if level.query.order:
-                raise ApiError(400, "42803", "count() is one row: there is nothing to order")
+                raise ApiError(400, "42803", "count() returns one row, so it cannot be ordered")
             columns, order = f'count(*) AS "{counted}"', ""
         else:
             columns = ", ".join(column for item in level.query.select for column in self._item(level, item))
@@ -227,7 +227,7 @@ class _Compiler:
 
     def _filter(self, level: _Level, filter_: Filter) -> str:
         if filter_.column not in level.relation.columns and (embedded := level.embedded(filter_.column)):
-            # `jobs=is.null`: rows that have none.
+            # `jobs=is.null`: rows without a job.
             if filter_.operator != "is" or filter_.value not in ("null", "not_null") or filter_.path is not None:
                 raise ApiError(
                     400,
@@ -240,7 +240,7 @@ class _Compiler:
 
 
 def _counts(level: _Level) -> str | None:
-    """The name of the count where a level is one: `count()`, or `count` where no column has that name."""
+    """The name of the count if the level is one: `count()`, or `count` if no column has that name."""
     if len(level.query.select) == 1:
         item = level.query.select[0]
         if isinstance(item, Count):
@@ -251,7 +251,7 @@ def _counts(level: _Level) -> str | None:
 
 
 def _is_meant(relation: Relation, relationship: Relationship, hint: str | None) -> bool:
-    """Whether a hint (`jobs!job_id`) names this relationship: by a column of it, or by its foreign key's usual name."""
+    """Whether a hint (`jobs!job_id`) means this relationship: names its column, or its foreign key by convention."""
     here, there = relationship.column, relationship.target_column
     keys = (f"{relation.name}_{here}_fkey", f"{relationship.target}_{there}_fkey")
     return hint is None or hint in (here, there, *keys, relationship.target)

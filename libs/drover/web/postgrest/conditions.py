@@ -1,4 +1,4 @@
-"""SQL of columns and conditions. Identifiers come from the relation only; every value is a parameter."""
+"""SQL for columns and conditions. Identifiers come only from the relation; every value is a parameter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Parameter = str | int | list[str]
 
 
 class Parameters:
-    """The values of a statement, in the order of their places in it."""
+    """The parameters of a statement, in order."""
 
     def __init__(self) -> None:
         self.values: list[Parameter] = []
@@ -32,14 +32,14 @@ class Parameters:
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column of a row, or what a path leads to in it."""
+    """A column of a row, or the value at a path in it."""
 
     sql: str
     type: PgType
 
 
 def field(relation: Relation, row: str, column: str, path: Path | None, parameters: Parameters) -> Field:
-    """`row` is what the statement calls the row; columns are qualified with it, so that no alias can hide them."""
+    """`row` is the row's alias in the statement; it qualifies columns, so that no other alias can shadow them."""
     type_ = relation.columns.get(column)
     if type_ is None:
         raise no_column(relation, column)
@@ -53,7 +53,7 @@ def field(relation: Relation, row: str, column: str, path: Path | None, paramete
 
 
 def condition(relation: Relation, row: str, filter_: Filter, parameters: Parameters) -> str:
-    """Without its negation."""
+    """The SQL of a filter, without its negation."""
     refuse_sealed(relation, filter_.column)
     found = field(relation, row, filter_.column, filter_.path, parameters)
     type_, operator, value = found.type, filter_.operator, filter_.value
@@ -84,13 +84,13 @@ def condition(relation: Relation, row: str, filter_: Filter, parameters: Paramet
 
 
 def refuse_sealed(relation: Relation, column: str) -> None:
-    """What the database knows of such a column is noise."""
+    """The database only has ciphertext of such a column."""
     if column in relation.sealed or column in relation.sealed.values():
         raise ApiError(
             400,
             "PGRST127",
             "Feature not implemented",
-            details=f"{relation.name}.{column} is sealed: it can be shown as a whole, and nothing else.",
+            details=f"{relation.name}.{column} is sealed: it can only be selected as a whole.",
         )
 
 

@@ -1,4 +1,4 @@
-"""A place in a text that is being parsed, and the smallest things to be read there. What they form is elsewhere."""
+"""A position in a text that is being parsed, and the tokens that can be read there. `grammar` combines them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parse_error(message: str, details: str | None = None) -> ApiError:
 
 
 class Cursor:
-    """Moves on only; whoever cannot go on raises `error`."""
+    """Only moves forward; raises `error` if it cannot."""
 
     def __init__(self, text: str, failure: str) -> None:
         self._text = text
@@ -72,12 +72,12 @@ class Cursor:
         keys: list[str] = []
         while self.take("->"):
             if len(keys) == PATH_KEYS_MAX:
-                raise self.error(f"at most {PATH_KEYS_MAX} steps into JSON")
+                raise self.error(f"at most {PATH_KEYS_MAX} steps in a JSON path")
             text = self.take(">")
             keys.append(self._key())
             if text:
                 if self.sees("->"):
-                    raise self.error("->> gives text, so nothing can follow it")
+                    raise self.error("->> returns text, so nothing can follow it")
                 return Path(tuple(keys), text=True)
         return Path(tuple(keys)) if keys else None
 
@@ -85,7 +85,7 @@ class Cursor:
         if self.take('"'):
             key = self._quoted()
             if len(key) > KEY_CHARS_MAX:
-                raise self.error(f"a key of more than {KEY_CHARS_MAX} characters")
+                raise self.error(f"a key has at most {KEY_CHARS_MAX} characters")
             return key
         match = _BARE_KEY.match(self._text, self._at)
         if match is None:
@@ -106,7 +106,7 @@ class Cursor:
         if self.take('"'):
             return self._quoted()
         start = self._at
-        if self._text.startswith("{", start):  # the text of an array: commas in it are its own
+        if self._text.startswith("{", start):  # an array literal: its commas do not separate values
             close = self._text.find("}", start)
             self._at = close + 1 if close >= 0 else len(self._text)
             return self._text[start : self._at]

@@ -21,14 +21,14 @@ JUNCTIONS: Final[dict[str, tuple[Literal["and", "or"], bool]]] = {
 
 
 def parse_filter(column: str, text: str) -> Filter:
-    """`[not.]op.value` as it stands after `column=`, where the column is one by name alone: what a write can be by."""
+    """The `[not.]op.value` after `column=`, for a plain column: the only filters that writes support."""
     if not IDENTIFIER.fullmatch(column):
         raise parse_error(_failure(text), f'"{column[:64]}" is not the name of a column')
     return _after_column(column, None, text)
 
 
 def parse_field_filter(field: str, text: str) -> Filter:
-    """The same where the column may be a JSON value that a path leads into: `data->a->>b=eq.1`."""
+    """The same, but the field may be a path into a JSON column: `data->a->>b=eq.1`."""
     cursor = Cursor(field, f"failed to parse filter ({field[:64]}={text[:200]})")
     column, path = cursor.identifier(), cursor.path()
     cursor.end()
@@ -52,7 +52,7 @@ def _failure(text: str) -> str:
 
 
 def _after_column(column: str, path: Path | None, text: str) -> Filter:
-    """Here the value is everything that follows, quotes and all."""
+    """Here the value is all remaining text, including quotes."""
     cursor = Cursor(text, _failure(text))
     negated = cursor.take("not.")
     operator = cursor.operator()
@@ -98,5 +98,5 @@ def _filter(
         assert isinstance(value, str)
         value = value.lower()
         if value not in IS_VALUES:
-            raise cursor.error(f"is takes one of {', '.join(sorted(IS_VALUES))}")
+            raise cursor.error(f"is takes one of: {', '.join(sorted(IS_VALUES))}")
     return Filter(column, operator, value, negated, path)

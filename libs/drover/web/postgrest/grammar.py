@@ -1,4 +1,4 @@
-"""The parser: a query string in, a `Query` out, or PGRST100. Pure; every repetition and nesting has a bound."""
+"""The parser: turns a query string into a `Query`, or raises PGRST100. Pure; repetition and nesting are bounded."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PARAMETERS_MAX: Final = 64
 ORDER_TERMS_MAX: Final = 8
 ROW_NUMBER_MAX: Final = 2**31 - 1
 
-_IGNORED: Final = frozenset({"select", "columns", "on_conflict"})  # the select was read before
+_IGNORED: Final = frozenset({"select", "columns", "on_conflict"})  # select is parsed before
 _NEGATED: Final = (["not", "and"], ["not", "or"])
 
 
@@ -48,7 +48,7 @@ def out_of_range(details: str) -> ApiError:
 
 
 def split_parameters(query_string: str) -> list[tuple[str, str]]:
-    """The decoded parameters of a raw query string, in their order, repeated ones included."""
+    """The decoded parameters of a raw query string, in order, with repeated ones."""
     if len(query_string) > QUERY_CHARS_MAX:
         raise parse_error("The query is too long", f"At most {QUERY_CHARS_MAX} characters")
     try:
@@ -97,15 +97,15 @@ def parse_order(text: str) -> tuple[Order, ...]:
 
 
 def _address(key: str) -> tuple[list[str], str]:
-    """`jobs.videos.not.or`: the embeds that it is about, from the outside in, and what it is."""
-    head, arrow, path = key.partition("->")  # dots behind an arrow belong to a key
+    """Split `jobs.videos.not.or` into the embeds that it applies to, outermost first, and the rest."""
+    head, arrow, path = key.partition("->")  # dots after an arrow belong to a JSON key
     names = head.split(".")
     own = 2 if names[-2:] in _NEGATED else 1
     return names[:-own], ".".join(names[-own:]) + arrow + path
 
 
 def _changed(query: Query, embeds: Sequence[str], change: Callable[[Query], Query]) -> Query:
-    """The query with a change in itself, or in an embed of it."""
+    """The query with a change to itself or to one of its embeds."""
     if not embeds:
         return change(query)
     embed = query.embed(embeds[0])

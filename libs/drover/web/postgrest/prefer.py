@@ -1,4 +1,4 @@
-"""The header `Prefer`: what the client would like, and what of it was done."""
+"""The header `Prefer`: what the client prefers, and which preferences were applied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.web.errors import ApiError
 PREFERENCES_MAX: Final = 16
 AFFECTED_DIGITS_MAX: Final = 9
 
-# What is understood, by name. Counts are always exact: a total must be a number, and an exact one is one.
+# Supported preferences, by name. Every count is exact, whichever kind was asked for.
 _KNOWN: Final[dict[str, frozenset[str]]] = {
     "return": frozenset({"representation", "minimal", "headers-only"}),
     "count": frozenset({"exact", "planned", "estimated"}),
@@ -29,18 +29,18 @@ class Preferences(msgspec.Struct, frozen=True):
     returns: Returns = "minimal"
     count: bool = False
     applied: str = ""
-    """The value of `Preference-Applied`; empty: no such header."""
+    """The value of `Preference-Applied`. Empty: no such header."""
     resolution: Resolution | None = None
-    """What to do with a row that is there already. Few writes can; those say so with `resolving`."""
+    """What to do with a row that exists already. Few writes support it; those call `resolving`."""
     affected_max: int | None = None
-    """`max-affected=`: a write that would touch more rows is refused. As in PostgREST, only with handling=strict."""
+    """`max-affected=`: refuse a write that would change more rows. As in PostgREST, only with handling=strict."""
 
     @property
     def representation(self) -> bool:
         return self.returns == "representation"
 
     def resolving(self) -> Preferences:
-        """The same, with the resolution among what was applied: for a write that honours it."""
+        """The same, with the resolution marked as applied: for a write that supports it."""
         if self.resolution is None:
             return self
         applied = f"{self.applied}, resolution={self.resolution}".removeprefix(", ")
@@ -51,7 +51,7 @@ _NONE: Final = Preferences()
 
 
 def parse_prefer(headers: Iterable[str]) -> Preferences:
-    """From all `Prefer` headers of a request. What is not understood is ignored, or refused with handling=strict."""
+    """From all `Prefer` headers of a request. Unknown preferences are ignored, or refused with handling=strict."""
     values = [part.strip() for header in headers for part in header.split(",")]
     if not values:
         return _NONE
@@ -85,7 +85,7 @@ def parse_prefer(headers: Iterable[str]) -> Preferences:
 
 
 def check_affected(preferences: Preferences, rows: int) -> None:
-    """Before a write of this many rows."""
+    """Call before a write of this many rows."""
     if preferences.affected_max is not None and rows > preferences.affected_max:
         raise ApiError(
             400,

@@ -1,4 +1,4 @@
-"""A read from request to answer: parse, compile, ask PostgreSQL once, respond. Who may read is decided before."""
+"""A read from request to answer: parse, compile, query PostgreSQL once, respond. Permissions are checked before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from drover.web.postgrest.sight import Sight
 READ_TIMEOUT_S: Final = 5.0
 
 _THEIRS: Final = (asyncpg.DataError, asyncpg.ProgramLimitExceededError)
-"""A value that only PostgreSQL could tell to be none of its type."""
+"""The client's fault: a value that only PostgreSQL can tell to be invalid."""
 _NOT_NOW: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -30,26 +30,26 @@ _NOT_NOW: Final = (
     OSError,
     TimeoutError,
 )
-"""All else is ours: the read model is being made or swapped, or the server is away or not as it should be."""
+"""Our fault: the read model is being made or swapped, or the server is unavailable or misconfigured."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class Pool(Protocol):
-    """What is needed of an asyncpg pool."""
+    """The part of an asyncpg pool that is needed here."""
 
     async def fetchrow(self, query: str, *args: Any, timeout: float | None = None) -> Any: ...  # noqa: ASYNC109
 
 
 class StaysSealed(DroverError):
-    """Nobody here can open it."""
+    """A sealed value cannot be opened here."""
 
     def __init__(self) -> None:
-        super().__init__("It is sealed, and there is nothing here to open it with")
+        super().__init__("The value is sealed, and this process has no key to open it")
 
 
 def keep_sealed(relation: str, column: str, text: str) -> bytes:
-    """For whoever opens nothing."""
+    """An `Unseal` that opens nothing."""
     raise StaysSealed
 
 
@@ -61,9 +61,9 @@ async def read(
     sight: Sight | None = None,
     unseal: sealed.Unseal = keep_sealed,
 ) -> web.Response:
-    """`sight`: what the caller may embed, and which rows it may see. Without one it embeds nothing and sees all.
+    """`sight`: what the caller may embed, and which rows it may see. Without it, it embeds nothing and sees all.
 
-    `unseal`: what opens columns that are sealed, as far as this caller may see what is in them.
+    `unseal`: opens sealed columns, as far as this caller may see them.
     """
     headers = request.headers
     check_profile(headers, "Accept-Profile")
@@ -83,7 +83,7 @@ async def fetch(
     count: bool = False,
     unseal: sealed.Unseal = keep_sealed,
 ) -> Page:
-    """The rows that a query asks for, or 400 where it asks too much, or 503."""
+    """The rows of a query; 400 if the answer is too large, 503 if the read model is unavailable."""
     opening = sealed.plan_opening(relation, query, sight)
     bytes_max = ANSWER_BYTES_MAX if opening is None else sealed.ANSWER_BYTES_MAX
     compiled = compile_query(relation, query, sight=sight, count=count, bytes_max=bytes_max)
@@ -93,7 +93,7 @@ async def fetch(
         raise ApiError(400, error.sqlstate, str(error)) from error
     except _NOT_NOW as error:
         log.warning("read_failed", relation=relation.name, error=repr(error))
-        raise unavailable("The read model cannot be read at the moment") from error
+        raise unavailable("The read model is unavailable at the moment") from error
     if row["body"] is None:
         raise _too_much(row["bytes"], bytes_max)
     body = row["body"] if opening is None else await sealed.open_answer(row["body"], opening, unseal)
@@ -105,7 +105,7 @@ def _too_much(bytes_: int, bytes_max: int) -> ApiError:
         400,
         "54000",
         f"The answer has {bytes_} bytes, more than {bytes_max}",
-        hint="Ask for fewer columns or rows; an embed has a limit of its own, as in jobs.limit=10.",
+        hint="Ask for fewer columns or rows; limit embedded rows, too, as in jobs.limit=10.",
     )
 
 

@@ -25,7 +25,7 @@ Media = Literal["array", "object"]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What the database gave."""
+    """The rows from the database."""
 
     body: str
     """A JSON array."""
@@ -35,7 +35,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def check_profile(headers: Mapping[str, str], header: Literal["Accept-Profile", "Content-Profile"]) -> None:
-    """406 for any schema but `public`, which is how clients know all relations."""
+    """406 for any schema but `public`, in which clients see all relations."""
     profile = headers.get(header, SCHEMA)
     if profile != SCHEMA:
         raise ApiError(
@@ -58,7 +58,7 @@ def choose_media(headers: Mapping[str, str]) -> Media:
 
 
 def apply_range(query: Query, headers: Mapping[str, str]) -> Query:
-    """The header `Range: 0-24`, where the query itself names neither limit nor offset."""
+    """Apply the header `Range: 0-24`, unless the query itself has a limit or offset."""
     header = headers.get("Range")
     if header is None or query.limit is not None or query.offset:
         return query
@@ -84,7 +84,7 @@ def respond(page: Page, media: Media, preferences: Preferences) -> web.Response:
                 "Cannot coerce the result to a single JSON object",
                 details=f"The result contains {page.rows} rows",
             )
-        # An array of one row: without its brackets it is the row.
+        # The body is an array of one row; without its brackets it is the row.
         return web.Response(text=page.body.strip()[1:-1], headers=headers, content_type=OBJECT_TYPE, charset="utf-8")
     return web.Response(
         text=page.body, status=_status(page), headers=headers, content_type="application/json", charset="utf-8"

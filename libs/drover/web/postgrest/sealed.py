@@ -1,6 +1,6 @@
-"""Columns that are sealed in the database, opened for an answer: where they stand in it, and what takes their place.
+"""Opens sealed columns in an answer: finds them in its rows and replaces them.
 
-Which keys there are, and who may see what is in a column, is not known here.
+It does not know which keys there are, or who may see a column.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from drover.web.postgrest.ast import Column, Embed, Query, Star
 from drover.web.postgrest.sight import Sight
 
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Of an answer in which something must be opened: that takes its time in this process."""
+"""Limit of an answer with sealed columns: this process must decode it, which takes time."""
 _ASIDE_BYTES: Final = 64 * 1024
-"""Larger ones are opened in a thread: the loop is shared with heartbeats."""
+"""Larger answers are opened in a thread, so that the event loop stays free for heartbeats."""
 
 Unseal = Callable[[str, str, str], bytes]
-"""(relation, column, sealed text): the JSON in it, or a DroverError that says why not."""
+"""(relation, column, sealed text) → the JSON in it; raises a DroverError that says why it cannot."""
 
 _decode_rows: Final = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _decode_row: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
@@ -32,16 +32,16 @@ _NULL: Final = msgspec.Raw(b"null")
 
 
 class _Shown(msgspec.Struct, frozen=True):
-    """A sealed column as a row shows it."""
+    """A sealed column that a row shows."""
 
     column: str
     key: str
     excuses: tuple[str, ...]
-    """Where the row says why it could not be opened."""
+    """Columns in which the row says why it could not be opened."""
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """What is to be opened in the rows of an answer, and of what is embedded in them."""
+    """What to open in the rows of an answer and in the rows embedded in them."""
 
     relation: str
     shown: tuple[_Shown, ...]
@@ -49,7 +49,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 def plan_opening(relation: Relation, query: Query, sight: Sight | None = None) -> Opening | None:
-    """None: nothing that was asked for is sealed."""
+    """None if the query selects nothing sealed."""
     relations = {} if sight is None else sight.relations
     names: dict[str, list[str]] = {}
     embeds: list[tuple[str, Opening]] = []
@@ -73,7 +73,7 @@ def plan_opening(relation: Relation, query: Query, sight: Sight | None = None) -
 
 
 async def open_answer(body: str, opening: Opening, unseal: Unseal) -> str:
-    """The same answer (a JSON array of rows), opened."""
+    """The same answer (a JSON array of rows) with sealed columns opened."""
     if len(body) < _ASIDE_BYTES:
         return _open_rows(body, opening, unseal)
     return await asyncio.to_thread(_open_rows, body, opening, unseal)
@@ -103,7 +103,7 @@ def _open_row(row: dict[str, msgspec.Raw], opening: Opening, unseal: Unseal) -> 
 
 
 def _opened(value: msgspec.Raw, opening: Opening, unseal: Unseal) -> Any:
-    """What is embedded: rows, a row, or none."""
+    """An embedded value: rows, one row, or null."""
     if bytes(value)[:1] == b"[":
         rows = _decode_rows(value)
         for row in rows:

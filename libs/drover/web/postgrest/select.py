@@ -1,4 +1,4 @@
-"""Parses `select`: columns, aliases, JSON paths, casts, `count()`, embeds in embeds. Pure; nesting has a bound."""
+"""Parses `select`: columns, aliases, JSON paths, casts, `count()`, nested embeds. Pure; nesting is bounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.web.postgrest.cursor import IDENTIFIER, Cursor
 SELECT_ITEMS_MAX: Final = 64
 EMBEDS_MAX: Final = 8
 EMBED_DEPTH_MAX: Final = 3
-"""How deep relations are embedded in one another: `a(b(c(*)))`."""
+"""How deep embeds may nest: `a(b(c(*)))`."""
 
 _JOINS: Final = frozenset({"inner", "left"})
 _AGGREGATES: Final = frozenset({"count", "sum", "avg", "max", "min"})
@@ -33,7 +33,7 @@ def count_embeds(items: tuple[Item, ...]) -> int:
 
 
 def not_implemented(details: str) -> ApiError:
-    """What PostgREST can do and this cannot."""
+    """For features that PostgREST has and this subset does not."""
     return ApiError(400, "PGRST127", "Feature not implemented", details=details)
 
 
@@ -48,14 +48,14 @@ def _items(cursor: Cursor, depth: int) -> tuple[Item, ...]:
         if not cursor.take(","):
             break
     if len(items) > 1 and any(isinstance(item, Count) for item in items):
-        raise not_implemented("count() stands alone in its select: nothing is grouped by other columns.")
+        raise not_implemented("count() must be the only item of its select: there is no grouping by columns.")
     return tuple(items)
 
 
 def _item(cursor: Cursor, depth: int) -> Item:
     cursor.spaces()
     if cursor.sees("..."):
-        raise not_implemented("An embed cannot be spread (...) into the row that it is in.")
+        raise not_implemented("An embed cannot be spread (...) into its parent row.")
     item = Star() if cursor.take("*") else _named(cursor, depth)
     cursor.spaces()
     return item
@@ -73,14 +73,14 @@ def _named(cursor: Cursor, depth: int) -> Item:
     path = cursor.path()
     if cursor.take("."):
         if (aggregate := cursor.identifier()) in _AGGREGATES:
-            raise not_implemented(f"{aggregate}() of a column; count() alone counts rows.")
+            raise not_implemented(f"{aggregate}() of a column; only count() of rows is supported.")
         raise cursor.unexpected("an aggregate function")
     cast = cursor.identifier() if cursor.take("::") else None
     if path is not None and alias is None:
-        # Not an index: `data->tags->0` is shown as `tags`.
+        # Skip indices: `data->tags->0` is shown as `tags`.
         alias = next((key for key in reversed(path.keys) if not key.lstrip("-").isdigit()), name)
         if not IDENTIFIER.fullmatch(alias):
-            raise cursor.error("this key cannot name what is selected; give it a name, as in name:data->…")
+            raise cursor.error("this key cannot be a column name; add an alias, as in name:data->…")
     return Column(name, alias, path, cast)
 
 
@@ -93,7 +93,7 @@ def _embed(cursor: Cursor, depth: int, name: str, alias: str | None) -> Embed:
         elif word == "inner":
             inner = True
     cursor.expect("(")
-    if cursor.take(")"):  # nothing of it is shown; its filters count
+    if cursor.take(")"):  # shows nothing; its filters still apply
         return Embed(name, Query(select=()), alias, inner, hint)
     select = _items(cursor, depth + 1)
     cursor.expect(")")

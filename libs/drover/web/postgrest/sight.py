@@ -1,4 +1,4 @@
-"""What one caller may see beside the relation that it asks for."""
+"""What one caller may see besides the relation that it asks for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from drover.readmodel.relation import Relation
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """What a caller may see beside the relation that it asked for, and of which relation only some rows."""
+    """Which relations a caller may embed, and of which relations it may see only some rows."""
 
     relations: Mapping[str, Relation] = {}
-    """Those that it may embed."""
+    """The relations that it may embed."""
     only: Mapping[str, Mapping[str, str]] = {}
-    """By relation: columns and the value that they must have, whatever else is asked for."""
+    """By relation: required values of columns, in addition to the query's own filters."""

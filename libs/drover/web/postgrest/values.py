@@ -1,4 +1,4 @@
-"""Texts as values of a column's type: what can be refused before PostgreSQL sees it, and which casts there are."""
+"""Checks texts against a column's type before PostgreSQL sees them, and lists the supported casts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TYPE_NAMES: Final = {
     "jsonb": PgType.JSONB,
 }
 _NUMBERS: Final = frozenset({PgType.INTEGER, PgType.BIGINT, PgType.NUMERIC, PgType.FLOAT})
-# To text everything can be cast, from text to everything; of the rest what PostgreSQL has a cast for.
+# Everything casts to text, and text to everything; of the rest, what PostgreSQL supports.
 _CASTS: Final[dict[PgType, frozenset[PgType]]] = {
     PgType.TEXT: frozenset(PgType),
     PgType.INTEGER: _NUMBERS | {PgType.BOOLEAN},
@@ -46,7 +46,7 @@ _CASTS: Final[dict[PgType, frozenset[PgType]]] = {
 
 
 def cast_type(type_: PgType, name: str) -> PgType:
-    """The type that a cast leads to, or a refusal."""
+    """The target type of a cast, or an error."""
     wanted = _TYPE_NAMES.get(name.lower())
     if wanted is None:
         raise ApiError(
@@ -58,7 +58,7 @@ def cast_type(type_: PgType, name: str) -> PgType:
 
 
 def check_value(type_: PgType, text: str) -> None:
-    """Refuse here what can be told here. Times and numbers have grammars of their own: PostgreSQL refuses those."""
+    """Refuse what can be checked here. PostgreSQL checks times and numbers, which have complex grammars."""
     if type_ is PgType.UUID:
         try:
             UUID(text)
