@@ -1,4 +1,4 @@
-"""How events fill the table of alerts that every context has."""
+"""Rules that fill each context's table of alerts."""
 
 from __future__ import annotations
 

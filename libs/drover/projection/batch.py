@@ -1,4 +1,4 @@
-"""Tables for one batch after another: the rows that events touch, loaded beforehand, and what changed. No SQL."""
+"""Tables for one batch after another: loads the rows that events touch, and collects what changed. No SQL."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from drover.projection.projection import Projection
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 CACHED_ROWS_MAX: Final = 50_000
-"""Rows of one projection kept between batches, beside those of the last two batches, which are always kept."""
+"""Rows that one projection caches between batches, besides those of the last two batches, which it always keeps."""
 
 
 class Changes(msgspec.Struct):
-    """What a batch does to the tables, by name of the table: the last state of each row, as Postgres takes it."""
+    """What a batch changes, by table name: the final state of each row, as Postgres records."""
 
     appends: dict[str, list[tuple[Any, ...]]]
     upserts: dict[str, list[tuple[Any, ...]]]
@@ -26,13 +26,13 @@ class Changes(msgspec.Struct):
 class BatchTables:
     """A bounded cache of rows, ahead of the database by the batches that are not written yet.
 
-    After any failure throw it away: it holds rows that may never be.
+    Discard it after any failure: it may hold rows that were never written.
     """
 
     def __init__(self, projection: Projection, cached_rows_max: int = CACHED_ROWS_MAX) -> None:
         self._projection = projection
         self._cached_rows_max = cached_rows_max
-        # None: the row is known not to exist. Dicts keep their order, so the first keys are the oldest.
+        # None: the row does not exist. Dicts keep insertion order, so the first keys are the oldest.
         self._known: dict[str, dict[Key, Any]] = {t.name: {} for t in projection.keyed}
         self._in_flight: dict[str, set[Key]] = {t.name: set() for t in projection.keyed}
         self._begin()
@@ -61,7 +61,7 @@ class BatchTables:
         self._appended[table.name].append(row)
 
     def unknown(self, table: KeyedTable[Any], keys: set[Key]) -> list[Key]:
-        """Which of these rows must be loaded. Those that are here become the youngest of the cache."""
+        """Which of these rows must be loaded. Cached ones become the most recently used."""
         known = self._known[table.name]
         missing = []
         for key in keys:
@@ -72,13 +72,13 @@ class BatchTables:
         return missing
 
     def loaded(self, table: KeyedTable[R], keys: list[Key], rows: list[R]) -> None:
-        """These rows are all there is of those keys."""
+        """Add rows from the database. Keys without a row do not exist there."""
         known = self._known[table.name]
         known.update(dict.fromkeys(keys))
         known.update((table.key_of(row), row) for row in rows)
 
     def take(self) -> Changes:
-        """End the batch: hand out what it changed and bring the cache back to its bound."""
+        """End the batch: return what it changed, and shrink the cache to its bound."""
         changes = Changes(self._appended, {}, {})
         for table in self._projection.keyed:
             name, to_record = table.name, table.to_record
@@ -92,9 +92,9 @@ class BatchTables:
         return changes
 
     def _evict(self) -> None:
-        """Forget the oldest rows, but never what the database does not have yet: it would be loaded as it was.
+        """Forget the oldest rows, but none that the database does not have yet: it would be loaded in its old state.
 
-        From the largest table first: a small one is asked for by every event of the others.
+        Largest table first: rows of small tables are needed by the events of all others.
         """
         excess = self.cached - self._cached_rows_max
         for name, known in sorted(self._known.items(), key=lambda table: -len(table[1])):

@@ -1,4 +1,4 @@
-"""Two schemas of one read model against each other, row by row, inside PostgreSQL: only what differs comes out."""
+"""Compares two schemas of one read model row by row, inside PostgreSQL: only differences leave the database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS_AT_ONCE: Final = 1_000
 
 
 def _different(wanted: str, found: str, table: Table) -> str:
-    """Rows that are not the same in both, each side whole."""
+    """The query for rows that differ, with all columns of both sides."""
     first, *_ = key = [quoted(column) for column in table.key]
     same = " AND ".join(f"w.{column} = f.{column}" for column in key)
     left, right = (", ".join(f"{side}.{quoted(column)}" for column in table.columns) for side in "wf")
@@ -28,7 +28,7 @@ def _name(schema: str, table: Table) -> str:
 
 
 async def compare_schemas(connection: Connection, wanted: str, found: str, table: Table) -> TableReport:
-    """`wanted` is what the log says. Needs a transaction, in which both stand still."""
+    """`wanted` is what the log says. Needs a transaction, so that neither side changes meanwhile."""
     comparison = Comparison(table)
     width, extra = len(table.columns), 0
     async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Where a read model stands in the log. It moves only with its rows, in one transaction, and only from where it was."""
+"""A read model's checkpoint in the log. It moves in one transaction with the rows, and only from its known position."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _FORGET: Final = "DELETE FROM drover.checkpoints WHERE schema = $1"
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """The last commit and the last event whose rows are there."""
+    """The last commit and the last event whose rows are written."""
 
     seq: int = 0
     n: int = 0
 
 
 async def read_checkpoint(connection: Connection, schema: str, partition: str, context: str) -> Checkpoint:
-    """Where to go on from; the beginning, if this read model has none yet."""
+    """The position to continue from; the beginning if this read model has no checkpoint yet."""
     await connection.execute(_ENSURE, schema, partition, context)
     row = await connection.fetchrow(_READ, schema, partition)
-    if row is None:  # dropped by somebody between the two statements
+    if row is None:  # dropped between the two statements
         raise CheckpointMoved(schema, partition, 0)
     return Checkpoint(row["seq"], row["n"])
 
@@ -39,11 +39,11 @@ async def read_checkpoint(connection: Connection, schema: str, partition: str, c
 async def move_checkpoint(
     connection: Connection, schema: str, partition: str, old: Checkpoint, new: Checkpoint
 ) -> None:
-    """The fence: whoever does not find it where they left it is not the owner any more."""
+    """The fence: if the checkpoint is not where this process left it, another process owns the partition now."""
     if await connection.execute(_MOVE, schema, partition, old.seq, new.seq, new.n) != "UPDATE 1":
         raise CheckpointMoved(schema, partition, old.seq)
 
 
 async def forget_checkpoints(connection: Connection, schema: str) -> None:
-    """All rows of the schema are gone: its partitions start at the beginning."""
+    """All rows of the schema are gone, so its partitions start over."""
     await connection.execute(_FORGET, schema)

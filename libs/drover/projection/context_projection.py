@@ -1,4 +1,4 @@
-"""The projection of one context, from the rules of its tables. What every context's has in common stands here."""
+"""Builds the projection of one context from the rules of its tables and those that all contexts share."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from drover.readmodel.model import ReadModel
 
 Apply: TypeAlias = Callable[[Tables, Any], None]
 Follow: TypeAlias = Callable[[Tables, Any, Position, Apply], None]
-"""Applies the rule of an event, and does what the context does besides, before or after."""
+"""Applies an event's rule, and does the context's own work before or after it."""
 Shown: TypeAlias = Callable[[Any, str], str]
-"""What the table `events` says of an event: its JSON, or less."""
+"""The JSON that the table `events` shows of an event: all of it, or less."""
 
 _NUL: Final = "\\u0000"
 
 
 def context_rules(*parts: Rules) -> Rules:
-    """The rules of a context's own tables, and those that every context has."""
+    """The rules of a context's own tables plus those that every context has."""
     rules: dict[type, Rule] = {TermStarted: Rule(_term_started, lambda event: ())}
     for part in (*parts, ALERT_RULES):
         rules.update(part)
@@ -41,7 +41,7 @@ def context_projection(
     reads: Reads | None = None,
     version: int = 1,
 ) -> Projection:
-    """`reads` adds to what the rules read, by type of event."""
+    """`reads` adds to the rows that the rules read, by event type."""
     context = decider.context
     return Projection(
         context=context,
@@ -62,7 +62,7 @@ def _fold(decider: Decider[Any], rules: Rules, follow: Follow, shown: Shown) -> 
     codec = Codec.of(decider)
 
     def fold(tables: Tables, event: Any, raw: str, position: Position) -> None:
-        if _NUL in raw:  # Postgres has none in text: the read model shows U+FFFD in its place
+        if _NUL in raw:  # Postgres cannot store it in text: the read model shows U+FFFD instead
             raw = jsonb_text(raw)
             (event,) = codec.decode(raw.encode() + b"\n")
         apply, entities, _ = rules[type(event)]
@@ -78,7 +78,7 @@ def _reads(rules: Rules, more: Reads) -> Reads:
 
 
 def _term_started(tables: Tables, event: TermStarted) -> None:
-    """A change of writer is an event to show, and nothing more."""
+    """A change of writer only appears in `events`."""
 
 
 def _apply_alone(tables: Tables, event: Any, position: Position, apply: Apply) -> None:

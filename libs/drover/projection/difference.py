@@ -1,4 +1,4 @@
-"""How two rows that should be the same differ, said so that a person finds them."""
+"""How two rows that should be equal differ, in a form that people can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from drover.readmodel.table import AppendTable, Key, KeyedTable
 
 DIFFERENCES_KEPT: Final = 100
-"""Of each table. All are counted."""
+"""Per table; the count has no such limit."""
 VALUE_CHARS_SHOWN: Final = 120
 
 Table = KeyedTable[Any] | AppendTable
@@ -23,15 +23,15 @@ class Difference(msgspec.Struct, frozen=True):
     table: str
     key: str
     kind: Kind
-    """`missing`: the log has it and the table does not. `extra`: the other way round."""
+    """`missing`: in the log, but not in the table. `extra`: the other way round."""
     columns: dict[str, tuple[str, str]] = {}
-    """Of rows that differ: what the log says, and what stands there."""
+    """For rows that differ, by column: the value by the log, and the value in the table."""
 
 
 class TableReport(msgspec.Struct):
     table: str
     rows: int = 0
-    """That were compared."""
+    """Rows that were compared."""
     different: int = 0
     examples: list[Difference] = []
 
@@ -42,7 +42,7 @@ class TableReport(msgspec.Struct):
 
 
 class Comparison:
-    """Of one table: rows as the log has them against rows as they stand."""
+    """Compares one table: its rows by the log with its rows in the database."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -50,7 +50,7 @@ class Comparison:
         types = list(table.types.values())
         self._json = [type_ == "jsonb" for type_ in types]
         plain = [i for i, type_ in enumerate(types) if type_ != "jsonb" and not type_.endswith("[]")]
-        self._plain = itemgetter(*plain, plain[0])  # of two at least, so that it gives a tuple
+        self._plain = itemgetter(*plain, plain[0])  # with two arguments or more it returns a tuple
         self._others = [(i, self._json[i]) for i in range(len(types)) if i not in plain]
 
     def compare(self, key: Key, wanted: tuple[Any, ...] | None, found: tuple[Any, ...] | None) -> None:
@@ -63,7 +63,7 @@ class Comparison:
             self.report.note(key, "differs", columns)
 
     def _is_same(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> bool:
-        """The short way, for the millions that are the same and written in another way."""
+        """A fast path for the many rows that are equal except for how their JSON is written."""
         return self._plain(wanted) == self._plain(found) and all(
             _same(wanted[i], found[i], is_json) for i, is_json in self._others
         )
@@ -78,7 +78,7 @@ class Comparison:
 def _same(wanted: Any, found: Any, is_json: bool) -> bool:
     if wanted == found:
         return True
-    if is_json and wanted is not None and found is not None:  # the same document, written in another way
+    if is_json and wanted is not None and found is not None:  # may be the same document, formatted differently
         return bool(msgspec.json.decode(wanted) == msgspec.json.decode(found))
     if isinstance(wanted, tuple | list) and isinstance(found, tuple | list):
         return list(wanted) == list(found)

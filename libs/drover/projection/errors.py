@@ -1,4 +1,4 @@
-"""How a projection can fail. What is retried (a server that is away) has no class of its own."""
+"""How a projection can fail. Errors that are retried (an unavailable server) have no class of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from drover.domain.errors import DroverError
 
 
 class ProjectionStopped(DroverError):
-    """A projection met something that it must not skip and cannot pass. It stands there until a person acts.
+    """A projection met something that it must not skip and cannot process. It stays stopped until a person acts.
 
-    Reasons: `unreadable` (an unknown event type, a damaged commit), `gap` (ordinals that do not follow), `ahead` (the
-    log ends before the read model does: it is another log, or it lost its end), `fold` (the projection's own code
-    failed), `refused` (Postgres does not take the rows), `internal` (the runtime itself failed).
+    Reasons: `unreadable` (an unknown event type, a damaged commit), `gap` (ordinals are not consecutive), `ahead` (the
+    log ends before the read model does: it is another log, or its end was lost), `fold` (the projection's own code
+    failed), `refused` (Postgres rejects the rows), `internal` (the runtime itself failed).
     """
 
     def __init__(self, context: str, partition: str, reason: str, **details: Any) -> None:
@@ -22,7 +22,7 @@ class ProjectionStopped(DroverError):
 
 
 class ReadModelNewer(DroverError):
-    """A newer program has made this read model: this one stands by, and is to be replaced."""
+    """A newer program has made this read model: this one stands by until it is replaced."""
 
     def __init__(self, schema: str, version: int, ours: int) -> None:
         super().__init__(f"{schema} has version {version}, this program folds version {ours}: deploy the newer one")
@@ -30,7 +30,7 @@ class ReadModelNewer(DroverError):
 
 
 class CheckpointMoved(DroverError):
-    """Somebody else moved the checkpoint since this projector read it: nothing of this batch was written."""
+    """Another process moved the checkpoint after this projector read it. Nothing of this batch was written."""
 
     def __init__(self, schema: str, partition: str, expected: int) -> None:
         self.schema, self.partition, self.expected = schema, partition, expected
@@ -38,7 +38,7 @@ class CheckpointMoved(DroverError):
 
 
 class RowMissing(DroverError):
-    """An event is about a row that no earlier event made."""
+    """An event refers to a row that no earlier event created."""
 
     def __init__(self, table: str, key: Any) -> None:
         self.table, self.key = table, key
@@ -46,7 +46,7 @@ class RowMissing(DroverError):
 
 
 class UndeclaredRow(DroverError):
-    """A fold looks at a row that its `keys` did not name, so that it was not loaded."""
+    """A fold reads a row that its `keys` did not name, so it was not loaded."""
 
     def __init__(self, table: str, key: Any) -> None:
         self.table, self.key = table, key
@@ -54,7 +54,7 @@ class UndeclaredRow(DroverError):
 
 
 class BadPosition(DroverError):
-    """A position header that does not read `context=sequence,context=sequence`."""
+    """A position header is not of the form `context=sequence,context=sequence`."""
 
     def __init__(self, field: str, value: str, reason: str) -> None:
         self.field, self.value, self.reason = field, value, reason
@@ -62,17 +62,17 @@ class BadPosition(DroverError):
 
 
 class ReadModelMissing(DroverError):
-    """There is no such read model yet: no projector has run."""
+    """The read model does not exist yet: no projector has run."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
         super().__init__(
-            f"There is no {schema} yet. Start a projector first: `drover up`, or `drover serve projector`."
+            f"{schema} does not exist yet. Start a projector first: `drover up`, or `drover serve projector`."
         )
 
 
 class RebuildBusy(DroverError):
-    """Somebody else is rebuilding this read model."""
+    """Another process is rebuilding this read model."""
 
     def __init__(self, projection: str) -> None:
         self.projection = projection
@@ -80,7 +80,7 @@ class RebuildBusy(DroverError):
 
 
 class OldReadModelRead(DroverError):
-    """What an earlier rebuild put aside is still being read, and there is one place for it."""
+    """The old schema of an earlier rebuild is still being read, and there can be only one."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
@@ -88,11 +88,11 @@ class OldReadModelRead(DroverError):
 
 
 class SpillFull(DroverError):
-    """Rows that do not fit into memory found no room in the temporary folder."""
+    """The temporary folder has no space for rows that do not fit into memory."""
 
     def __init__(self, folder: str, why: str) -> None:
         self.folder, self.why = folder, why
         super().__init__(
-            f"No room in {folder} for the rows that do not fit into memory ({why}). Make room there, or set TMPDIR to "
+            f"No space in {folder} for the rows that do not fit into memory ({why}). Free some, or set TMPDIR to "
             "a folder on a larger disk: 1 GB is enough for a million assignments."
         )

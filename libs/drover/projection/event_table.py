@@ -1,4 +1,4 @@
-"""How an event becomes a row of the table `events` that every context has."""
+"""Adds each event to its context's table `events`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def append_event(tables: Tables, event: Event, entities: tuple[str, ...], raw: str, position: Position) -> None:
-    """Add the row of an event that is about these entities. All of it is immutable: garbage collection lets it be."""
+    """Add the row of an event about these entities. All values are immutable, so garbage collection ignores it."""
     seq, line = position
     trace = event.trace
     row = (
@@ -35,7 +35,7 @@ def append_event(tables: Tables, event: Event, entities: tuple[str, ...], raw: s
 
 
 def without_nul(row: tuple[Any, ...], raw: str) -> tuple[Any, ...]:
-    """Postgres has no NUL in text or jsonb. The read model shows U+FFFD in its place; the log keeps what was said."""
+    """Postgres has no NUL in text or jsonb. The read model shows U+FFFD instead; the log keeps the original."""
     *fields, entities, _ = (value.replace("\0", "�") if isinstance(value, str) else value for value in row)
     return (*fields, tuple(entity.replace("\0", "�") for entity in entities), jsonb_text(raw))
 

@@ -1,4 +1,4 @@
-"""Turns the log into decoded batches of bounded size, checked for gaps. Knows nothing of Postgres."""
+"""Turns the log into decoded batches of bounded size and checks for gaps. No Postgres."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Batch(msgspec.Struct):
     new: Checkpoint
     commits: list[DecodedCommit]
     behind: int
-    """Commits that the log had beyond this batch when it was gathered."""
+    """Lag: commits that the log had beyond this batch when it was collected."""
 
 
 class Feed:
-    """Batches in order, from a checkpoint on. As large as what is waiting, within the bounds; never waits to grow."""
+    """Batches in order, from a checkpoint on. A batch has all commits that are available, up to its bounds."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Feed:
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._read: deque[StoredCommit] = deque()
-        """Bounded by what one `next` of the reader gives."""
+        """Bounded by what one `next` of the reader returns."""
         self._failure: ProjectionStopped | None = None
 
     async def batch(self) -> Batch:
-        """At least one commit. Where one cannot be taken, first everything before it, then the error."""
+        """At least one commit. If a commit cannot be decoded: first all before it, then the error."""
         if self._failure is not None:
             raise self._failure
         old = self._checkpoint
@@ -75,7 +75,7 @@ class Feed:
                     raise
                 break
             size += len(commit.payload)
-            await asyncio.sleep(0)  # the loop is shared with edges that must answer
+            await asyncio.sleep(0)  # the event loop is shared with edges that must respond
         return Batch(old, self._checkpoint, commits, len(self._read) + self._reader.behind)
 
     def _more(self, events: int, size: int) -> bool:

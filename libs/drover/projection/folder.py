@@ -1,4 +1,4 @@
-"""From a decoded batch to its changes: load the rows that it touches, fold its events over them. Writes nothing."""
+"""Turns a decoded batch into its changes: loads the rows that it touches and folds its events. Writes nothing."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Folded(msgspec.Struct, frozen=True):
     new: Checkpoint
     changes: Changes
     behind: int
-    """Commits that the log had beyond this batch when it was gathered."""
+    """Lag: commits that the log had beyond this batch when it was collected."""
     since: datetime | None = None
-    """When the first of its events came to be."""
+    """The time of its first event."""
     traces: dict[str, int] = {}
-    """Traces that end here, with the position of their last commit. Empty unless somebody records spans."""
+    """Traces that end here, with the position of their last commit. Empty unless spans are recorded."""
 
 
 class Folder:
-    """Folds batch after batch, each over the rows as the one before it left them, written or not."""
+    """Folds batch after batch, each on the rows that the previous one left, written or not."""
 
     def __init__(
         self, projection: Projection, partition: Partition, feed: Feed, store: Store, tables: BatchTables
@@ -61,7 +61,7 @@ class Folder:
         for commit in batch.commits:
             line, event = 0, None
             try:
-                for line, event in enumerate(commit.events):  # noqa: B007 - the error says where
+                for line, event in enumerate(commit.events):  # noqa: B007 - for the error message
                     for table, key_of in reads[type(event)]:
                         touched[table].add(key_of(event))
             except Exception as error:
@@ -77,7 +77,7 @@ class Folder:
                     fold(tables, event, lines[line], (seq, line))
             except Exception as error:
                 raise self._stopped(seq, line, event, error) from error
-            await asyncio.sleep(0)  # the loop is shared with edges that must answer
+            await asyncio.sleep(0)  # the event loop is shared with edges that must respond
 
     def _stopped(self, seq: int, line: int, event: Any, error: Exception) -> ProjectionStopped:
         where = {"seq": seq, "line": line, "type": type(event).__name__}

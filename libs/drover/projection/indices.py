@@ -1,6 +1,6 @@
-"""Indices of a read model that is folded in one go: made when the rows are there, which is far cheaper than row by row.
+"""Indices of a read model that is rebuilt: created after the rows, which is far cheaper than row by row.
 
-Primary keys and what must be unique stay: rows are found by them, and they say no.
+Primary keys and unique indices stay: rows are found by them, and they reject duplicates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
 
 MEMORY: Final = "256MB"
-"""For the sorting of one index."""
+"""To sort one index."""
 
 _PLAIN: Final = """
 SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
@@ -23,7 +23,7 @@ ORDER BY i.indrelid, c.relname
 
 
 class _Seen(Exception):
-    """Ends a transaction whose work is not wanted."""
+    """Rolls a transaction back on purpose."""
 
 
 async def drop_plain_indices(connection: Connection, schema: str) -> None:
@@ -32,7 +32,7 @@ async def drop_plain_indices(connection: Connection, schema: str) -> None:
 
 
 async def make_missing_indices(connection: Connection, projection: Projection) -> int:
-    """Those that the projection's DDL makes and its schema does not have; how many they were."""
+    """Create the indices of the projection's DDL that its schema lacks; returns their number."""
     there = {index["name"] for index in await connection.fetch(_PLAIN, projection.schema)}
     missing = {
         name: definition
@@ -47,7 +47,7 @@ async def make_missing_indices(connection: Connection, projection: Projection) -
 
 
 async def _definitions(connection: Connection, projection: Projection) -> dict[str, str]:
-    """As PostgreSQL has them, of a schema that is made for this look and never was."""
+    """Index definitions as PostgreSQL formats them, read from a temporary schema that is rolled back."""
     form = f"{projection.schema}__form"
     found: dict[str, str] = {}
     try:

@@ -1,4 +1,4 @@
-"""Tables in memory: what the log says the rows should be. For verification, time travel and tests of folds."""
+"""Tables in memory: the rows as the log defines them. For verification, time travel and tests of folds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 
 class MemoryTables:
-    """Every row, unbounded: for logs that fit, or for a stretch of one."""
+    """Every row, unbounded: for logs that fit into memory, or a part of one."""
 
     def __init__(self, projection: Projection) -> None:
         self._projection = projection
@@ -32,7 +32,7 @@ class MemoryTables:
         self._appended[table.name].append(row)
 
     def fold(self, commit: StoredCommit) -> None:
-        """Take in the next commit."""
+        """Fold the next commit."""
         fold = self._projection.fold
         events = self._codec.decode(commit.payload)
         for line, (event, raw) in enumerate(zip(events, raw_lines(commit.payload), strict=True)):

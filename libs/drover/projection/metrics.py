@@ -13,19 +13,19 @@ POSITION: Final = Gauge(
 )
 BEHIND: Final = Gauge(
     "drover_projection_behind_commits",
-    "Commits in the log that the read model does not have yet",
+    "Lag: commits in the log that the read model does not have yet",
     ["context", "partition"],
 )
 EVENTS: Final = Counter("drover_projection_events", "Events whose rows were written and committed", ["context"])
 BATCH_SECONDS: Final = Histogram(
     "drover_projection_batch_seconds",
-    "Time in seconds to write and commit one batch",
+    "Seconds to write and commit one batch",
     ["context"],
     buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
 DELAY_SECONDS: Final = Histogram(
     "drover_projection_delay_seconds",
-    "From the first event of a batch to the moment when its rows can be read",
+    "Seconds from the first event of a batch until its rows can be read",
     ["context"],
     buckets=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3600),
 )
@@ -34,26 +34,26 @@ FAILURES: Final = Counter(
 )
 STOPPED: Final = Gauge(
     "drover_projection_stopped",
-    "1 while the projection stands at something that it must not skip and a person must act",
+    "1 while the projection has stopped and a person must act",
     ["context", "partition"],
 )
 ACTIVE: Final = Gauge(
     "drover_projection_active",
-    "1 while this process is the one that projects, 0 while it stands by",
+    "1 while this process projects, 0 while it stands by",
     ["context", "partition"],
 )
 ROWS_PUBLISHED: Final = Counter(
-    "drover_projection_rows_published", "Changed rows told to whoever follows the read model live", ["context"]
+    "drover_projection_rows_published", "Changed rows published to live readers", ["context"]
 )
 ROW_RESETS: Final = Counter(
     "drover_projection_row_resets",
-    "Times that live readers of a relation were told to read it again, as there was too much to tell",
+    "Times that live readers of a relation were told to read it again, because too much had changed",
     ["context"],
 )
 ROW_FAILURES: Final = Counter(
-    "drover_projection_row_failures", "Times that changed rows could not be told; readers notice the gap", ["context"]
+    "drover_projection_row_failures", "Times that publishing changed rows failed; readers notice the gap", ["context"]
 )
 PRESENCE_ROWS: Final = Counter("drover_presence_rows", "Presence rows written", ["context"])
 PRESENCE_DROPPED: Final = Counter(
-    "drover_presence_dropped", "Signs of life not written: malformed, or too many devices waiting", ["context"]
+    "drover_presence_dropped", "Heartbeats not written: malformed, or too many devices waiting", ["context"]
 )

@@ -1,4 +1,4 @@
-"""Read your writes: position headers, how far each read model is, waiting for it. Announcements travel elsewhere."""
+"""Read your writes: position headers, the position of each read model, and waiting for it. No announcements."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ HEADER_CHARS_MAX: Final = 512
 HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1
 WAITERS_MAX: Final = 10_000
-"""Reads that wait at once in one process; the next one is told at once that the read model is behind."""
+"""Reads that may wait at once in one process; any more are told at once that the read model is behind."""
 
-# ASCII digits, not \d: int() would take Korean full-width digits too.
+# ASCII digits, not \d: int() would also accept full-width digits.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]{1,19})")
 
 
 def place_of(context: str, partition: str = MAIN) -> str:
-    """What a position counts in: `fleet`, or `reminder.p2` where a context is divided."""
+    """The name of a partition in positions: `fleet`, or `reminder.p2` for a partitioned context."""
     return context if partition == MAIN else f"{context}.{partition}"
 
 
@@ -33,23 +33,23 @@ def context_of(place: str) -> str:
 
 
 def format_position(positions: Mapping[str, int]) -> str:
-    """By place. Clients give back what they were given; what a place is need not concern them."""
+    """Formats positions by place. Clients send the value back and need not understand it."""
     return ",".join(f"{place}={seq}" for place, seq in positions.items())
 
 
 def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, int]:
-    """`fleet=123,reminder.p2=45` as a dict, by place. An empty header asks for nothing."""
+    """`fleet=123,reminder.p2=45` as a dict, by place. An empty header sets no condition."""
     if len(value) > HEADER_CHARS_MAX:
         raise BadPosition(field, value[:HEADER_CHARS_MAX], f"longer than {HEADER_CHARS_MAX} characters")
     positions: dict[str, int] = {}
     for entry in value.split(",") if value.strip() else ():
         if (match := _ENTRY.fullmatch(entry.strip())) is None:
-            raise BadPosition(field, value, f"{entry.strip()!r} does not read context=sequence")
+            raise BadPosition(field, value, f"{entry.strip()!r} is not of the form context=sequence")
         place, seq = match[1], int(match[2])
         if seq > SEQ_MAX:
-            raise BadPosition(field, value, f"{seq} is no sequence number")
+            raise BadPosition(field, value, f"{seq} is not a sequence number")
         if place in positions:
-            raise BadPosition(field, value, f"{place} is there twice")
+            raise BadPosition(field, value, f"{place} appears twice")
         positions[place] = seq
     if len(positions) > HEADER_PLACES_MAX:
         raise BadPosition(field, value, f"more than {HEADER_PLACES_MAX} places")
@@ -57,10 +57,10 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
 
 
 class Positions:
-    """How far each read model is, as far as this process has heard, and who waits for it to be further."""
+    """The position of each read model, as last announced to this process, and the reads that wait for it."""
 
     def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX) -> None:
-        """`partitions`: all there are. One that was not heard of yet is at 0, so its context is, too."""
+        """`partitions`: all there are. An unannounced one is at 0, and so is its context."""
         self._waiters_max = waiters_max
         self._seen: dict[str, dict[str, int]] = {}
         for partition in partitions:
@@ -68,7 +68,7 @@ class Positions:
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
 
     def observe(self, context: str, partition: str, seq: int) -> None:
-        """A projector stands here. It may be less than before: a read model that is folded anew starts over."""
+        """A projector announced its position. It may be lower than before: a rebuilt read model starts over."""
         seen = self._seen.get(context, {})
         if partition not in seen:  # nobody can wait for it
             return
@@ -81,13 +81,13 @@ class Positions:
                         future.set_result(None)
 
     def position(self, place: str) -> int:
-        """What the read model has for certain: of a partition, or of a context the least of its partitions."""
+        """The position that the read model has reached: of a partition, or the minimum of a context's partitions."""
         context, _, partition = place.partition(".")
         seen = self._seen.get(context, {})
         return seen.get(partition, 0) if partition else min(seen.values(), default=0)
 
     async def wait(self, place: str, seq: int, timeout_s: float) -> bool:
-        """True as soon as the read model has everything up to `seq`; False when it has not in time."""
+        """True as soon as the read model has everything up to `seq`; False on time-out."""
         if self.position(place) >= seq:
             return True
         if self.waiting >= self._waiters_max or timeout_s <= 0:

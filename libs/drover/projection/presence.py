@@ -1,6 +1,6 @@
-"""Signs of life into a table of a context's own: gathered by who gave them, written at most once a second.
+"""Writes heartbeats into a context's presence table: the newest per device, at most once a second.
 
-Volatile by design. Which table, and what of a sign stands in it, each context says for itself.
+Volatile by design. Each context says which table it is, and which fields of a heartbeat go there.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
 
 FLUSH_EVERY_S: Final = 1.0
 DEVICES_WAITING_MAX: Final = 100_000
-"""Distinct devices held between two writes; beyond it new ones are dropped, and heard again at their next heartbeat."""
+"""Devices that may wait for the next write; beyond it new ones are dropped until their next heartbeat."""
 ROWS_PER_STATEMENT_MAX: Final = 10_000
 FORGET_EVERY_S: Final = 600.0
 
 Key = Any
-"""Hashable, and in an order: a UUID, a text."""
+"""Hashable and sortable: a UUID, a text."""
 
 
 log = structlog.get_logger("drover.projection")
@@ -33,21 +33,21 @@ log = structlog.get_logger("drover.projection")
 
 @dataclass(frozen=True, kw_only=True)
 class PresenceTable:
-    """Where the signs of one context go."""
+    """The presence table of one context."""
 
     context: str
     upsert: str
-    """Takes one array for each column, the key first. A sign that is older than what is there changes nothing."""
+    """Takes one array per column, the key first. A heartbeat older than the row changes nothing."""
     key: Callable[[Beat], Key | None]
-    """Who gave it; None where a column could not hold it: one such row would have all others refused with it."""
+    """The sender; None if a column could not hold it: one such row would make the whole statement fail."""
     columns: Callable[[Beat], tuple[Any, ...]]
-    """All but the key, in the order of the statement."""
+    """All columns but the key, in the order of the statement."""
     forget: str | None = None
-    """Removes those that will not come back; for names that are not registered anywhere."""
+    """Deletes senders that will not come back; for names that are registered nowhere."""
 
 
 class PresenceWriter:
-    """Takes signs of life at any rate; costs Postgres one statement a second. Stop writes what is waiting."""
+    """Accepts heartbeats at any rate; costs Postgres one statement a second. Stop writes what is waiting."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class PresenceWriter:
         await self._task
 
     async def wait_failed(self) -> None:
-        """Return only by raising, when something that nobody foresaw has ended the writing."""
+        """Never returns; raises if an unexpected error has ended the writer."""
         await asyncio.shield(self._task)
 
     @property
@@ -85,7 +85,7 @@ class PresenceWriter:
         return len(self._waiting)
 
     def note(self, beats: Iterable[Beat]) -> None:
-        """Keep the newest sign of each device until the next write. Never blocks; what is malformed is counted."""
+        """Keep the newest heartbeat of each device until the next write. Never blocks; malformed ones are counted."""
         key_of = self._table.key
         for beat in beats:
             key = key_of(beat)
@@ -119,7 +119,7 @@ class PresenceWriter:
 
     async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        keys = sorted(waiting)  # two replicas that lock the same rows in the same order never wait for each other
+        keys = sorted(waiting)  # replicas lock the same rows in the same order, which prevents deadlocks
         for start in range(0, len(keys), ROWS_PER_STATEMENT_MAX):
             some = keys[start : start + ROWS_PER_STATEMENT_MAX]
             try:
@@ -130,7 +130,7 @@ class PresenceWriter:
             except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 log.warning("presence_waits", context=self._table.context, rows=len(keys) - start, why=repr(error))
                 for key in keys[start:]:
-                    self._merge(key, waiting[key])  # what came meanwhile is newer and wins
+                    self._merge(key, waiting[key])  # heartbeats that came meanwhile are newer and win
                 self._wake.set()
                 return
 

@@ -1,6 +1,6 @@
-"""What a projection is: the tables of a read model and a pure fold over events. Nothing here reads or writes anything.
+"""What a projection is: the tables of a read model and a pure fold over events. No I/O.
 
-The same fold serves live projection, verification in memory and time travel; only the `Tables` behind it differ.
+The same fold serves live projection, verification in memory and time travel; only the `Tables` differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
-"""(sequence of the commit, line within it from 0): names one event of a context, and the rows that derive from it."""
+"""(sequence of the commit, line within it from 0): identifies one event of a context, and the rows made from it."""
 
 
 class Tables(Protocol):
@@ -33,12 +33,12 @@ class Tables(Protocol):
 
 def raw_lines(payload: bytes) -> list[str]:
     """The JSON of each event of a commit, in the order in which the codec decodes them."""
-    # Not str.splitlines, which also splits at U+2028 and others that JSON leaves as they are.
+    # Not str.splitlines, which also splits at U+2028 and others that JSON does not escape.
     return payload.decode().removesuffix("\n").split("\n") if payload else []
 
 
 def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
-    """The row that an earlier event must have made."""
+    """A row that an earlier event must have created; raises RowMissing."""
     row = tables.get(table, key)
     if row is None:
         raise RowMissing(table.name, key)
@@ -48,11 +48,11 @@ def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
 _COMMENTS: Final = ("--", "COMMENT ON ")
 
 Fold = Callable[[Tables, Any, str, Position], None]
-"""(tables, event, its raw JSON line, its position). Pure but for the tables."""
+"""(tables, event, its raw JSON line, its position). Pure except for the tables."""
 Reads = Mapping[type, tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...]]
-"""For each type of event, the rows that its fold may look at: tables, and the key from the event.
+"""By event type, the rows that its fold may read: tables, each with a function from event to key.
 
-Rows that it only puts need no mention.
+Rows that it only puts need not be listed.
 """
 
 
@@ -64,7 +64,7 @@ class Projection:
     name: str
     schema: str
     ddl: str
-    """SQL with unqualified names, run with the search path set to the schema: a rebuild can make it elsewhere."""
+    """SQL with unqualified names, run with the search path set to the schema, so that a rebuild can use another one."""
     tables: tuple[KeyedTable[Any] | AppendTable, ...]
     fold: Fold
     reads: Reads
@@ -72,9 +72,9 @@ class Projection:
     """Union of the event types, for decoding."""
     upcasters: Mapping[str, Upcaster] = field(default_factory=dict)
     live: tuple[LiveRelation, ...] = ()
-    """Relations whose rows are told when a batch has changed them."""
+    """Relations whose changed rows are published after each batch."""
     version: int = 1
-    """Rises whenever `fold` gives other rows for the same events: the read model is then folded anew."""
+    """Increase it whenever `fold` produces other rows for the same events: the read model is then rebuilt."""
 
     @property
     def keyed(self) -> tuple[KeyedTable[Any], ...]:
@@ -86,6 +86,6 @@ class Projection:
 
     @property
     def hash(self) -> str:
-        """Of its form. Comments are no part of it: a better word for a column is no reason to fold anew."""
+        """Hash of version and DDL without comments: a better comment is no reason to rebuild."""
         form = "\n".join(line for line in self.ddl.splitlines() if not line.startswith(_COMMENTS))
         return hashlib.sha256(f"{self.version}\n{form}".encode()).hexdigest()

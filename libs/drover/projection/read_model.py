@@ -1,4 +1,4 @@
-"""Makes the schema of a projection. A schema of another form is dropped: it is derived data, the log has everything."""
+"""Creates the schema of a projection. If its form has changed, drops it first: the log has everything."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ log = structlog.get_logger("drover.projection")
 
 
 def quoted(identifier: str) -> str:
-    """An identifier of ours (never of a client) as SQL wants it."""
+    """An identifier of ours (never a client's), quoted for SQL."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
 async def ensure_read_model(connection: Connection, projection: Projection) -> bool:
-    """Have the schema in the form that this program folds into. True when it was made now and is empty."""
+    """Make sure that the schema has the form that this program folds into. True if it was created now and is empty."""
     schema = projection.schema
     async with connection.transaction():
         await connection.execute(_LOCK, schema)
@@ -38,13 +38,13 @@ async def ensure_read_model(connection: Connection, projection: Projection) -> b
         if exists and recorded == projection.hash:
             return False
         if exists and form and form["version"] > projection.version:
-            # In a rolling deployment old and new would otherwise drop each other's work for ever.
+            # Otherwise old and new would drop each other's work for ever during a rolling deployment.
             raise ReadModelNewer(schema, form["version"], projection.version)
         if exists:
             log.warning(
                 "read_model_dropped",
                 schema=schema,
-                why="its form differs from this program's; it is folded anew from the log",
+                why="its form differs from this program's; it is rebuilt from the log",
                 had=recorded,
                 wants=projection.hash,
             )

@@ -1,6 +1,6 @@
-"""A read model folded anew beside the one that serves, compared with it, and put in its place in one step.
+"""Rebuilds a read model in a shadow schema, compares it with the live one, and swaps them in one step.
 
-The shadow has a schema and checkpoints of its own: whoever is interrupted goes on where they were. No reactor is in it.
+The shadow has its own checkpoints, so that an interrupted rebuild can resume. No reactor runs on it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from drover.projection.unread import drop_when_unread
 from drover.service.tasks import end as finish
 
 BATCH_EVENTS_MAX: Final = 20_000
-"""Written at once, while as many are folded: larger ones are hardly faster, and hold more memory beside a platform."""
+"""Events per write, while as many are folded: larger batches are hardly faster and take more memory."""
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.rebuild:' || $1, 0))"
@@ -44,7 +44,7 @@ _TAKE_FORM: Final = "UPDATE drover.read_models SET schema = $2 WHERE schema = $1
 _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 Progress = Callable[[int, int], None]
-"""(events folded, events in all)."""
+"""(events folded, events in total)."""
 
 
 def shadow_of(projection: Projection) -> Projection:
@@ -52,7 +52,7 @@ def shadow_of(projection: Projection) -> Projection:
 
 
 class _UpTo:
-    """A reader that ends at a sequence: nothing beyond it is folded."""
+    """A reader that ends at a sequence, so that nothing beyond it is folded."""
 
     def __init__(self, reader: Reader, end: int) -> None:
         self._reader = reader
@@ -66,29 +66,29 @@ class _UpTo:
 
 
 class Rebuild:
-    """One rebuild, from the first commit to the swap. Hold it open while it works: it keeps others from the same."""
+    """One rebuild, from the first commit to the swap. While it is open, no other process can rebuild the same one."""
 
     def __init__(self, projection: Projection, logs: Sequence[EventLog], dsn: str) -> None:
         self.projection = projection
         self.shadow = shadow_of(projection)
         self.resumed_at = 0
-        """Events that an interrupted one had folded already. 0: it began anew. Known once `fold` has begun."""
+        """Events that an interrupted rebuild had folded; 0: it started over. Known once `fold` has begun."""
         self.events = 0
-        """That are to be folded in all."""
+        """Events to fold in total."""
         self._old = f"{projection.schema}__old"
         self._logs = {log.partition.name: log for log in logs}
         self._dsn = dsn
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Rebuild:
-        # Rows and checkpoint are lost together, or not at all: whoever goes on finds both as they were. The swap waits
-        # for the disk, and with it everything before.
+        # Rows and checkpoint are lost together or not at all, so a resumed rebuild finds both consistent. The swap
+        # commits synchronously, and flushes everything before it.
         settings = SETTINGS | {"synchronous_commit": "off"}
         self._connection: Connection = await self._stack.enter_async_context(self._connect("rebuild", settings))
         if not await self._connection.fetchval(_LOCK, self.projection.schema):
             await self._stack.aclose()
             raise RebuildBusy(self.projection.name)
-        if not await drop_when_unread(self._connection, self._old):  # of one that was killed
+        if not await drop_when_unread(self._connection, self._old):  # left by a rebuild that was killed
             await self._stack.aclose()
             raise OldReadModelRead(self._old)
         return self
@@ -97,13 +97,13 @@ class Rebuild:
         await self._stack.aclose()
 
     def _connect(self, what: str, settings: dict[str, str] = SETTINGS) -> AbstractAsyncContextManager[Connection]:
-        """For statements that may take as long as they need."""
+        """A connection without a statement time-out."""
         return connect(self._dsn, f"drover-{what} {self.projection.name}", settings, command_s=None)
 
     async def fold(
         self, progress: Progress = lambda done, of: None, say: Callable[[str], None] = lambda stage: None
     ) -> dict[str, int]:
-        """The shadow up to where the live one stands now; its positions. What was folded before is not folded again."""
+        """Fold the shadow up to the live one's current positions; returns its positions. Resumes where it was."""
         ends = await self._live()
         await self._begin_or_go_on(ends)
         self.events = of = await self._connection.fetchval(_EVENTS, self.projection.schema)
@@ -117,12 +117,12 @@ class Rebuild:
             await self._catch_up(name, end, partial(tell, name))
         say("making indices")
         await make_missing_indices(self._connection, self.shadow)
-        for table in self.shadow.tables:  # or the first reads would be planned for empty tables
+        for table in self.shadow.tables:  # or the planner would take the tables for empty
             await self._connection.execute(f"ANALYZE {quoted(self.shadow.schema)}.{quoted(table.name)}")
         return ends
 
     async def _begin_or_go_on(self, ends: Mapping[str, int]) -> None:
-        """What an interrupted one left is gone on with, unless it is of another form, or of another log."""
+        """Resume an interrupted rebuild, unless it has another form or is from another log."""
         stands = {row["partition"]: row["seq"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
         if any(seq > ends.get(name, 0) for name, seq in stands.items()):
             await self.drop()
@@ -136,7 +136,7 @@ class Rebuild:
         self.resumed_at = sum((await self._stands()).values())
 
     async def _stands(self) -> dict[str, int]:
-        """Events that the shadow has, by partition."""
+        """Events in the shadow, by partition."""
         return {row["partition"]: row["n"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
 
     async def _live(self) -> dict[str, int]:
@@ -161,7 +161,7 @@ class Rebuild:
                 at: Checkpoint = stands
                 while at.seq < end:
                     folded = await ahead
-                    if folded.new.seq < end:  # the next is folded while this one is written
+                    if folded.new.seq < end:  # fold the next batch while this one is written
                         ahead = asyncio.create_task(folder.next())
                     await store.write(folded.changes, folded.old, folded.new)
                     at = folded.new
@@ -170,7 +170,7 @@ class Rebuild:
                 await finish(ahead)
 
     async def diff(self) -> tuple[dict[str, int], list[TableReport]]:
-        """Row by row, with both at the same positions. The live one goes on meanwhile: it is looked at as it was."""
+        """Compare row by row, at the same positions. The live one continues; a snapshot of it is compared."""
         async with self._connect("diff") as looking:
             held = await self._at_the_same_position(looking)
             live, shadow = self.projection.schema, self.shadow.schema
@@ -178,7 +178,7 @@ class Rebuild:
             return held, tables
 
     async def _at_the_same_position(self, looking: Connection) -> dict[str, int]:
-        """Begin a transaction that sees both as they are at one position."""
+        """Begin a transaction that sees both at the same position."""
         await self._near()
         async with self._connect("hold") as holder, holder.transaction():
             held = await self._hold(holder)
@@ -186,25 +186,25 @@ class Rebuild:
         return held
 
     async def _near(self) -> None:
-        """Most of the way, before anybody has to wait."""
+        """Catch up most of the way before anything has to wait."""
         for name, end in (await self._live()).items():
             await self._catch_up(name, end)
 
     async def _hold(self, holder: Connection) -> dict[str, int]:
-        """Whoever projects waits from here until the holder's transaction ends. The rest of the way; where it ends."""
+        """Block the projectors until the holder's transaction ends, and catch up fully; returns the positions."""
         held = {row["partition"]: row["seq"] for row in await holder.fetch(_HOLD, self.projection.schema)}
         for name, end in held.items():
             await self._catch_up(name, end)
         return held
 
     async def swap(self) -> dict[str, int]:
-        """The shadow serves from here on; its positions. The projector finds its checkpoint moved, and goes on."""
+        """Make the shadow live; returns its positions. The projector finds its checkpoint moved, and goes on."""
         live, shadow = self.projection.schema, self.shadow.schema
         await self._near()
         async with self._connect("swap") as holder:
             async with holder.transaction():
                 held = await self._hold(holder)
-                # Renaming takes no lock on any table: reads that have begun end on the old ones.
+                # Renaming locks no table: running reads finish on the old ones.
                 await forget_checkpoints(holder, live)
                 await holder.execute(_FORGET_FORM, live)
                 await holder.execute(f"ALTER SCHEMA {quoted(live)} RENAME TO {quoted(self._old)}")
@@ -215,7 +215,7 @@ class Rebuild:
         return held
 
     async def drop(self) -> None:
-        """Leave no shadow behind."""
+        """Drop the shadow."""
         async with self._connection.transaction():
             await self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(self.shadow.schema)} CASCADE")
             await forget_checkpoints(self._connection, self.shadow.schema)
@@ -223,14 +223,14 @@ class Rebuild:
 
 
 class Outcome(msgspec.Struct):
-    """What a rebuild did."""
+    """The result of a rebuild."""
 
     projection: str
     positions: Mapping[str, int]
     tables: list[TableReport]
     swapped: bool
     events: int = 0
-    """That the log had when it began."""
+    """Events in the log when it began."""
     resumed_at: int = 0
-    """Of them, folded by one that was interrupted; 0: it began at the first."""
+    """How many of them an interrupted rebuild had folded; 0: it started over."""
     fold_s: float = 0.0

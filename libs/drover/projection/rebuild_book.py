@@ -1,4 +1,4 @@
-"""A rebuild on record, so that the dashboard shows how far it is. Work goes on where its record cannot be kept."""
+"""Records the progress of a rebuild for the dashboard. The rebuild continues if the record cannot be written."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from drover.service.tasks import end
 WRITE_EVERY_S: Final = 1.0
 REBUILDS_KEPT: Final = 100
 EXAMPLES_KEPT: Final = 20
-"""Of each table: the count says how many there are."""
+"""Per table; `differences` counts all."""
 HIDDEN: Final = "•••"
 _UNTOLD: Final = frozenset({"data", "gfx_data"})
-"""Columns of any table: events as they are stored, and what is sealed."""
+"""Columns of any table that are hidden: events as stored, and sealed data."""
 
 Stage = Literal["folding", "comparing", "swapping", "swapped", "dropped", "failed"]
 ENDED: Final[tuple[Stage, ...]] = ("swapped", "dropped", "failed")
@@ -42,7 +42,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class RebuildBook:
-    """One rebuild's record. Where it cannot be written, all of this does nothing."""
+    """One rebuild's record. If it cannot be written, all methods do nothing."""
 
     def __init__(self, connection: Connection | None, id_: int | None, projection: str = "") -> None:
         self._projection = projection
@@ -57,7 +57,7 @@ class RebuildBook:
         self._turn = asyncio.Lock()
 
     def folded(self, done: int, of: int) -> None:
-        """Told often; written every second."""
+        """Called often; written every second."""
         self._folded, self._events = done, of
 
     async def comparing(self) -> None:
@@ -72,7 +72,7 @@ class RebuildBook:
         await self.write()
 
     def _told(self, difference: Difference) -> Difference:
-        """Whoever may look at the dashboard sees this. Which columns differ, always; not what is for few in them."""
+        """All users of the dashboard see this: it names the columns that differ, but hides private values."""
         known = context_named(self._projection)
         private, untold = known.is_private, _UNTOLD | known.hidden_fields
         columns = {
@@ -90,7 +90,7 @@ class RebuildBook:
         await self.write()
 
     async def failed(self, error: BaseException) -> None:
-        # Of the first line only: PostgreSQL goes on with what stands in the row.
+        # Only the first line: PostgreSQL puts values of the row into the others.
         self._stage, self._error = "failed", str(error).partition("\n")[0] or type(error).__name__
         await self.write()
 
@@ -113,7 +113,7 @@ class RebuildBook:
 
 @asynccontextmanager
 async def on_record(dsn: str, projection: str, *, dry_run: bool) -> AsyncIterator[RebuildBook]:
-    """Open while a rebuild works. Whatever it raises is its end."""
+    """Open while a rebuild runs. An exception in the block is recorded as its failure."""
     async with AsyncExitStack() as stack:
         book = await _open(stack, dsn, projection, dry_run=dry_run)
         writing = asyncio.create_task(book.keep_writing(), name="rebuild-book")

@@ -1,7 +1,7 @@
-"""Tells which rows a batch has changed, once it is committed: what is told, and when. How it is sent is the bus's.
+"""Publishes which rows a batch has changed, once it is committed: what is published, and when. The bus sends it.
 
-A stream lives as long as a term of a runner, and its epoch with it. Whatever ends a term (a crash between commit and
-publication, a fail-over, a rebuild's swap) begins a new epoch, and readers read again.
+A stream and its epoch last for one term of a runner. Whatever ends a term (a crash between commit and publication, a
+fail-over, a rebuild's swap) begins a new epoch, and readers read again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
 ROWS_PER_BATCH_MAX: Final = 1_000
-"""Of all relations together. Beyond it readers are told to read again."""
+"""Of all relations together. Beyond it, readers are told to read again."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
-"""Of the rows in one message; likewise. A NATS server takes 1 MiB."""
+"""Limit of the rows in one message; beyond it, readers are told to read again. A NATS server accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
-"""For all that is selected and sent after one batch: the projection does not wait longer for its readers."""
+"""For all queries and messages after one batch: the projection does not wait longer for its readers."""
 HEARTBEAT_S: Final = 1.0
-"""While batches are written. So often, and no oftener, readers are told to read again while there is much to catch up
-with."""
+"""Interval while batches are written. During a catch-up, readers are told to read again at most this often."""
 
 Select = Callable[[LiveRelation, list[Key]], Awaitable[list[str]]]
 """The rows with these keys (of the table) as JSON, in any order."""
@@ -39,7 +38,7 @@ log = structlog.get_logger("drover.projection")
 
 class ChangedKeys(msgspec.Struct, frozen=True):
     keys: list[Key]
-    """Of rows to be selected again."""
+    """Of rows to select again."""
     gone: list[Key]
 
     def __len__(self) -> int:
@@ -47,7 +46,7 @@ class ChangedKeys(msgspec.Struct, frozen=True):
 
 
 def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
-    """What a batch has changed of one relation, as keys of its table."""
+    """Keys of the table's rows that a batch has changed in one relation."""
     name = live.table.name
     records = changes.upserts[name] if name in changes.upserts else changes.appends[name]
     keys = dict.fromkeys(map(live.key_of, records))
@@ -57,13 +56,13 @@ def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
 
 
 def is_changed(live: LiveRelation, changes: Changes) -> bool:
-    """The same question where the keys do not matter."""
+    """Whether a batch has changed rows of the relation."""
     kinds = (changes.upserts, changes.appends, changes.deletes)
     return any(kind.get(table) for table in live.tables for kind in kinds)
 
 
 class RowStream:
-    """Nothing here fails: readers notice what did not reach them."""
+    """Never raises: readers notice what did not reach them."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class RowStream:
         at: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`at`: where the partition stands."""
+        """`at`: the partition's position."""
         self.epoch: Final = uuid4().hex[:16]
         self._context = context
         self._partition = partition
@@ -87,19 +86,19 @@ class RowStream:
         self._seq = at
         self._last = {live.name: at for live in relations}
         self._to_reset: set[str] = set()
-        """Relations whose readers are still to be told to read again. Nothing else is told of them before."""
+        """Relations whose readers must be told to read again. Until then, nothing else is published of them."""
         self._beat_at = float("-inf")
         self._rows = metrics.ROWS_PUBLISHED.labels(context)
         self._resets = metrics.ROW_RESETS.labels(context)
         self._failures = metrics.ROW_FAILURES.labels(context)
 
     async def beat(self) -> None:
-        """Resets first: who has heard a position has heard all that was to be told up to it."""
+        """Send pending resets, then the position: a reader that has a position has everything up to it."""
         self._beat_at = self._clock()
         await self._bounded(self._beat)
 
     async def written(self, changes: Changes, to: int, behind: int) -> None:
-        """A batch up to this position is committed, and no later one. `behind`: commits that wait to be folded."""
+        """A batch up to this position is committed, and no later one. `behind`: the lag in commits."""
         self._seq = to
         changed = [live for live in self._relations if is_changed(live, changes)]
         if behind:
@@ -114,7 +113,7 @@ class RowStream:
         if sum(map(len, found.values())) > ROWS_PER_BATCH_MAX:
             self._to_reset.update(live.name for live in found)
             return
-        # Moved before anything is sent: what then fails leaves a hole, which the next message shows.
+        # Moved before sending: if that fails, the next message reveals the gap.
         after = {live: self._last[live.name] for live in found}
         self._last.update((live.name, to) for live in found)
 

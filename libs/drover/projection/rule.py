@@ -1,4 +1,4 @@
-"""What one type of event means to the read model, as data. The rules live with their tables."""
+"""What one event type does to the read model, as data. The rules are next to their tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from drover.readmodel.table import Key, KeyedTable
 class Rule(NamedTuple):
     apply: Callable[[Tables, Any], None]
     entities: Callable[[Any], tuple[str, ...]]
-    """Ids of what it is about."""
+    """Ids of the entities that the event is about."""
     reads: tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...] = ()
-    """Rows that `apply` may look at."""
+    """Rows that `apply` may read."""
 
 
 Rules = Mapping[type, Rule]

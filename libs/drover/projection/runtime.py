@@ -1,8 +1,8 @@
-"""Runs one projection over one partition: competes for it, follows the log, writes batches, survives what goes away.
+"""Runs one projection over one partition: takes its lock, follows the log, writes batches, survives outages.
 
 A *term* is the life of one connection: it holds the advisory lock, the staging tables and every write, so that all of
-them end together. Whatever fails ends the term; the next one starts from what the checkpoint in the database says,
-which also settles a COMMIT whose answer was lost.
+them end together. Any failure ends the term; the next one continues from the checkpoint in the database, which also
+settles a COMMIT whose answer was lost.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ from drover.service.tasks import end
 STANDBY_POLL_S: Final = 1.0
 PACE_S: Final = 0.03
 IDLE_S: Final = 1.0
-"""While nothing happens: how often the connection is tried and the position announced again."""
+"""Interval of checking the connection and announcing the position again while nothing happens."""
 SILENT_TERM_S: Final = 20.0
-"""The server ends the session of a projector unheard for so long (a paused process), and its lock with it."""
+"""Postgres ends the session of a projector that is silent for this long (a paused process), and with it its lock."""
 RETRY: Final = Backoff(first_s=0.1, max_s=5.0)
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 10.0
-"""How long a stop waits for the batch that is being written. Cut short, it is simply written again later."""
+"""How long a stop waits for the current batch. If it is interrupted, it is written again later."""
 
 Announce = Callable[[str, str, int], Awaitable[None]]
-"""(context, partition, seq): this much is readable now."""
+"""(context, partition, seq): the read model has reached this sequence."""
 
 _TRY_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.projection:' || $1 || '/' || $2, 0))"
 _REFUSED: Final = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.ProgramLimitExceededError,
-    ValueError,  # asyncpg could not encode a value, so it never came to the server
+    ValueError,  # asyncpg could not encode a value, so the server never saw it
     TypeError,
     OverflowError,
 )
-"""What Postgres would say again to the same rows: trying again does not help."""
+"""Postgres would refuse the same rows again: a retry does not help."""
 _PASSING: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -71,27 +71,27 @@ _PASSING: Final = (
     CheckpointMoved,
     ReadModelNewer,
 )
-"""What may be over at the next try."""
+"""A retry may succeed."""
 
 log = structlog.get_logger("drover.projection")
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much one projection holds at once."""
+    """Memory bounds of one projection."""
 
     batch_events_max: int = BATCH_EVENTS_MAX
     batch_bytes_max: int = BATCH_BYTES_MAX
     cached_rows_max: int = CACHED_ROWS_MAX
     pace_s: float = PACE_S
-    """From one batch to the next, while they come singly."""
+    """Minimum time between batches while commits trickle in."""
 
 
 async def announce_nothing(context: str, partition: str, seq: int) -> None:
-    """For those whom nobody listens to."""
+    """For runners whose positions nobody needs."""
 
 
 class Runner:
-    """An async context manager. Stop finishes the batch in hand and gives the lock back."""
+    """An async context manager. Stop finishes the current batch and releases the lock."""
 
     def __init__(
         self,
@@ -102,15 +102,15 @@ class Runner:
         limits: Limits | None = None,
         publish: PublishRows | None = None,
     ) -> None:
-        """`publish`: where changed rows go. None: nobody is told of them."""
+        """`publish`: where changed rows go. None: they are not published."""
         self.projection = projection
         self.partition = log.partition
         self.checkpoint = Checkpoint()
-        """The last that this process wrote or read."""
+        """The last one that this process read or wrote."""
         self.active = False
         """Whether this process is the one that projects."""
         self.stopped: ProjectionStopped | None = None
-        """Why it stands still for good, if it does."""
+        """Why it has stopped for good, if it has."""
         self._log = log
         self._dsn = dsn
         self._announce = announce
@@ -140,7 +140,7 @@ class Runner:
             await end(self._task)
 
     async def _run(self) -> None:
-        """Term after term, until it is told to stop or must not go on."""
+        """Run term after term, until stopped or unable to go on."""
         while not self._stop.is_set():
             try:
                 await self._term()
@@ -196,7 +196,7 @@ class Runner:
                 await self._follow(Folder(self.projection, self.partition, feed, store, tables), store, rows)
 
     def _row_stream(self, store: Store) -> RowStream | None:
-        """For this term: its epoch begins and ends with it."""
+        """The row stream of this term: its epoch begins and ends with the term."""
         projection = self.projection
         if self._publish is None or not projection.live:
             return None
@@ -210,22 +210,22 @@ class Runner:
         )
 
     async def _check_log(self) -> None:
-        """A log that is shorter than what was read from it would be followed in silence, its first events missed."""
+        """Refuse a log that is shorter than the checkpoint: following it would silently miss its first events."""
         last = await self._log.last()
         end = last.seq if last is not None else 0
         if end < self.checkpoint.seq:
-            hint = f"restore the log, or drop schema {self.projection.schema} to fold this one"
+            hint = f"restore the log, or drop schema {self.projection.schema} to rebuild it from this one"
             raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
 
     async def _compete(self, connection: Connection) -> bool:
-        """Wait for the lock. False: told to stop first. The lock only saves work; the checkpoint is the fence."""
+        """Wait for the lock. False: stopped first. The lock only avoids duplicate work; the checkpoint is the fence."""
         while not await connection.fetchval(_TRY_LOCK, self.projection.schema, self.partition.name):
             if await self._pause(STANDBY_POLL_S):
                 return False
         return True
 
     async def _follow(self, folder: Folder, store: Store, rows: RowStream | None) -> None:
-        """Write one batch while the next (and no more than that) is read, decoded and folded."""
+        """Write one batch while the next (only one) is read, decoded and folded."""
         stop = asyncio.create_task(self._stop.wait())
         ahead = asyncio.create_task(folder.next())
         try:
@@ -238,7 +238,7 @@ class Runner:
                     ahead = asyncio.create_task(self._next(folder, folded))
                     await self._write(folded, store)
                     await self._say_position()
-                    if rows is not None:  # before the next batch is written: rows are those of this position
+                    if rows is not None:  # before the next batch is written, so that rows are those of this position
                         await rows.written(folded.changes, folded.new.seq, folded.behind)
                 else:
                     await store.ping(self.checkpoint)
@@ -249,8 +249,8 @@ class Runner:
             await end(ahead, stop)
 
     async def _next(self, folder: Folder, before: Folded) -> Folded:
-        """The batch after `before`. Not at once where that had all there was: a transaction for every commit of a busy
-        log costs more than it brings. What comes to a log at rest is still written at once."""
+        """The batch after `before`. If that one emptied the log, wait a little: a transaction per commit of a busy log
+        costs more than it gains. A commit to an idle log is still written at once."""
         if before.behind == 0:
             await asyncio.sleep(self._limits.pace_s)
         return await folder.next()
@@ -273,19 +273,19 @@ class Runner:
             record_projected(folded.traces, *self._labels, started)
 
     async def _quiet_through(self) -> int:
-        """How far nothing of this partition is missing. One where nothing happens must not hold back those who wait
-        for the whole context: what others write has higher sequences."""
+        """The sequence up to which this partition has everything. An idle partition must not delay reads that wait for
+        the whole context: commits of other partitions have higher sequences."""
         if self.partition.name == MAIN:
             return 0
         try:
-            end = await self._log.context_end()  # first: what comes to this partition after that is beyond it
+            end = await self._log.context_end()  # first: later commits of this partition are beyond it
             last = await self._log.last()
         except LogUnreachable:
             return 0
         return end if last is None or last.seq <= self.checkpoint.seq else 0
 
     async def _say_position(self, quiet_through: int = 0) -> None:
-        """Readers can do without (they hear the next one), so nothing here may hold the projection up."""
+        """Readers can miss one (the next follows), so this must not delay the projection."""
         self._position.set(self.checkpoint.seq)
         seq = max(self.checkpoint.seq, quiet_through)
         try:
@@ -295,7 +295,7 @@ class Runner:
             log.warning("announcement_failed", **self._name, why=repr(error))
 
     async def _pause(self, seconds: float) -> bool:
-        """True: told to stop meanwhile."""
+        """True: stopped meanwhile."""
         try:
             await asyncio.wait_for(self._stop.wait(), seconds)
         except TimeoutError:
@@ -307,7 +307,7 @@ class Runner:
         metrics.ACTIVE.labels(*self._labels).set(active)
 
     def _stand_still(self, stopped: ProjectionStopped, cause: BaseException | None = None) -> None:
-        """The alert: an error in the log, a metric that stays at 1, a process that is not ready."""
+        """Raise the alert: an error in the log, a metric that stays at 1, a process that is not ready."""
         self.stopped = stopped
         self._failures.inc()
         metrics.STOPPED.labels(*self._labels).set(1)

@@ -1,4 +1,4 @@
-"""The span of a projected commit: its rows are readable when it ends. Only while somebody records spans."""
+"""The span of a projected commit: it ends when its rows are readable. Only while spans are recorded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from drover.service.tracing import COMMIT, record, sampled_place
 TRACES_PER_BATCH_MAX: Final = 256
 """A batch of a busy log has thousands of commands; a sample of them is enough."""
 OLD: Final = timedelta(minutes=10)
-"""Traces of events older than that are over: what is folded again, or caught up with, is told of by nobody."""
+"""Older events get no span: their traces are over, so a rebuild or catch-up records none."""
 
 
 def traces_of(batch: Batch) -> dict[str, int]:
-    """The traces of a batch, with the position of the last commit of each."""
+    """The traces of a batch, with the position of each one's last commit."""
     found: dict[str, int] = {}
     young = datetime.now(UTC) - OLD
     for commit in batch.commits:
@@ -31,7 +31,7 @@ def traces_of(batch: Batch) -> dict[str, int]:
 
 
 def record_projected(traces: Mapping[str, int], context: str, partition: str, started: float) -> None:
-    """`started`: when the writing of the batch began."""
+    """`started`: when writing the batch began."""
     for header, seq in traces.items():
         command = sampled_place(header)
         if command is not None:

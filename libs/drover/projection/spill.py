@@ -1,4 +1,4 @@
-"""Rows by key: a bounded number of them in memory, the others in a temporary file. For folds of long logs."""
+"""Rows by key: a bounded number in memory, the others in a temporary file. For folds of long logs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from drover.projection.errors import SpillFull
 from drover.readmodel.table import Key, KeyedTable, R
 
 ROWS_MAX: Final = 50_000
-"""Of one table, in memory."""
+"""In memory, per table."""
 FILE_CACHE_KIB: Final = 32 * 1024
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class Spill(Generic[R]):
-    """A dictionary of the rows of one table. Those that were not asked for lately are in the file."""
+    """A dictionary of the rows of one table. The least recently used ones are in the file."""
 
     def __init__(self, table: KeyedTable[R], rows_max: int = ROWS_MAX) -> None:
         self._table = table
@@ -40,7 +40,7 @@ class Spill(Generic[R]):
         return row
 
     def put(self, key: Key, row: R) -> None:
-        self._rows.pop(key, None)  # so that it becomes the youngest
+        self._rows.pop(key, None)  # makes it the most recently used
         self._rows[key] = row
         if len(self._rows) > self._rows_max:
             self._put_aside()
@@ -54,12 +54,12 @@ class Spill(Generic[R]):
         return row
 
     def rest(self) -> Iterator[R]:
-        """All that are left, in no order."""
+        """All that are left, in any order."""
         yield from self._rows.values()
         if self._file is not None:
             for (kept,) in self._file.execute("SELECT row FROM rows"):
                 row = self._decode(kept)
-                if self._table.key_of(row) not in self._rows:  # or the file has an older state of it
+                if self._table.key_of(row) not in self._rows:  # else the file has an old state of it
                     yield row
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Spill(Generic[R]):
         return None if found is None else self._decode(found[0])
 
     def _put_aside(self) -> None:
-        """The older half."""
+        """Move the older half to the file."""
         oldest = list(islice(self._rows, self._rows_max // 2))
         rows = ((_encode(key), _encode(self._rows[key])) for key in oldest)
         try:
@@ -86,7 +86,7 @@ class Spill(Generic[R]):
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="drover-rows-")))
         file = self._file = sqlite3.connect(folder / "rows", isolation_level=None)
         self._stack.callback(file.close)
-        # It is thrown away in any case: nothing has to survive.
+        # The file is temporary: nothing has to survive a crash.
         file.execute("PRAGMA journal_mode = OFF")
         file.execute("PRAGMA synchronous = OFF")
         file.execute(f"PRAGMA cache_size = -{FILE_CACHE_KIB}")

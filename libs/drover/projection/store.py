@@ -1,4 +1,4 @@
-"""The rows of a projection in Postgres: loading those that a batch touches, writing what it changed."""
+"""The rows of a projection in Postgres: loads those that a batch touches, writes what it changed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from drover.readmodel.table import Key, KeyedTable, Table
 
 _STAGING: Final = "staging_"
 _SCHEMA: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
-"""A schema by its number: one that a rebuild has put in its place has the same name and another number."""
+"""A schema's oid: after a rebuild's swap the schema has the same name, but another oid."""
 
 
 class KeyedSql:
-    """The statements of one keyed table, built once from its description (from names of ours, never from input)."""
+    """The statements of one keyed table, built once from its declaration (only from our names, never from input)."""
 
     def __init__(self, schema: str, table: KeyedTable[Any]) -> None:
         name = f"{quoted(schema)}.{quoted(table.name)}"
@@ -40,14 +40,14 @@ class KeyedSql:
 
 
 def live_select(schema: str, live: LiveRelation) -> str:
-    """Rows of a relation as `/rest/v1` shows them, by the keys of its table."""
+    """Selects rows of a relation as `/rest/v1` shows them, by the keys of its table."""
     items = ", ".join(live.select_items())
     rows = f"SELECT {items} FROM {quoted(schema)}.{quoted(live.name)} {_among(live.table)}"  # noqa: S608
     return f"SELECT row_to_json(told)::text FROM ({rows}) AS told"  # noqa: S608
 
 
 def _among(table: Table) -> str:
-    """A condition: the key is one of those given, column by column."""
+    """A condition: the key is among the given ones. One array per key column."""
     key = ", ".join(quoted(c) for c in table.key)
     wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
     if len(table.key) == 1:
@@ -62,7 +62,7 @@ def _key_columns(table: Table, keys: list[Key]) -> list[list[Any]]:
 
 
 class Store:
-    """One partition's share of a read model, over one connection of its own."""
+    """One partition's share of a read model, on its own connection."""
 
     def __init__(self, connection: Connection, projection: Projection, partition: str) -> None:
         self._connection = connection
@@ -71,18 +71,18 @@ class Store:
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
         self._live = {live.name: live_select(projection.schema, live) for live in projection.live}
         self._busy = asyncio.Lock()
-        """Rows for the next batch are loaded while this one is written: one statement at a time."""
+        """One statement at a time: rows for the next batch are loaded while this one is written."""
 
     async def open(self) -> None:
-        """Make the staging tables; they go with the connection."""
+        """Create the staging tables; they disappear with the connection."""
         self._schema = await self._connection.fetchval(_SCHEMA, self._projection.schema)
         for sql in self._sql.values():
             await self._connection.execute(sql.stage)
 
     async def load(self, tables: BatchTables, touched: dict[KeyedTable[Any], set[Key]]) -> None:
-        """Bring in the rows that a batch touches and the cache does not have: one SELECT for each table.
+        """Load the rows that a batch touches and the cache does not have: one SELECT per table.
 
-        No transaction is needed: whoever moved a row since the checkpoint was read has moved the checkpoint too.
+        Needs no transaction: whoever changed a row since the checkpoint was read has moved the checkpoint, too.
         """
         for table, keys in touched.items():
             if missing := tables.unknown(table, keys):
@@ -91,14 +91,14 @@ class Store:
                 tables.loaded(table, missing, list(map(table.from_record, records)))
 
     async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
-        """Rows and checkpoint, or neither. The checkpoint first: a competitor waits there and then finds it moved."""
+        """Write rows and checkpoint, or neither. Checkpoint first: a competitor waits there and then finds it moved."""
         async with self._busy, self._connection.transaction():
             await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
             await self._check_schema(old)
             await self.write_rows(changes)
 
     async def _check_schema(self, at: Checkpoint) -> None:
-        """After a swap at rest the checkpoint is where it was, but cached rows and live readers are of other tables."""
+        """A swap of an idle model leaves its checkpoint, but cached rows and live readers are of the old tables."""
         if await self._connection.fetchval(_SCHEMA, self._projection.schema) != self._schema:
             raise CheckpointMoved(self._projection.schema, self._partition, at.seq)
 
@@ -111,19 +111,19 @@ class Store:
                 )
         for table in self._projection.keyed:
             sql = self._sql[table.name]
-            if deletes := changes.deletes[table.name]:  # first, so that what is unique may pass on to another row
+            if deletes := changes.deletes[table.name]:  # first, so that a unique value can move to another row
                 await self._connection.execute(sql.delete, *_key_columns(table, deletes))
             if upserts := changes.upserts[table.name]:
                 await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=upserts)
                 await self._connection.execute(sql.upsert)
 
     async def select(self, live: LiveRelation, keys: list[Key]) -> list[str]:
-        """Rows of a relation as JSON, as they are now; for those who are told of changes."""
+        """Current rows of a relation as JSON, for publishing changes."""
         async with self._busy:
             records = await self._connection.fetch(self._live[live.name], *_key_columns(live.table, keys))
         return [record[0] for record in records]
 
     async def ping(self, at: Checkpoint) -> None:
-        """Keeps the session, and finds out whether there still is one, and whether its tables are those that serve."""
+        """Keep the session alive, and check that it still exists and that its tables are the live ones."""
         async with self._busy:
             await self._check_schema(at)

@@ -1,4 +1,4 @@
-"""All commits of a context up to where its read model stands, in the order of the stream. Ends; does not follow."""
+"""All commits of a context up to its read model's positions, in stream order. Ends there; does not follow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drover.eventlog.log import EventLog, Reader, StoredCommit
 
 
 class _Head:
-    """One partition: what is next of it, up to its end."""
+    """One partition: its next commit, up to its end."""
 
     def __init__(self, reader: Reader, end: int) -> None:
         self._reader = reader
@@ -32,7 +32,7 @@ class _Head:
 async def stretch(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, StoredCommit]]:
-    """(partition, commit), merged by sequence. `ends` and `after`: by partition."""
+    """(partition, commit), merged by sequence. `ends` and `after`: sequences by partition."""
     begin = after or {}
     async with AsyncExitStack() as stack:
         heads: dict[str, _Head] = {}

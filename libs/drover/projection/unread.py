@@ -1,4 +1,4 @@
-"""Dropping a schema that was put aside, as soon as nobody can be reading it any more, and not before."""
+"""Drops the old schema after a swap, once no transaction can be reading it any more."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from drover.postgres.pool import Connection
 from drover.projection.read_model import quoted
 
 READS_END_S: Final = 10.0
-"""Transactions that are older than the swap may know the old tables, and are given this long. One that looks at them
-holds a lock, and is waited for."""
+"""How long to wait for transactions that began before the swap: they may know the old tables. One that reads them
+holds a lock, and is waited for longer."""
 LOOK_EVERY_S: Final = 0.05
 LOCK_MS: Final = 200
-"""No longer than this may the drop stand in line: whoever came after it would stand behind it."""
+"""How long the drop may wait for its lock: later readers would queue behind it."""
 DROP_S: Final = 60.0
 
 _EXISTS: Final = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL"
@@ -31,7 +31,7 @@ log = structlog.get_logger("drover.projection")
 
 
 async def drop_when_unread(connection: Connection, schema: str) -> bool:
-    """False: somebody still reads it. It is in nobody's way, and the next rebuild drops it."""
+    """False: it is still being read. It does no harm, and the next rebuild drops it."""
     if not await connection.fetchval(_EXISTS, schema):
         return True
     loop = asyncio.get_running_loop()
@@ -42,7 +42,7 @@ async def drop_when_unread(connection: Connection, schema: str) -> bool:
         if not (patient and await connection.fetchval(_OLDER, aside_at)) and await _drop(connection, schema):
             return True
         if elapsed_s > DROP_S:
-            log.warning("old_read_model_left", schema=schema, why="somebody still reads it")
+            log.warning("old_read_model_left", schema=schema, why="it is still being read")
             return False
         await asyncio.sleep(LOOK_EVERY_S)
 

@@ -1,4 +1,4 @@
-"""Folds the log anew and compares it with every table, row by row, as both were at one moment. Changes nothing."""
+"""Folds the log again and compares the result with every table, row by row, at one position. Read-only."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 ROWS_AT_ONCE: Final = 2_000
 COMMITS_PER_TURN: Final = 20
 STATEMENT_TIMEOUT_MS: Final = "0"
-"""A cursor is open for as long as the fold takes."""
+"""None: a cursor stays open for the whole fold."""
 
 _CHECKPOINTS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1"
 
 Progress = Callable[[int, int], None]
-"""(events folded, events in all)."""
+"""(events folded, events in total)."""
 
 
 class Report(msgspec.Struct):
-    """What became of the comparison of one projection."""
+    """The result of comparing one projection."""
 
     projection: str
     positions: dict[str, int]
@@ -42,7 +42,7 @@ class Report(msgspec.Struct):
 
 
 class _Rows:
-    """The rows of an append table as they stand, in the order of their keys."""
+    """The rows of an append table in the database, in key order."""
 
     def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable) -> None:
         self._rows = rows
@@ -56,7 +56,7 @@ class _Rows:
         return self._comparison.report
 
     async def meet(self, wanted: tuple[Any, ...]) -> None:
-        """The next row that the log has. What stands before it is extra; what stands behind it, it misses."""
+        """Compare the log's next row. Rows of the table before it are extra; without a match, it is missing."""
         key, there = key_of(self._table, wanted), None
         while (found := await self._peek()) is not None and (there := key_of(self._table, found)) < key:  # type: ignore[operator]
             self._comparison.compare(there, None, found)
@@ -80,7 +80,7 @@ class _Rows:
 
 
 class _Fold:
-    """Keyed rows, as many in memory as it may; appended ones handed on: they are met as they come, and forgotten."""
+    """Keeps keyed rows, a bounded number in memory; passes appended rows on to be compared, and forgets them."""
 
     def __init__(self, projection: Projection, rows_max: int) -> None:
         self.keyed: dict[str, Spill[Any]] = {table.name: Spill(table, rows_max) for table in projection.keyed}
@@ -120,12 +120,12 @@ async def verify(
 ) -> Report:
     """`logs`: one for each partition of the context. Raises ReadModelMissing.
 
-    `rows_max`: so many of a table are held in memory; the others are in a temporary file meanwhile.
+    `rows_max`: rows per table in memory; the others are in a temporary file.
     """
     settings = {"statement_timeout": STATEMENT_TIMEOUT_MS, "idle_in_transaction_session_timeout": "0"}
     async with (
         connect(dsn, f"drover-verify {projection.name}", settings, command_s=None) as connection,
-        # One snapshot for positions and rows: the projector goes on meanwhile, and is not seen to.
+        # One snapshot for positions and rows, while the projector goes on.
         connection.transaction(isolation="repeatable_read", readonly=True),
     ):
         with closing(_Fold(projection, rows_max)) as fold:
@@ -179,9 +179,9 @@ async def _compare_keyed(
 
 
 async def rows_of(connection: Connection, schema: str, table: Table) -> AsyncIterator[tuple[Any, ...]]:
-    """All rows in the order of their key, some at a time. Needs a transaction."""
+    """All rows in key order, fetched in pages. Needs a transaction."""
     columns = ", ".join(map(quoted, table.columns))
-    # Texts by their code points, as Python compares them; each database has its own idea of an alphabet.
+    # Order texts by code point, as Python does; the database's own collation may differ.
     order = ", ".join(quoted(c) + (' COLLATE "C"' if table.types[c] == "text" else "") for c in table.key)
     statement = f"SELECT {columns} FROM {quoted(schema)}.{quoted(table.name)} ORDER BY {order}"  # noqa: S608
     async for record in connection.cursor(statement, prefetch=ROWS_AT_ONCE):
