@@ -98,7 +98,7 @@ def test_every_reference_leads_somewhere():
 
 def test_texts_of_fields_are_in_the_document():
     device = openapi_document()["components"]["schemas"]["Device"]["properties"]
-    assert device["held_until"]["description"] == "It gets no offer before: it did not take the last ones."
+    assert device["held_until"]["description"] == "It gets no offer until then: it did not accept the last ones."
 
 
 def _refs(value: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The table of alerts that every context has: what needs a person, and whether it still does."""
+"""Every context's table of alerts: what needs a person, and whether it still does."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from drover.readmodel.table import Index, KeyedTable
 
 
 class AlertRow(Row, frozen=True):
-    """What needed a person, and whether it still does."""
+    """An alert that needs or needed a person."""
 
     id: str
     kind: str
     subject: str
-    """What it is about: the id of a device, a job, a PC, a render."""
+    """The id of the device, job, PC or render that it is about."""
     message: str
     details: Json
     raised_at: datetime
     until: datetime | None
-    """When it is over by itself."""
+    """When it resolves by itself."""
     resolved_at: datetime | None = None
     reason: str | None = None
-    """Why it is over."""
+    """Why it was resolved."""
 
 
 ALERTS: Final = KeyedTable(

@@ -16,7 +16,7 @@ from drover.readmodel.docstrings import field_texts
 
 
 class PgType(StrEnum):
-    """Types of columns, by the name that a cast uses."""
+    """Column types, by their names in casts."""
 
     TEXT = "text"
     UUID = "uuid"
@@ -34,11 +34,11 @@ class PgType(StrEnum):
 
 BigInt = Annotated[int, PgType.BIGINT]
 Json = Annotated[Any, PgType.JSONB]
-"""JSON as text, for Postgres to keep. A field that holds a struct is JSON too, and encoded on the way."""
+"""JSON as text, stored by Postgres. A field of a struct type is JSON, too, and encoded when it is written."""
 
 
 def words(*them: str) -> msgspec.Meta:
-    """For a text that is always one of these: `Annotated[str, words(…)]`. Said in documents, not enforced."""
+    """For a text with a fixed set of values: `Annotated[str, words(…)]`. For documentation; not enforced."""
     return msgspec.Meta(extra_json_schema={"enum": list(them)})
 
 
@@ -62,13 +62,13 @@ class Column(msgspec.Struct, frozen=True):
     python: Any
     """The type without `| None`."""
     text: str = ""
-    """What it says, for people."""
+    """Its description, for people."""
     sql: str | None = None
-    """The expression that a view computes it with; None: the column of the same name."""
+    """The SQL expression of a view. None: the column of the same name."""
 
     @property
     def struct(self) -> Any:
-        """The type of a value that is kept as JSON and is a struct in Python; None: it is none."""
+        """The struct type of a value that is stored as JSON. None: it is not a struct."""
         return self.python if _is_struct(self.python) else None
 
 
@@ -80,7 +80,7 @@ def columns_of(row: type[msgspec.Struct]) -> tuple[Column, ...]:
 
 
 def column(name: str, type_: Any, sql: str | None = None, *, text: str = "") -> Column:
-    """A column by its Python type; `sql`: how a view computes it."""
+    """A column by its Python type. `sql`: its expression in a view."""
     python, nullable = _without_none(type_)
     return Column(name=name, type=_pg_type(python), nullable=nullable, python=python, text=text, sql=sql)
 
@@ -103,7 +103,7 @@ def renamed(row: type[msgspec.Struct], column: str, name: str, sql: str) -> Colu
 
 
 def keys_first(columns: Sequence[Column], key: Sequence[str]) -> tuple[Column, ...]:
-    """In the order in which people look for them."""
+    """The key columns first, where people look for them."""
     return tuple(sorted(columns, key=lambda one: key.index(one.name) if one.name in key else len(key)))
 
 

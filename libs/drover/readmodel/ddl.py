@@ -1,4 +1,4 @@
-"""SQL of tables and views, from their declarations. `python -m drover.readmodel.ddl` writes the files anew."""
+"""Generates the SQL of tables and views from their declarations. `python -m drover.readmodel.ddl` writes the files."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def view_ddl(relation: Relation) -> str:
 
 
 def _docstring(row: type[msgspec.Struct]) -> str:
-    """Of the row itself; a row without one says nothing."""
+    """The row's own docstring; empty if it has none."""
     return "" if "__doc__" not in row.__dict__ or row.__doc__ == Row.__doc__ else inspect.cleandoc(row.__doc__ or "")
 
 

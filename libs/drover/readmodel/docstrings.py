@@ -1,4 +1,4 @@
-"""The texts below the fields of a struct, which Python does not keep: read from the source, for the document."""
+"""Docstrings of a struct's fields, which Python discards: read from the source, for documentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def field_texts(struct: type[Any]) -> dict[str, str]:
-    """By field, those of its parents included. Nothing where the source is not at hand."""
+    """By field, including those of its parents. Empty without the source."""
     texts: dict[str, str] = {}
     for parent in reversed(struct.__mro__):
         texts |= _module_texts(parent.__module__).get(parent.__name__, {})

@@ -1,4 +1,4 @@
-"""The table `events` that every context has: the log as rows, one for each event."""
+"""Every context's table `events`: the log as rows, one per event."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index
 
 ENTITIES_MAX: Final = 4
-"""So many of an event's entities can be searched by: each has an index of its own."""
+"""How many of an event's entities can be searched for: each has its own index."""
 
 
 class EventRow(Row, frozen=True):
-    """Every event there is comes by here, so each index is paid for by all of them: keys are hashed (8 bytes instead of
-    40), and the time stands for the place, which settles what is equal in it."""
+    """Every event adds a row, so each index costs time for all of them. Therefore keys are hashed (8 bytes instead of
+    40), and indices are ordered by time; the position settles ties."""
 
     seq: BigInt
-    """Of its commit in the stream of its context. With `line` it names the event."""
+    """Sequence of its commit in the stream of its context. With `line` it identifies the event."""
     line: int
     n: BigInt
     """Gap-free within its partition."""
@@ -27,12 +27,12 @@ class EventRow(Row, frozen=True):
     by: str
     """The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
     cause: str
-    """Id of the command that it follows from."""
+    """Id of the command that caused it."""
     trace: str | None
     entities: list[str]
-    """Ids of what it is about, the nearest first."""
+    """Ids of the entities that it is about, most specific first."""
     data: Json
-    """The whole event as it stands in the log; of identity, nothing."""
+    """The whole event as in the log; empty for identity."""
 
 
 def _entity_index(number: int) -> Index:
@@ -49,8 +49,8 @@ EVENTS: Final = AppendTable(
         Index("events_type", "hashtextextended(type, 0), at"),
         Index("events_by", "hashtextextended(by, 0), at"),
         Index("events_cause", "hashtextextended(cause, 0)"),
-        # By what it is about, in the order of time. Not GIN: it would cost half as much and give what it finds in no
-        # order, so that the newest of a job with 100,000 events could not be had without reading all of them.
+        # By entity, in order of time. Not GIN: it would cost half as much, but return matches unordered, so that the
+        # newest events of a job with 100,000 events could not be found without reading all of them.
         *map(_entity_index, range(1, ENTITIES_MAX + 1)),
     ),
 )

@@ -1,6 +1,6 @@
-"""Live relations: those whose rows are told when they change, and how a changed row of a table becomes a key of theirs.
+"""Live relations: their changed rows are published. Maps a changed row of a table to the key of a relation's row.
 
-A relation is live where each of its rows is one row of a table: nobody declares it. Aggregates are not.
+A relation is live if each of its rows is one row of a table; this is not declared. Aggregates are not live.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from drover.readmodel.relation import Relation
 from drover.readmodel.table import Key, Table
 
 _CONTEXT = "context"
-"""The column that a united relation has in front."""
+"""The first column of a united relation."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LiveRelation:
-    """A relation of one context. One that is united from several has one of these for each."""
+    """A relation of one context. A united relation has one for each of its contexts."""
 
     relation: Relation
     context: str
     table: Table
     parts: Mapping[str, Table]
-    """Tables whose rows are shown within a row of this relation, too."""
+    """Other tables that a row of this relation shows parts of."""
 
     @property
     def name(self) -> str:
@@ -38,39 +38,39 @@ class LiveRelation:
 
     @cached_property
     def key(self) -> tuple[str, ...]:
-        """The columns that tell a row from all others."""
+        """The columns that identify a row."""
         return (_CONTEXT, *self.table.key) if self.relation.united else self.table.key
 
     @cached_property
     def withheld(self) -> tuple[str, ...]:
-        """Columns that are null in every row that is told: sealed ones, those that excuse them, users' own words."""
+        """Columns that are null in every published row: sealed ones, their error columns, users' own texts."""
         sealed = {*self.relation.sealed, *self.relation.sealed.values()}
         hidden = sealed | context_named(self.context).hidden_fields
         return tuple(name for name in self.relation.columns if name in hidden)
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """A change in any of these may change its rows."""
+        """A change in any of these tables may change its rows."""
         return (self.table.name, *self.parts)
 
     @cached_property
     def key_of(self) -> Callable[[tuple[Any, ...]], Key]:
-        """The key in the table, from a record of the table."""
+        """Reads the table's key from a record of the table."""
         return itemgetter(*map(self.table.columns.index, self.table.key))
 
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
-        """Likewise from a record of one of its parts."""
+        """Reads the table's key from a record of one of its parts."""
         assert self.relation.view is not None
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 
     def told_key(self, key: Key) -> list[Any]:
         """A key of the table as the columns `key` show it."""
-        values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple then
+        values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple
         shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
         return [self.context, *shown] if self.relation.united else shown
 
     def select_items(self) -> Iterator[str]:
-        """What a SELECT from its view names, so that each row is as `/rest/v1` shows it."""
+        """The SELECT list over its view, so that each row is as `/rest/v1` shows it."""
         for name, type_ in self.relation.columns.items():
             if name in self.withheld:
                 yield f'NULL::{type_} AS "{name}"'

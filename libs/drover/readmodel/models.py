@@ -1,4 +1,4 @@
-"""All read models, and all that can be read in them, by name."""
+"""All read models and all their relations, by name."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def _by_name() -> dict[str, tuple[LiveRelation, ...]]:
 
 
 LIVE: Final = _by_name()
-"""What `/api/stream` tells the changes of: by name, one for each context that has it."""
+"""Relations whose changes `/api/stream` publishes: by name, one for each context that has it."""
 LIVE_CONTEXTS: Final = tuple(model.context for model in READ_MODELS if model.live)

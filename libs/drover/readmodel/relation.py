@@ -1,4 +1,4 @@
-"""Relations: what clients may read, with its columns, what it embeds, and how its view is made."""
+"""Relations: what clients may read, with columns, embeds and views."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from drover.readmodel.column import Column, PgType, column, columns_of, keys_fir
 
 
 class Relationship(msgspec.Struct, frozen=True):
-    """How the rows of one relation belong to those of another: where `column` equals `target_column`."""
+    """Which rows of another relation belong to a row: those whose `target_column` equals `column`."""
 
     target: str
-    """The relation that is embedded."""
+    """The embedded relation."""
     kind: Literal["to-one", "to-many"]
     """Embedded as an object or null, or as an array."""
     column: str
-    """Of the relation that embeds."""
+    """Of the embedding relation."""
     target_column: str
 
 
 class View(msgspec.Struct, frozen=True):
-    """Where a relation that is made from its declaration takes its rows from."""
+    """The source of a generated view."""
 
     table: str
     letter: str
-    """What the table is called in the expressions of computed columns."""
+    """The table's alias in the expressions of computed columns."""
     joins: str = ""
     parts: Mapping[str, str] = {}
-    """Other tables that computed columns look at, each with its column that names the row: where one of their rows is
-    added, this one is another, too."""
+    """Other tables that computed columns read, each with the column that names the row: adding a row there changes this
+    row, too."""
 
 
 class Relation(msgspec.Struct, frozen=True):
     name: str
-    """As clients call it."""
+    """The name that clients use."""
     schema: str
-    """Where it lives: `rm_<context>`. Empty for one that is united from several."""
+    """Its schema: `rm_<context>`. Empty for a united relation."""
     columns: Mapping[str, PgType]
-    """In the order in which `*` gives them."""
+    """In the order of `*`."""
     context: str
-    """Whose positions say how fresh it is; of a united one, of any of `united`."""
+    """The context whose positions say how fresh it is; for a united relation, any of `united`."""
     shape: tuple[Column, ...] = ()
-    """The same columns with all that is known of them: what documents and views are made from."""
+    """The same columns with all that is known of them, for documentation and views."""
     view: View | None = None
-    """None: it is a table, or a view that is written by hand."""
+    """None: it is a table or a hand-written view."""
     order: tuple[str, ...] = ()
-    """Columns that settle the order where the client's leaves rows equal, so that pages do not overlap."""
+    """Tie-breaking columns, appended to the client's order, so that pages do not overlap."""
     relationships: Mapping[str, Relationship] = {}
     """What it can embed, by the name that clients use."""
     aliases: Mapping[str, Mapping[str, str]] = {}
-    """Other words for values, by column: what a filter by `eq`, `neq` or `in` may say, and what it then means."""
+    """Alternative values, by column: what a filter by `eq`, `neq` or `in` may use, and what it then means."""
     owner: str | None = None
-    """The column with the id of the device that a row belongs to; None where rows belong to none."""
+    """The column with the id of the device that owns a row. None: rows have no owner."""
     sealed: Mapping[str, str] = {}
-    """Columns that are sealed in the database and opened for the answer, each with the column that says why one could
-    not be. Neither can be asked for in parts, filtered or ordered by."""
+    """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
+    failed. Neither can be selected in parts, filtered or ordered by."""
     united: tuple[str, ...] = ()
-    """The contexts that each have a table of this name: rows of all of them, with the column `context` in front."""
+    """The contexts that each have a table of this name. It has the rows of all, with `context` as first column."""
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def relation(
     owner: str | None = None,
     sealed: Mapping[str, str] | None = None,
 ) -> Relation:
-    """Of one context. `computed`: columns of its view with their SQL. Each embedded relation has its own name."""
+    """A relation of one context. `computed`: columns of its view with their SQL. Embeds are named by their relation."""
     columns = _shaped(shape, order, computed or {})
     return Relation(
         name=name,
@@ -105,7 +105,7 @@ def relation(
 
 
 def united(name: str, row: type[msgspec.Struct], contexts: tuple[str, ...], *, order: tuple[str, ...]) -> Relation:
-    """Of all contexts: the rows of each, with the name of the context in front."""
+    """A relation over all contexts: the rows of each, with the context's name as first column."""
     columns = (column("context", str), *columns_of(row))
     return Relation(
         name=name,
@@ -130,12 +130,12 @@ def _shaped(
 
 
 def select_list(columns: Sequence[Column], letter: str) -> list[str]:
-    """What a SELECT of these columns names, each by its own name; `letter`: what the table is called in it."""
+    """The SELECT list of these columns, each under its own name. `letter`: the table's alias."""
     return [f"{letter}.{one.name}" if one.sql is None else f"{one.sql} AS {one.name}" for one in columns]
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """What must hold for every query to be valid SQL; for a test of whoever describes relations."""
+    """Check what every query relies on to be valid SQL; for tests of declarations."""
     for name, relation in relations.items():
         columns = relation.columns
         assert name == relation.name
@@ -143,7 +143,7 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
         assert {*relation.sealed, *relation.sealed.values()} <= columns.keys()
         for key, to in relation.relationships.items():
             place = f"{name} embeds {key}"
-            assert key not in columns, f"{place}: it is a column, too"
+            assert key not in columns, f"{place}: there is a column of this name"
             assert to.target in relations, f"{place}: there is no {to.target}"
             target = relations[to.target].columns
             assert columns[to.column] is target[to.target_column], f"{place}: the types of its columns differ"

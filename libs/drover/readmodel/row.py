@@ -1,4 +1,4 @@
-"""What every row of a read model is: a frozen struct whose fields are its columns."""
+"""A row of a read model: a frozen struct whose fields are its columns."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """Frozen: rows are shared with a cache. Without garbage collection: no row refers to another."""
+    """Frozen: rows are shared with a cache. No garbage collection: no row refers to another."""

@@ -1,4 +1,4 @@
-"""Tables as data: which rows they keep, by which key, with which indices. How they are written is the projection's."""
+"""Tables as data: their rows, keys and indices. The projection writes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Index:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
-    """What keyed and appended tables have in common."""
+    """What keyed and append tables share."""
 
     name: str
     key: tuple[str, ...]
@@ -42,7 +42,7 @@ class Table:
 
     def __post_init__(self) -> None:
         assert self.row.__struct_config__.frozen, f"{self.name}: rows are shared with a cache and must not change"
-        assert set(self.key) <= set(self.columns), f"{self.name}: the key names no column"
+        assert set(self.key) <= set(self.columns), f"{self.name}: the key names an unknown column"
 
     @cached_property
     def fields(self) -> tuple[Column, ...]:
@@ -70,7 +70,7 @@ class KeyedTable(Table, Generic[R]):
 
     @cached_property
     def to_record(self) -> Callable[[R], tuple[Any, ...]]:
-        """A row as Postgres takes it."""
+        """Turns a row into a Postgres record."""
         structs = [place for place, column in enumerate(self.fields) if column.struct is not None]
         if not structs:
             return astuple
@@ -87,7 +87,7 @@ class KeyedTable(Table, Generic[R]):
 
     @cached_property
     def from_record(self) -> Callable[[Sequence[Any]], R]:
-        """A row as Postgres has it."""
+        """Turns a Postgres record into a row."""
         row = self.row
         decoders = {
             place: msgspec.json.Decoder(column.struct).decode
@@ -110,9 +110,9 @@ class KeyedTable(Table, Generic[R]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AppendTable(Table):
-    """Rows that are only ever added, as plain tuples in the order of the columns: this is the hot path."""
+    """Rows that are only added, as plain tuples in column order: this is the hot path."""
 
 
 def _has_keywords(row: type[msgspec.Struct]) -> bool:
-    """Some of its fields are taken by name only."""
+    """Whether some of its fields are keyword-only."""
     return len(row.__match_args__) < len(row.__struct_fields__)

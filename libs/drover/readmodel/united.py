@@ -1,4 +1,4 @@
-"""What every context has a table of: events and alerts, read as one."""
+"""Relations over the tables that every context has: events and alerts."""
 
 from __future__ import annotations
 

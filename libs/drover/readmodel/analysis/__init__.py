@@ -1,5 +1,5 @@
-"""The read model of analyses: users, tests, the ledger between them, cleanups. User ids only: nothing here says who
-somebody is. `tables.sql` is made from it."""
+"""The read model of analyses: users, tests, the ledger between them, cleanups. Users are ids only, without personal
+data. `tables.sql` is generated from it."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Cleanups, and each test that one found: rows, and what clients see of them."""
+"""Cleanups and the tests that each one found: rows, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RunRow(Row, frozen=True):
     status: Annotated[str, words("running", "finished")]
     scheduled_for: datetime | None
     started_before: datetime
-    """Tests that were started before and are not done were cleaned up."""
+    """Unfinished tests that were started before this were cleaned up."""
     tiers_started_before: Json
-    """Other times for some tiers."""
+    """Different times for some tiers."""
     cleaned_count: int
     skipped_count: int
     users_count: int
@@ -34,10 +34,10 @@ class RunRow(Row, frozen=True):
 
 
 class FoundTest(Row, frozen=True):
-    """A test that a cleanup found, and what became of it."""
+    """A test that a cleanup found, and its outcome."""
 
     id: BigInt
-    """From the place in the log: sequence of the commit * 65536 + line."""
+    """From the position in the log: sequence of the commit * 65536 + line."""
     test_id: UUID
     user_id: str
     outcome: Annotated[str, words("cleaned", "skipped")]
@@ -47,7 +47,7 @@ class FoundTest(Row, frozen=True):
 
 
 class RunTestRow(FoundTest, frozen=True):
-    """What each cleanup found, and what became of it."""
+    """One row for each test that a cleanup found."""
 
     run_id: UUID
 
@@ -78,7 +78,7 @@ RELATIONS: Final = (
         "cleanup_runs",
         (
             *columns_of(RunRow),
-            # Lists are made only where they are asked for.
+            # The lists are computed only if a query selects them.
             column("users_affected", list[str], _found("DISTINCT t.user_id", "cleaned", "t.user_id")),
             column("tests_cleaned", list[str], _found("t.test_id::text", "cleaned", "t.id")),
             column("tests_skipped", list[str], _found("t.test_id::text", "skipped", "t.id")),

@@ -1,4 +1,4 @@
-"""Users, their tests, and the ledger of what they have left: rows, and what clients see of them."""
+"""Users, their tests, and the ledger of their balance: rows, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _analysis = partial(relation, "analysis")
 
 
 class UserRow(Row, frozen=True):
-    """Tier and balance. Who they are is not known here."""
+    """Tier and balance. No personal data."""
 
     id: str
     tier: str
     remaining_tests: int
     frozen: bool
     granted: BigInt
-    """All that was ever given, the first lot included: remaining = granted - charged + refunded."""
+    """All tests ever granted, including the initial ones: remaining = granted - charged + refunded."""
     charged: BigInt
     refunded: BigInt
     created_at: datetime
@@ -32,34 +32,34 @@ class UserRow(Row, frozen=True):
 
 
 class TestRow(Row, frozen=True):
-    """A test of a user, and what became of it. It stays when the decider has long forgotten it."""
+    """A test of a user, and its outcome. The row stays after the decider has forgotten the test."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a pytest class
 
     id: UUID
     user_id: str
     status: TestStatus
     reason: Annotated[str, words("worker", "timeout")] | None
-    """Who says that it failed: `worker` or `timeout`."""
+    """Who reported the failure: `worker` or `timeout`."""
     error_code: str | None
     error_message: str | None
     result_ref: str | None
     refunded: bool
     cleanup_run_id: UUID | None
     skipped: str | None
-    """Why its failure could not be made good when that was last tried."""
+    """Why it could not be refunded when that was last tried."""
     late_report: str | None
-    """What a worker said of it after its end, without effect."""
+    """What a worker reported after its end, without effect."""
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
 
 
 class LedgerEntry(Row, frozen=True):
-    """A change of what a user has left."""
+    """A change of a user's balance."""
 
     id: BigInt
-    """From the place in the log: sequence of the commit * 65536 + line."""
+    """From the position in the log: sequence of the commit * 65536 + line."""
     kind: str
     """`initial`, `grant`, `charge` or `refund`."""
     amount: int
@@ -72,7 +72,7 @@ class LedgerEntry(Row, frozen=True):
 
 
 class LedgerRow(LedgerEntry, frozen=True):
-    """Every change of what a user has left: the sum of `amount` is `remaining_tests`."""
+    """Every change of a user's balance: the sum of `amount` is `remaining_tests`."""
 
     user_id: str
 

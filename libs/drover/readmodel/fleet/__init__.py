@@ -1,5 +1,5 @@
-"""The fleet's read model: PCs, devices, jobs, assignments and attempts. `tables.sql` is made from it; `views.sql` has
-the views that are queries of their own."""
+"""The fleet's read model: PCs, devices, jobs, assignments and attempts. `tables.sql` is generated from it; `views.sql`
+has the hand-written views."""
 
 from typing import Final
 

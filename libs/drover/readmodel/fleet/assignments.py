@@ -1,4 +1,4 @@
-"""Assignments, one job on one device each: their rows, and what clients see of them."""
+"""Assignments (one job on one device each): rows, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ class JobAssignment(Row, frozen=True):
     did_comment: bool = False
     did_playlist: bool = False
     error_code: str | None = None
-    """Of the last attempt that failed, until one succeeds; likewise the message, and whether it was a timeout."""
+    """Of the last failed attempt, until one succeeds; the same holds for the message and `timed_out`."""
     error_message: str | None = None
     retry_count: int = 0
-    """Attempts used up, of three."""
+    """Attempts used, of three."""
     assigned_at: datetime | None = None
-    """Null: it waits, without a slot."""
+    """Null: it waits without a slot."""
     started_at: datetime | None = None
     completed_at: datetime | None = None
-    """Its end, whatever it was."""
+    """When it ended, in any way."""
     run: int = 0
     attempt: int = 1
-    """The one under way, or that comes next; of an ended one the last."""
+    """The current or next one; once the assignment has ended, the last one."""
     sent_at: datetime | None = None
     timeout_at: datetime | None = None
     timed_out: bool = False
     retry_due_at: datetime | None = None
     ad_playing: bool = False
     reason: str | None = None
-    """Why it was taken back, parked or cancelled."""
+    """Why it was rolled back, parked or cancelled."""
 
 
 class AssignmentRow(JobAssignment, frozen=True):
-    """From the first wish to its end. Progress, the change that comes most often, touches no column of an index."""
+    """From request to end. Progress changes most often and is in no index."""
 
     phase: str = Phase.WAITING
-    """Where a pending one stands: `waiting`, `offered`, `sent`, `retrying`; else as `status`."""
+    """The phase of a pending one: `waiting`, `offered`, `sent`, `retrying`; else the same as `status`."""
     named: bool = False
-    """A person named this device."""
+    """A person chose this device."""
 
 
 TASK_STATUS: Final = "CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END"
-"""What is being executed: 002's word for it. The same expression as that of its index."""
+"""002's status for a sent assignment is `claimed`. Must be the same expression as in the index."""
 
 ASSIGNMENTS: Final = KeyedTable(
     name="assignment_rows",
@@ -80,7 +80,7 @@ ASSIGNMENTS: Final = KeyedTable(
         Index(
             "assignment_rows_task_status",
             f"({TASK_STATUS}), pc_id",
-            why="What is being executed, and where: exactly the expression that `task_devices` has for its status.",
+            why="What is being executed, and where. Must be the same expression as the status of `task_devices`.",
         ),
     ),
 )
@@ -90,7 +90,7 @@ PROGRESS: Final = """CASE
   THEN greatest(a.progress_pct, p.progress_pct)
   ELSE a.progress_pct
 END"""
-"""Of what runs the device's own word (`tel_fleet.presence p`), where that is newer. Volatile: no part of verify."""
+"""For a running one the device's own report (`tel_fleet.presence p`), if newer. Volatile, so not part of verify."""
 
 RELATIONS: Final = (
     _fleet(
@@ -107,7 +107,7 @@ RELATIONS: Final = (
             *pick(AssignmentRow, "id"),
             renamed(AssignmentRow, "job_id", "task_id", "a.job_id"),
             *pick(AssignmentRow, "device_id", "pc_id"),
-            column("status", str, TASK_STATUS, text="As `job_assignments` has it, and `claimed` from when it is sent."),
+            column("status", str, TASK_STATUS, text="As in `job_assignments`, but `claimed` once it is sent."),
             *pick(AssignmentRow, "attempt"),
             column("max_attempts", int, str(ATTEMPTS_MAX)),
             column("error", str | None, "coalesce(a.error_message, a.error_code)"),

@@ -1,4 +1,4 @@
-"""The history of attempts, event by event and summed up by the minute, and what clients see of it."""
+"""The history of attempts, by event and by minute, and what clients see of it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ATTEMPT_EVENT_TYPES: Final = (
 
 
 class AttemptFacts(Row, frozen=True):
-    """One line of the history of attempts."""
+    """One entry in the history of attempts."""
 
     id: BigInt
-    """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     device_id: UUID
     pc_id: str
     attempt: int
@@ -51,32 +51,32 @@ class AttemptFacts(Row, frozen=True):
 
 
 class TaskEventRow(AttemptFacts, frozen=True):
-    """One line of the history of attempts, in the words of 002."""
+    """One entry in the history of attempts, in 002's terms."""
 
     task_id: UUID
     task_device_id: UUID
 
 
 class MinuteRow(Row, frozen=True):
-    """Sums over `tasks_event`, kept as it grows: an hour of a large farm has a million of those rows."""
+    """Running sums over `tasks_event`: one hour of a large farm has a million of those rows."""
 
     minute: datetime
-    """When it begins."""
+    """Its beginning."""
     created: int = 0
     sent: int = 0
     started: int = 0
     succeeded: int = 0
     failed: int = 0
-    """Attempts that failed, for good or not; timeouts are counted by themselves."""
+    """Failed attempts, final or not; timeouts are counted separately."""
     timed_out: int = 0
     failed_final: int = 0
     """Assignments that failed for good."""
     rolled_back: int = 0
     cancelled: int = 0
     waited_ms: BigInt = 0
-    """From their offer to their start, all that started together. Whole numbers: sums must not depend on rounding."""
+    """Sum of the times from offer to start, over all started attempts. An integer, so that sums have no rounding."""
     ran_ms: BigInt = 0
-    """From their start to their end, all that succeeded together."""
+    """Sum of the times from start to end, over all successful attempts."""
 
 
 TASKS_EVENT: Final = AppendTable(

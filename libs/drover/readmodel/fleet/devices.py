@@ -1,4 +1,4 @@
-"""PCs and devices: their rows, and what clients see of them."""
+"""PCs and devices: rows, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.readmodel.table import Index, KeyedTable
 _fleet = partial(relation, "fleet")
 
 STATUS_FUNCTION: Final = """\
--- As `Device.status` of the domain has it. PostgreSQL puts its body in the place of each call.
+-- The same rule as `Device.status` in the domain. PostgreSQL inlines the body.
 CREATE FUNCTION device_status(error_rule text, running bool, alive bool) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -25,10 +25,10 @@ RETURN CASE
   WHEN alive THEN 'online'
   ELSE 'offline'
 END;
--- How often each comes: without it PostgreSQL takes every status for a rare one.
+-- Frequencies of the statuses: without them PostgreSQL plans as if every status were rare.
 CREATE STATISTICS device_rows_status ON (device_status(error_rule, running, alive)) FROM device_rows;
 """
-"""The rule, once for all SQL. A stored column would be read as fast, and cost a quarter of each write of a device."""
+"""The status rule, once for all SQL. A stored column would be as fast to read, but make each write 25 % slower."""
 STATUS: Final = "device_status(d.error_rule, d.running, d.alive)"
 
 
@@ -38,11 +38,11 @@ class PcRow(Row, frozen=True):
     created_at: datetime
     updated_at: datetime
     held_until: datetime | None = None
-    """It gets no work before: all its phones failed."""
+    """It gets no work until then: all its phones failed."""
 
 
 class Pc(PcRow, frozen=True, kw_only=True):
-    """A PC, and in which states its devices are."""
+    """A PC, with its devices by status."""
 
     device_count: BigInt
     online: BigInt
@@ -56,12 +56,12 @@ class PcDeviceSummary(Row, frozen=True):
     capacity: int
     running_count: int
     eligible_device_count: int
-    """Devices that are heard, not in error, and wanted by the ACTIVE job if there is one."""
+    """Devices that are online, not in error, and targeted by the ACTIVE job, if there is one."""
     target: int
 
 
 class DeviceFacts(Row, frozen=True):
-    """What is both kept of a device and shown."""
+    """The stored fields of a device that clients see, too."""
 
     id: UUID
     serial_number: str
@@ -74,23 +74,23 @@ class DeviceFacts(Row, frozen=True):
     error_condition: str | None = None
     """What must be over before it gets work again: `screen_locked`, `battery_low`."""
     held_until: datetime | None = None
-    """It gets no offer before: it did not take the last ones."""
+    """It gets no offer until then: it did not accept the last ones."""
 
 
 class DeviceRow(DeviceFacts, frozen=True):
-    """Its status derives: error, else busy while something runs, else online while it is heard, else offline.
+    """Its status derives: error, else busy while something runs, else online while it sends heartbeats, else offline.
 
-    Pages have room and what changes often is in no index, so that a change stays on its page (HOT); for that,
-    predicates of partial indices count like columns of an index.
+    Pages have free space, and columns that change often are in no index, so that updates stay on their page (HOT). For
+    HOT, predicates of partial indices count like indexed columns.
     """
 
     alive: bool = False
     running: bool = False
     assignment_id: UUID | None = None
-    """What holds its slot: offered, sent, running or about to be retried."""
+    """The assignment that holds its slot: offered, sent, running or about to be retried."""
     error_rule: str | None = None
     heard_at: datetime | None = None
-    """The last sign of life that an event tells of; telemetry knows later ones."""
+    """The last heartbeat that an event reports; telemetry has later ones."""
 
 
 class Device(DeviceFacts, frozen=True, kw_only=True):
@@ -98,9 +98,9 @@ class Device(DeviceFacts, frozen=True, kw_only=True):
 
     status: DeviceStatus
     last_seen_at: datetime | None
-    """Volatile: telemetry adds to it."""
+    """Volatile: includes telemetry."""
     error_code: str | None
-    """The rule by which it is in error."""
+    """The rule that put it into error."""
 
 
 PCS: Final = KeyedTable(name="pc_rows", row=PcRow, key=("id",))
@@ -114,7 +114,7 @@ DEVICES: Final = KeyedTable(
         Index(
             "device_rows_serial",
             'serial_number COLLATE "C"',
-            why="In the order of serial numbers: all, or those of a PC or a group. By bytes, so that a prefix is"
+            why="Ordered by serial number: all devices, or those of a PC or a group. By bytes, so that a prefix is"
             " a range.",
         ),
         Index("device_rows_pc_id", 'pc_id, serial_number COLLATE "C"'),
@@ -128,7 +128,7 @@ COMPUTED: Final = {
     "last_seen_at": "greatest(d.heard_at, p.last_seen_at)",
     "error_code": "d.error_rule",
 }
-"""Of a device (`device_rows d`) with its telemetry (`tel_fleet.presence p`)."""
+"""SQL over a device (`device_rows d`) and its telemetry (`tel_fleet.presence p`)."""
 
 RELATIONS: Final = (
     _fleet(

@@ -1,4 +1,4 @@
-"""Jobs: their rows, with how many of their assignments stand where, and what clients see of them."""
+"""Jobs: rows with counters of their assignments by status, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTERS: Final = ("pending", "running", "retrying", "completed", "failed", "ca
 
 
 class JobRow(JobSpec, Row, frozen=True, kw_only=True):
-    """What its client wrote, and what became of it. The counters of the ACTIVE one change with every batch."""
+    """The client's input, and the job's state. The counters of the ACTIVE job change with every batch."""
 
     id: UUID
     is_active: bool
@@ -30,17 +30,17 @@ class JobRow(JobSpec, Row, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     activated_at: datetime | None = None
-    """Its first turn."""
+    """When it first became ACTIVE."""
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The rule that three devices failed by, or `admin`."""
+    """The error rule by which three devices failed, or `admin`."""
     end_reason: str | None = None
-    """`done`, `time`, `admin`, or the rule that speaks for every device."""
+    """`done`, `time`, `admin`, or an error rule that applies to every device."""
     pending: int = 0
     """Assignments that wait, are offered or are sent. This and the five below add up to all that it has."""
     running: int = 0
     retrying: int = 0
-    """Failed before and waiting for the next attempt; not counted as pending."""
+    """Failed, and waiting for the next attempt; not counted as pending."""
     completed: int = 0
     failed: int = 0
     cancelled: int = 0
@@ -61,7 +61,7 @@ JOBS: Final = KeyedTable(
     ),
 )
 
-# The last case: also a job that ended because people cancelled all of its assignments.
+# The last case includes jobs that ended because people cancelled all assignments.
 _TASK_STATUS: Final = """CASE
   WHEN j.status IN ('created', 'paused') THEN 'pending'
   WHEN j.status = 'active' AND j.retrying > 0 AND j.pending = 0 AND j.running = 0 THEN 'retrying'
@@ -77,7 +77,7 @@ RELATIONS: Final = (
         "tasks",
         (
             *pick(JobRow, "id", "title"),
-            column("status", str, _TASK_STATUS, text="A job in the words of 002."),
+            column("status", str, _TASK_STATUS, text="The job's status in 002's terms."),
             *pick(JobRow, "target_url", "script_type", "created_at"),
             renamed(JobRow, "activated_at", "started_at", "j.activated_at"),
             renamed(JobRow, "ended_at", "completed_at", "j.ended_at"),
@@ -87,6 +87,6 @@ RELATIONS: Final = (
         ),
         view=View("job_rows", "j"),
         embeds=(many("task_devices", "task_id"),),
-        aliases={"status": {"completed": "success"}},  # some of the users' programs say it so
+        aliases={"status": {"completed": "success"}},  # some of the users' programs filter by it
     ),
 )

@@ -1,5 +1,5 @@
-"""Identity's read model: accounts and sessions. No address in clear, no password, no token. `tables.sql` is made from
-it."""
+"""Identity's read model: accounts and sessions. No plain-text address, no password, no token. `tables.sql` is
+generated from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _identity = partial(relation, "identity")
 
 
 class Account(Row, frozen=True):
-    """An account as admins see it. No address is in it."""
+    """An account as admins see it, without its address."""
 
     id: UUID
     role: str
@@ -29,7 +29,7 @@ class Account(Row, frozen=True):
 
 class AccountRow(Account, frozen=True):
     email_sealed: str
-    """Those who open it ask for it here."""
+    """Read here by code that may unseal it."""
 
 
 class SessionRow(Row, frozen=True):

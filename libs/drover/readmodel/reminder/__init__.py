@@ -1,6 +1,6 @@
-"""The read model of reminders: alarms, users, subscriptions, the history of sendings. `tables.sql` is made from it.
+"""The read model of reminders: alarms, users, subscriptions, the history of sendings. `tables.sql` is generated.
 
-Keys have the user in them: partitions are divided by user, and none must touch another's rows, even if two users'
+Keys include the user: partitions are divided by user and must not touch each other's rows, even if two users'
 programs gave their pages the same id.
 """
 
@@ -20,7 +20,7 @@ _reminder = partial(relation, "reminder")
 
 
 class AlarmFacts(Row, frozen=True):
-    """An alarm without its user's words, which are not for everybody."""
+    """An alarm without its user's own texts, which are not for everybody."""
 
     user_id: str
     page_id: str
@@ -28,14 +28,14 @@ class AlarmFacts(Row, frozen=True):
     sent_count: int
     last_notification_id: str | None
     processed_at: datetime | None
-    """Set while it is in hand: somebody sends it, or nobody knows what became of that."""
+    """Set while it is claimed: it is being sent, or the outcome of sending is unknown."""
     recover_at: datetime | None
-    """When it is taken up again then."""
+    """When it is then retried."""
     retry_at: datetime | None
-    """Not before, after a failure."""
+    """Not before this, after a failure."""
     attempt: int
     shift_min: int
-    """By so much later than asked for: the minute was taken."""
+    """Minutes after the requested time: that minute was taken."""
     last_error: str | None
     last_sent_at: datetime | None
     created_at: datetime
@@ -55,7 +55,7 @@ class UserRow(Row, frozen=True):
 
 
 class SubscriptionRow(Row, frozen=True):
-    """Without what is secret about it: that is sealed, in the log."""
+    """Without its secrets: they are sealed, and in the log only."""
 
     id: str
     user_id: str
@@ -81,10 +81,10 @@ ALARM_EVENT_TYPES: Final = (
 
 
 class AlarmEventRow(Row, frozen=True):
-    """One line of the history of sendings."""
+    """One entry in the history of sendings."""
 
     id: BigInt
-    """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     page_id: str
     user_id: str
     sent_count: int | None

@@ -1,5 +1,5 @@
-"""The render queue's read model: renders, their history, compositions. `tables.sql` is made from it; `views.sql` has
-the views that are queries of their own."""
+"""The render queue's read model: renders, their history, compositions. `tables.sql` is generated from it; `views.sql`
+has the hand-written views."""
 
 from typing import Final
 

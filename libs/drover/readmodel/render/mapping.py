@@ -1,4 +1,4 @@
-"""Compositions and their fields: their rows, and what clients see of them."""
+"""Compositions and their fields: rows, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class CompositionRow(Row, frozen=True):
     id: str
     created_at: datetime
     updated_at: datetime
-    """Of itself or of one of its fields."""
+    """Last change of itself or of one of its fields."""
     name: str = ""
     template: str = ""
     output_module: str = OUTPUT_MODULE_DEFAULT
     mapping_ids: list[int] = msgspec.field(default_factory=list)
-    """Its fields: they go with it, and the event that says so does not name them."""
+    """Its fields: they are removed with it, and the event that removes it does not name them."""
 
 
 class FieldRow(Row, frozen=True):
@@ -55,7 +55,7 @@ RELATIONS: Final = (
         "aep_compositions",
         (
             *pick(CompositionRow, "id", "name", "template", "output_module"),
-            column("fields", int, "cardinality(c.mapping_ids)", text="How many it has."),
+            column("fields", int, "cardinality(c.mapping_ids)", text="Number of its fields."),
             *pick(CompositionRow, "created_at", "updated_at"),
         ),
         view=View("composition_rows", "c"),

@@ -1,4 +1,4 @@
-"""Renders: their rows, what is to be rendered, who changed what when, and what clients see of it."""
+"""Renders: rows, their input, the history of their status, and what clients see of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _render = partial(relation, "render")
 
 
 class Render(Row, frozen=True):
-    """A render as people see it, without what is to be drawn."""
+    """A render as people see it, without its input."""
 
     id: int
     composition_id: str
@@ -28,11 +28,11 @@ class Render(Row, frozen=True):
     created_at: datetime
     updated_at: datetime
     stage_since: datetime
-    """When it came to its status."""
+    """When it reached its status."""
     status: Status = Status.PENDING
     run: int = 0
     worker_id: str | None = None
-    """Who has it; of an ended one who had it last."""
+    """The worker that has it; for an ended one, the last worker."""
     lock_expires_at: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
@@ -41,55 +41,55 @@ class Render(Row, frozen=True):
     output_size_bytes: BigInt | None = None
     output_sha256: str | None = None
     error_code: str | None = None
-    """The last fault, until it is completed or somebody has it run again; likewise the message."""
+    """The last error, until it is completed or requeued by a person; the same holds for the message."""
     error_message: str | None = None
     recovery_count: int = 0
     retry_due_at: datetime | None = None
     unmapped_fields: list[str] = msgspec.field(default_factory=list)
     started_at: datetime | None = None
-    """When nexrender had it, of this generation."""
+    """When nexrender accepted it, for this generation."""
     completed_at: datetime | None = None
     duration_seconds: float | None = None
     preparing_seconds: float | None = None
-    """Spent in this stage so far, stays that are over; null: it was never there. Likewise the three below."""
+    """Seconds in this stage so far, over past visits; null: it was never there. The same holds for the three below."""
     rendering_seconds: float | None = None
     encoding_seconds: float | None = None
     uploading_seconds: float | None = None
 
 
 class RenderRow(Render, frozen=True):
-    """Where a render stands. Progress and leases, the changes that come most often, are in no index."""
+    """The state of a render. Progress and leases change most often and are in no index."""
 
     generation: int = 1
-    """Which job at nexrender it is, counted from 1."""
+    """The number of its job at nexrender, from 1."""
 
 
 class GfxRow(Row, frozen=True):
-    """Apart from its render: it is large and never changes, a render's row changes dozens of times."""
+    """Separate from its render: it is large and never changes, while a render's row changes dozens of times."""
 
     id: int
     gfx_id: str
     gfx_data: str
-    """Sealed, for the subject gfx_id. No key to it is in this database."""
+    """Sealed for the subject gfx_id. This database has no key to it."""
 
 
 class StatusChange(Row, frozen=True):
     """A change of a render's status."""
 
     id: BigInt
-    """From the place in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     status_from: Status | None
-    """Null: it was requested."""
+    """Null: it was just requested."""
     status_to: Status
     worker_id: str | None
-    """Who has it, or had it until then."""
+    """The worker that has it, or had it until then."""
     changed_at: datetime
     changed_by: str
     reason: str | None
 
 
 class AuditRow(StatusChange, frozen=True):
-    """One row for each change of status, never changed."""
+    """One immutable row per change of status."""
 
     render_queue_id: int
 
@@ -107,7 +107,7 @@ class StageRange(Row, frozen=True):
 
 
 class RenderStage(Row, frozen=True):
-    """How long a render was in a stage, against the range that is usual for it."""
+    """How long a render was in a stage, compared with the usual range."""
 
     number: int
     stage: Stage
@@ -116,13 +116,13 @@ class RenderStage(Row, frozen=True):
     seconds_min: float
     seconds_max: float
     verdict: Annotated[str, words("below", "within", "above")] | None
-    """`below`, `within` or `above`; null while that cannot be told."""
+    """`below`, `within` or `above`; null while unknown."""
 
 
 class WorkerFacts(Row, frozen=True):
     worker_id: str
     status: Annotated[str, words("busy", "idle", "gone")]
-    """`busy`, `idle`, or `gone`: it was not heard of for 30 s."""
+    """`busy`, `idle`, or `gone`: no heartbeat for 30 s."""
     last_seen_at: datetime | None
     run: int | None
     render_status: Status | None
@@ -130,7 +130,7 @@ class WorkerFacts(Row, frozen=True):
 
 
 class RenderWorker(WorkerFacts, frozen=True):
-    """A worker, and what it has in hand."""
+    """A worker and its current render."""
 
     render_queue_id: int | None
 
@@ -139,7 +139,7 @@ class RenderFigures(Row, frozen=True):
     pending_count: BigInt
     avg_duration_seconds: float | None
     success_rate: float | None
-    """Percent of those that ended within a day."""
+    """Percent of completed among completed and failed ones that were requested within 24 hours."""
     active_workers: BigInt
 
 
@@ -173,14 +173,14 @@ PROGRESS: Final = """CASE
   THEN greatest(r.progress, w.progress)
   ELSE r.progress
 END"""
-"""The worker's own word (`tel_render.workers w`), where that is newer. Volatile: no part of verify."""
+"""The worker's own report (`tel_render.workers w`), if newer. Volatile, so not part of verify."""
 
 RELATIONS: Final = (
     _render(
         "render_queue",
         (
             *without(Render, "stage_since"),
-            # It leaves as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
+            # Sent as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
             column("gfx_data", str | None, "g.gfx_id || ' ' || g.gfx_data"),
             column("gfx_data_error", str | None, "NULL::text"),
         ),
