@@ -1,1 +1,1 @@
-"""The projector: every projection of the platform, and what runs them all. The runtime is `drover.projection`."""
+"""The projector: all projections of the platform, and what runs them. The runtime is `drover.projection`."""

@@ -1,4 +1,4 @@
-"""The projector as one thing to start and stop: all projections, each over its context's partitions."""
+"""Starts and stops all projections, each over its context's partitions."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ PROJECTIONS: Final[tuple[Projection, ...]] = (
 
 
 class Projector:
-    """Start returns at once: it neither waits for Postgres nor for the lock. Stop finishes the batches in hand.
+    """Start returns at once: it waits neither for Postgres nor for the lock. Stop finishes the current batches.
 
-    The platform's own tables (`drover.postgres.migrate`) must be there, or it goes on trying until they are.
+    It needs the platform's own tables (`drover.postgres.migrate`) and retries until they exist.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Projector:
         partitions: Mapping[str, Sequence[Partition]] | None = None,
         publish: PublishRows | None = None,
     ) -> None:
-        """`partitions`: how contexts are divided; those that are not mentioned are not."""
+        """`partitions`: by context; contexts that are not listed are not partitioned."""
         divided = partitions or {}
         self.runners = tuple(
             Runner(projection, open_log(partition), dsn, announce, limits, publish)
@@ -78,7 +78,7 @@ class Projector:
 
     @property
     def stopped(self) -> list[ProjectionStopped]:
-        """What stands still until a person acts. Others go on: one context's trouble is not another's."""
+        """Projections that have stopped until a person acts. The others go on."""
         return [runner.stopped for runner in self.runners if runner.stopped is not None]
 
 
@@ -100,7 +100,7 @@ def assemble(host: Host) -> Assembly:
     ]
     for table in (FLEET_PRESENCE, RENDER_WORKERS):
         components += _presence(host, table)
-    # Where agents are served as well, a stopped read model must not take their door away with it.
+    # In a process that also serves agents, a stopped read model must not make the process unready.
     ready: dict[str, Check] = {}
     if "gateway" not in host.services:
         ready["projector"] = lambda: "A projection has stopped." if projector.stopped else None
@@ -108,7 +108,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _presence(host: Host, table: PresenceTable) -> list[Component]:
-    """Signs of life, from telemetry into the table that views join."""
+    """Writes heartbeats from telemetry into the table that views join."""
     presence = PresenceWriter(host.pool, table)
 
     def note(batch: TelemetryBatch) -> None:

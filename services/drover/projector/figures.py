@@ -1,4 +1,4 @@
-"""What the read models add up to, as metrics: devices, work, alerts, what is overdue. Renders have their own."""
+"""Metrics computed from the read models: devices, work, alerts, overdue alarms. Renders have their own module."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Figure(msgspec.Struct, frozen=True):
     help: str
     labels: tuple[str, ...]
     queries: tuple[str, ...]
-    """Each gives rows with the labels and a `value`. One whose tables are not there yet gives none."""
+    """Each returns rows with the labels and a `value`, or none while its tables do not exist yet."""
     derived: Callable[[Any], dict[str, str]] = lambda row: {}
     """Labels that the row itself does not have."""
 
@@ -73,20 +73,20 @@ FIGURES: Final = (
     ),
     Figure(
         "drover_open_alerts",
-        "Alerts that need a person, by context, kind and severity (critical, warning)",
+        "Open alerts, by context, kind and severity (critical, warning)",
         ("context", "kind", "severity"),
         tuple(_ALERTS.format(context) for context in CONTEXTS),
         lambda row: {"severity": severity_of(row["kind"])},
     ),
     Figure(
         "drover_cleanup_finished_timestamp_seconds",
-        "When the last cleanup of analyses was finished, in seconds since 1970",
+        "When the last cleanup of analyses finished, in seconds since 1970",
         (),
         (_CLEANUP,),
     ),
     Figure(
         "drover_reminder_overdue_seconds",
-        "For how long the alarm that is due the longest has waited to be claimed; 0: none does",
+        "Seconds that the longest overdue alarm has waited to be claimed; 0 if none is overdue",
         (),
         (_OVERDUE,),
     ),
@@ -96,7 +96,7 @@ FIGURES: Final = (
 
 class ReadModelFigures(Figures):
     def __init__(self, pool: Pool | None, **options: Any) -> None:
-        """Without a pool it says which metrics there are, and nothing of them."""
+        """Without a pool it only describes its metrics."""
         super().__init__(**options)
         self._pool = pool
 
@@ -118,7 +118,7 @@ class ReadModelFigures(Figures):
         try:
             rows: list[Any] = await self._pool.fetch(query, timeout=QUERY_S)
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-            return []  # the projector has yet to make them
+            return []  # the projector has not created the tables yet
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             log.info("figures_unknown", why=repr(error))
             return []

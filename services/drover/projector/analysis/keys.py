@@ -1,4 +1,4 @@
-"""Keys of the rows of analyses, from events that name them, and from the place of an event in the log."""
+"""Keys of the rows of analyses, from an event's fields or its position in the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drover.postgres.types import uuid_of
 from drover.projection.projection import Position
 
 LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
+"""An id is the commit's sequence times this, plus the line. A commit of 256 KiB has far fewer lines."""
 
 
 def user_of(event: Any) -> str:
@@ -22,7 +22,7 @@ def test_of(event: Any) -> UUID:
 
 
 def run_of(event: Any) -> UUID | None:
-    """The cleanup that an event belongs to, if any."""
+    """The event's cleanup, if any."""
     return None if event.run_id is None else uuid_of(event.run_id)
 
 

@@ -1,4 +1,4 @@
-"""The table `test_ledger`: one row for each change of what a user has left, never changed."""
+"""The table `test_ledger`: one immutable row per change of a user's balance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The projection of analyses put together: every type of event has its rule, every table its place."""
+"""Assembles the projection of analyses: a rule for every event type, and all tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of cleanups, one for each run and one for each test that it found."""
+"""Rows of cleanups: one per run, and one per test that it found."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ RUN_RULES: Final[Rules] = {
 
 
 def append_found(tables: Tables, event: Any, position: Position) -> None:
-    """What a cleanup found, if it was one: workers report failures too."""
+    """Add what a cleanup found, if the event is from one: workers report failures, too."""
     outcome = _FOUND.get(type(event))
     run_id = None if outcome is None else run_of(event)
     if outcome is None or run_id is None:

@@ -1,4 +1,4 @@
-"""Rows of tests: what became of each. They stay when the decider has long forgotten them."""
+"""Rows of tests and their outcomes. They stay after the decider has forgotten the tests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _late(tables: Tables, event: e.LateReportRefused) -> None:
 
 
 def _archived(tables: Tables, event: e.TestArchived) -> None:
-    """Of interest to the decider alone."""
+    """Only matters to the decider."""
 
 
 _TEST: Final = ((TESTS, test_of),)

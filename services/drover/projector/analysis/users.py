@@ -1,4 +1,4 @@
-"""Rows of users: tier and balance. Who they are is not known here."""
+"""Rows of users: tier and balance. No personal data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refunded(tables: Tables, event: e.TestRefunded) -> None:
 
 
 def _nothing(tables: Tables, event: object) -> None:
-    """To be seen in `events`; it changes no row."""
+    """Only shown in `events`; changes no row."""
 
 
 _USER: Final = ((USERS, user_of),)

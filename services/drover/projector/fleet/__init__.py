@@ -1,6 +1,6 @@
-"""The fleet's projection: PCs, devices, jobs, assignments, attempts and alerts as rows. It does no I/O.
+"""The fleet's projection: PCs, devices, jobs, assignments, attempts and alerts as rows. No I/O.
 
-Rows and tables are declared in `drover.readmodel.fleet`; each module folds what its name says.
+Rows and tables are declared in `drover.readmodel.fleet`; each module folds the rows that it is named after.
 """
 
 from drover.projector.fleet.projection import FLEET_PROJECTION, RULES

@@ -1,4 +1,4 @@
-"""Rows of assignments: one job on one device, from the first wish to its end. The history is `attempts.py`."""
+"""Rows of assignments (one job on one device) from request to end. The history is in `attempts.py`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from drover.readmodel.fleet.assignments import ASSIGNMENTS, AssignmentRow
 from drover.readmodel.fleet.devices import DEVICES
 from drover.readmodel.fleet.jobs import JOBS
 
-# Looked up once: this is done for every event.
+# Looked up once, because they are needed for every event.
 WAITING: Final = Phase.WAITING.value
 RETRYING: Final = Phase.RETRYING.value
 OFFERED: Final = Phase.OFFERED.value
@@ -63,14 +63,14 @@ _COUNTED_AS: Final = {
 
 
 def counted_as(row: AssignmentRow) -> str:
-    """The counter of its job, unless it is cancelled. A retry that waits for its device is a retry, too."""
+    """Its job's counter, unless it is cancelled. A retry that waits for its device counts as a retry."""
     if row.phase == WAITING and row.retry_count:
         return "retrying"
     return _COUNTED_AS[row.phase]
 
 
 def _change(tables: Tables, event: AssignmentEvent, **changes: Any) -> None:
-    """Nothing that the job counts."""
+    """Change the row without changing the job's counters."""
     row = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
     tables.put(ASSIGNMENTS, replace(row, updated_at=event.at, **changes))
 
@@ -98,11 +98,11 @@ _AGAIN: Final[dict[str, Any]] = {
     "completed_at": None,
     "retry_due_at": None,
 }
-"""What is over when it is pending again: whoever takes it next starts from the beginning."""
+"""Fields that are cleared when it becomes pending again: the next attempt starts from the beginning."""
 
 
 def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:
-    """Pending without a slot. With a time, where that is news of its device."""
+    """Make it pending without a slot. `at`: the time of the event, if it is news of its device."""
     row = _move(tables, event, PENDING, WAITING, assigned_at=None, **_AGAIN, **changes)
     free_slot(tables, row.device_id, row.id, at)
 
@@ -153,7 +153,7 @@ def _created(tables: Tables, event: AttemptCreated) -> None:
 
 
 def _sent(tables: Tables, event: AttemptSent) -> None:
-    _change(tables, event, phase=SENT, sent_at=event.at, timeout_at=event.timeout_at)  # as pending as before
+    _change(tables, event, phase=SENT, sent_at=event.at, timeout_at=event.timeout_at)  # still counted as pending
 
 
 def _started(tables: Tables, event: AttemptStarted) -> None:
@@ -202,7 +202,7 @@ def _timed_out(tables: Tables, event: AttemptTimedOut) -> None:
 def _note_failure(
     tables: Tables, event: AttemptFailed | AttemptTimedOut, code: str, message: str | None, *, timed_out: bool
 ) -> None:
-    """The event that follows in the same commit says where the assignment goes from here."""
+    """Record the failure. The next event of the same commit says what becomes of the assignment."""
     row = _move(
         tables,
         event,
@@ -247,7 +247,7 @@ def _attempt_cancelled(tables: Tables, event: AttemptCancelled) -> None:
 
 
 def _stale_report_refused(tables: Tables, event: StaleReportRefused) -> None:
-    """It changed nothing. The history shows it."""
+    """Changes nothing; only the history shows it."""
 
 
 def _entities(event: AssignmentEvent) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The history of attempts, `tasks_event`: one row for each event of each attempt, never changed."""
+"""The history of attempts, `tasks_event`: one immutable row per event of an attempt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from drover.readmodel.fleet.assignments import AssignmentRow
 from drover.readmodel.fleet.attempts import TASKS_EVENT
 
 LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
+"""An id is the commit's sequence times this, plus the line. A commit of 256 KiB has far fewer lines."""
 
 RUN_MAX: Final = 2**31 - 1
 
@@ -41,7 +41,7 @@ _NOTHING: Final[Told] = (None, None, None, None, None)
 
 
 class History(NamedTuple):
-    """How an event of an attempt looks here."""
+    """How the history shows an event of an attempt."""
 
     event_type: str
     level: str
@@ -79,7 +79,7 @@ def append_attempt(
     tables: Tables, event: AttemptEvent, history: History, assignment: AssignmentRow, position: Position
 ) -> None:
     seq, line = position
-    run = event.run if 0 <= event.run <= RUN_MAX else 0  # of a stale report, it is whatever the agent said
+    run = event.run if 0 <= event.run <= RUN_MAX else 0  # in a stale report, the agent can send any number
     row = (
         seq * LINES_PER_COMMIT_MAX + line,
         assignment.device_id,

@@ -1,4 +1,4 @@
-"""Rows of PCs and devices. What a device has in hand is kept here too; the assignment itself is elsewhere."""
+"""Rows of PCs and devices, including a device's current assignment. The assignments are in `assignments.py`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _device_hold_ended(tables: Tables, event: DeviceHoldEnded) -> None:
     tables.put(DEVICES, replace(device, held_until=None, updated_at=event.at))
 
 
-# What the work of a device does to its row; `assignments.py` says when.
+# Changes to a device's row that its work causes; `assignments.py` calls these.
 
 
 def take_slot(tables: Tables, device_id: UUID, assignment_id: UUID) -> None:
@@ -129,9 +129,9 @@ def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) ->
 
 
 def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:
-    """Where this assignment holds it: one that only waited leaves alone what the device has in hand.
+    """Free the slot if this assignment holds it: one that only waited does not affect the device's current work.
 
-    With a time, where that is news of the device: its work has ended or was lost.
+    `at`: the time of the event, if it is news of the device: its work has ended or was lost.
     """
     device = need(tables, DEVICES, device_id)
     updated_at = at or device.updated_at

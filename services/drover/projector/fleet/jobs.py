@@ -1,4 +1,4 @@
-"""Rows of jobs, with how many of their phones stand where. Each phone is counted once."""
+"""Rows of jobs, with counters of their phones by status. Each phone is counted once."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _expired(tables: Tables, event: JobExpired) -> None:
 
 def _completed(tables: Tables, event: JobCompleted) -> None:
     job = _end(tables, event.job_id, JobStatus.COMPLETED, DONE, event.at)
-    # The event counts the phones whose assignment still waits, too. Each is counted here when it is taken back.
+    # The event also counts phones whose assignment still waits. Each of those is counted when it is taken back.
     tables.put(JOBS, replace(job, skipped=max(0, event.skipped - job.pending - job.retrying)))
 
 
@@ -108,13 +108,13 @@ def _need_added(tables: Tables, event: JobNeedAdded) -> None:
 
 
 def _nothing(tables: Tables, event: object) -> None:
-    """Of interest to the decider alone."""
+    """Only matters to the decider."""
 
 
 def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -> None:
-    """One phone passes from one counter to another; None: it is in none of them.
+    """Move one phone from one counter to another; None: no counter.
 
-    `updated_at` stays: it tells of the job itself.
+    `updated_at` stays the same: it is for changes of the job itself.
     """
     if before == after:
         return
@@ -130,7 +130,7 @@ def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -
 def cancelled_as(job: JobRow, reason: str) -> str | None:
     """The counter of a phone whose assignment is cancelled.
 
-    None: it was only taken back. The job may come to the phone again; if it never does, the phone is skipped.
+    None: it was only taken back. The job may get to the phone again; if it never does, the phone is skipped.
     """
     if reason == BY_A_PERSON:
         return "cancelled"

@@ -1,4 +1,4 @@
-"""Attempts by the minute, `attempt_minutes`: how many began and ended, and how long they took. For charts."""
+"""Attempts per minute, `attempt_minutes`: how many began and ended, and how long they took. For charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTED: Final = {
     "ROLLED_BACK": "rolled_back",
     "CANCELLED": "cancelled",
 }
-"""Which column an entry of the history is counted in. The others are consequences of these."""
+"""The column that counts an event of the history. Other events are consequences of these."""
 
 
 def minute_of(event: Any) -> datetime:

@@ -1,4 +1,4 @@
-"""Signs of life of devices, and what runs on them, into `tel_fleet.presence`."""
+"""Heartbeats of devices, and what runs on them, for `tel_fleet.presence`."""
 
 from __future__ import annotations
 

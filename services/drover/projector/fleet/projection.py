@@ -1,4 +1,4 @@
-"""The fleet's projection put together: every type of event has its rule, every table its place."""
+"""Assembles the fleet's projection: a rule for every event type, and all tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity's projection put together. What its events say stays out of `events`: a row names type and ids, no more."""
+"""Assembles identity's projection. The content of its events stays out of `events`: a row has type and ids only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of sessions: those that live, and all that ever were."""
+"""Rows of sessions, active and ended."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _ended(tables: Tables, event: SessionEnded) -> None:
 
 
 def _archived(tables: Tables, event: SessionArchived) -> None:
-    """It left the writer's memory; here it stays."""
+    """It left the writer's memory; its row stays."""
 
 
 def _entities(event: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Rows of alarms: when each is due, and whether somebody is sending it."""
+"""Rows of alarms: when each is due, and whether it is being sent."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _scheduled(tables: Tables, event: AlarmScheduled) -> None:
 
 
 def _nothing(tables: Tables, event: ScheduleSkipped | MinuteCrowded) -> None:
-    """It is in the history."""
+    """Only shown in the history."""
 
 
 def _deleted(tables: Tables, event: AlarmDeleted) -> None:

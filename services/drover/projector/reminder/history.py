@@ -1,4 +1,4 @@
-"""The table `alarms_event`: one row for each event of each sending, as `tasks_event` has them for phones."""
+"""The table `alarms_event`: one row per event of a sending, like `tasks_event` for phones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WARNING: Final = "warning"
 ERROR: Final = "error"
 
 Told = tuple[str | None, str | None, datetime | None, str | None]
-"""Error code, message, when it is due next, what the provider calls it."""
+"""Error code, message, when it is due next, the provider's id."""
 _NOTHING: Final[Told] = (None, None, None, None)
 
 

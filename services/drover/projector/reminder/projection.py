@@ -1,4 +1,4 @@
-"""The projection of reminders put together: every type of event has its rule, every table its place."""
+"""Assembles the projection of reminders: a rule for every event type, and all tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from drover.readmodel.reminder import REMINDER as READ_MODEL
 
 _UNTOLD: Final = REGISTRY["reminder"].hidden_fields
 _WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
-"""Of these the table `events` has less: users' words stand in `alarm`, for those who may read that."""
+"""The table `events` omits the hidden fields of these; `alarm` has users' texts, for those who may read it."""
 
 RULES: Final = context_rules(ALARM_RULES, USER_RULES)
 

@@ -1,4 +1,4 @@
-"""Rows of users and of the ways to reach them."""
+"""Rows of users and of their subscriptions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _unsubscribed(tables: Tables, event: SubscriptionRemoved) -> None:
 
 
 def _nothing(tables: Tables, event: FetchLimitChanged) -> None:
-    """An event to show."""
+    """Only shown in `events`."""
 
 
 def _entities(event: Any) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""The render queue's projection: renders, their history, compositions and their fields as rows. It does no I/O.
+"""The render queue's projection: renders, their history, compositions and their fields as rows. No I/O.
 
-Tables are in `tables.sql`, what clients see of them in `views.sql`; each module folds what its name says. Beside it:
-`workers` says what becomes of telemetry, `figures` shows what the tables add up to as metrics.
+Rows and tables are declared in `drover.readmodel.render`; each module folds the rows that it is named after. Besides,
+`workers` handles telemetry, and `figures` shows metrics computed from the tables.
 """
 
 from drover.projector.render.projection import RENDER_PROJECTION, RULES

@@ -1,4 +1,4 @@
-"""The history of renders, `render_queue_audit`: one row for each change of status, never changed."""
+"""The history of renders, `render_queue_audit`: one immutable row per change of status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drover.projection.projection import Position, Tables
 from drover.readmodel.render.queue import AUDIT, RenderRow
 
 LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""An id is the sequence of the commit times this, plus the line: a commit of 256 KiB has far fewer lines."""
+"""An id is the commit's sequence times this, plus the line. A commit of 256 KiB has far fewer lines."""
 
 _REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
     e.RenderClaimed: lambda event: "resumed" if event.resumed else None,
@@ -23,7 +23,7 @@ _REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
 def append_change(
     tables: Tables, event: e.RenderEvent, before: RenderRow | None, after: RenderRow, position: Position
 ) -> None:
-    """Nothing, where the status is what it was."""
+    """Adds nothing if the status is the same."""
     if before is not None and before.status == after.status:
         return
     seq, line = position

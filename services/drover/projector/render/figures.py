@@ -1,7 +1,7 @@
-"""What the render queue adds up to, as metrics by the names of 003 §7.1: read from the read model now and then.
+"""Metrics of the render queue, named as in 003 §7.1, read from the read model at intervals.
 
-Whoever runs it may: several processes say the same, and rules take the highest. What a worker measures itself (how long
-renders, calls and copies take) is not here.
+Several processes may run it: they show the same values, and alert rules use the highest. A worker's own measurements
+(how long renders, calls and copies take) are not here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from drover.service.tasks import end
 
 REFRESH_EVERY_S: Final = 15.0
 RETRY_EVERY_S: Final = 2.0
-"""While they cannot be read: at the start the projector has yet to make the tables."""
+"""While reading fails: at the start the projector has not created the tables yet."""
 QUERY_S: Final = 5.0
 
 _FIGURES: Final = "SELECT pending_count, success_rate, active_workers FROM rm_render.render_figures"
@@ -33,14 +33,14 @@ log = structlog.get_logger("drover.projector")
 class Figures(msgspec.Struct, frozen=True):
     pending: int
     success_rate: float | None
-    """Percent; None: nothing has ended within a day."""
+    """Percent; None: no render that was requested within 24 hours has completed or failed."""
     active_workers: int
 
 
 class RenderFigures(Collector):
-    """An async context manager: from start to stop its metrics are among those of the process.
+    """An async context manager: its metrics are shown from start to stop.
 
-    What cannot be read is not told: an old number would look like a good one.
+    If they cannot be read, they are not shown: old values would look like current ones.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RenderFigures(Collector):
         registry: CollectorRegistry = REGISTRY,
         refresh_every_s: float = REFRESH_EVERY_S,
     ) -> None:
-        """`licences`: how many workers there should be; None: nobody has said."""
+        """`licences`: how many workers there should be; None: unknown."""
         self.figures: Figures | None = None
         self._pool = pool
         self._licences = licences
@@ -84,13 +84,13 @@ class RenderFigures(Collector):
 
     def _families(self) -> tuple[GaugeMetricFamily, ...]:
         return (
-            GaugeMetricFamily("render_queue_pending_count", "Renders that wait for a worker."),
+            GaugeMetricFamily("render_queue_pending_count", "Renders waiting for a worker."),
             GaugeMetricFamily(
                 "render_job_success_rate",
                 "Completed renders in percent of the completed and failed ones among those requested within 24 hours.",
             ),
-            GaugeMetricFamily("ae_worker_active_count", "Render workers heard of within 30 seconds, busy or idle."),
-            GaugeMetricFamily("ae_worker_licence_count", "Render workers that there should be."),
+            GaugeMetricFamily("ae_worker_active_count", "Render workers heard within 30 seconds, busy or idle."),
+            GaugeMetricFamily("ae_worker_licence_count", "Render workers that should be active."),
         )
 
     async def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""Rows of compositions and of their fields: which goes to which layer."""
+"""Rows of compositions and of their fields: which field goes to which layer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _unmapped(tables: Tables, event: e.FieldUnmapped) -> None:
 
 
 def _composition(tables: Tables, composition_id: str, at: datetime) -> CompositionRow:
-    """One that nobody described is there as soon as one of its fields is."""
+    """A composition without a description exists as soon as one of its fields does."""
     return tables.get(COMPOSITIONS, composition_id) or CompositionRow(composition_id, at, at)
 
 

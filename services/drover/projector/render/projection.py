@@ -1,4 +1,4 @@
-"""The render queue's projection put together: every type of event has its rule, every table its place."""
+"""Assembles the render queue's projection: a rule for every event type, and all tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.readmodel.render.queue import RENDERS
 
 RULES: Final = context_rules(RENDER_RULES, MAPPING_RULES)
 _CHANGES: Final = frozenset(type_ for type_, rule in RENDER_RULES.items() if rule.reads)
-"""Events after which a render may have another status."""
+"""Events that may change a render's status."""
 
 
 def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> None:

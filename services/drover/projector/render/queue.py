@@ -1,4 +1,4 @@
-"""Rows of renders: where each stands, and how long it was in each stage. Who changed what when is `audit`."""
+"""Rows of renders: the state of each, and its time in each stage. The history is in `audit`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAILED: Final = Status.FAILED
 CANCELLED: Final = Status.CANCELLED
 
 MEASURED: Final = {stage: f"{stage}_seconds" for stage in (PREPARING, RENDERING, ENCODING, UPLOADING)}
-"""The stages whose time is taken, and the column that it adds up in."""
+"""The stages that are timed, each with the column of its total."""
 
 
 _NEW_JOB: Final[dict[str, Any]] = {
@@ -34,7 +34,7 @@ _NEW_JOB: Final[dict[str, Any]] = {
     "completed_at": None,
     **dict.fromkeys(MEASURED.values()),
 }
-"""What a new job at nexrender begins with."""
+"""The fields that a new job at nexrender resets."""
 
 
 def _requested(tables: Tables, event: e.RenderRequested) -> None:
@@ -58,7 +58,7 @@ def _change(tables: Tables, event: e.RenderEvent, **changes: Any) -> None:
 
 
 def _enter(tables: Tables, event: e.RenderEvent, status: str, **changes: Any) -> None:
-    """It comes to another status, or stays: the clock of a stage goes on while it is the same."""
+    """Set the status. The timer of a stage goes on if the status stays the same."""
     row = need(tables, RENDERS, event.render_id)
     if row.status != status:
         if (column := MEASURED.get(row.status)) is not None:
@@ -141,11 +141,11 @@ def _cancelled(tables: Tables, event: e.RenderCancelled) -> None:
 
 
 def _nothing(tables: Tables, event: object) -> None:
-    """To be read in `events`; the row does not change."""
+    """Only shown in `events`; changes no row."""
 
 
 def _about(event: Any) -> tuple[str, ...]:
-    """The render, and the worker where one is named."""
+    """The render, and the worker if one is named."""
     worker_id = getattr(event, "worker_id", None)
     return (str(event.render_id),) if worker_id is None else (str(event.render_id), worker_id)
 

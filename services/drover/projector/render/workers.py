@@ -1,4 +1,4 @@
-"""Signs of life of render workers, and what each has in hand, into `tel_render.workers`."""
+"""Heartbeats of render workers, and their current renders, for `tel_render.workers`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SET last_seen_at = excluded.last_seen_at, render_id = excluded.render_id, run = 
     progress = excluded.progress
 WHERE excluded.last_seen_at >= w.last_seen_at
 """
-# A name may be as short-lived as its container. What a worker did stands in the audit.
+# A name may be as short-lived as its container. The audit keeps what a worker did.
 _FORGET: Final = "DELETE FROM tel_render.workers WHERE last_seen_at < now() - interval '1 day'"
 _INT_MAX: Final = 2**31 - 1
 
@@ -27,7 +27,7 @@ def _worker(beat: Beat) -> str | None:
 
 
 def _columns(beat: Beat) -> tuple[Any, ...]:
-    """It says `render_id`, null while it is idle, `progress`, and maybe `run`. What makes no sense is not said."""
+    """A heartbeat has `render_id` (null while idle), `progress`, and maybe `run`. Invalid values become null."""
     reported = beat.reported or {}
     return (
         beat.seen_at,
