@@ -17,7 +17,15 @@ _encode = msgspec.json.Encoder().encode
 
 def _raised(tables: Tables, event: AlertRaised) -> None:
     details = _encode(event.details).decode()
-    row = AlertRow(event.alert_id, event.kind, event.subject, event.message, details, event.at, event.until)
+    row = AlertRow(
+        id=event.alert_id,
+        kind=event.kind,
+        subject=event.subject,
+        message=event.message,
+        details=details,
+        raised_at=event.at,
+        until=event.until,
+    )
     tables.put(ALERTS, row)
 
 

@@ -97,11 +97,11 @@ class StatusPage:
 
 def _partition(lead: Lead, projected: int | None) -> PartitionStatus:
     return PartitionStatus(
-        lead.partition.context,
-        lead.partition.name,
-        lead.leader,
-        lead.seq,
-        projected,
-        None if projected is None else max(0, lead.seq - projected),
-        lead.refusal,
+        context=lead.partition.context,
+        partition=lead.partition.name,
+        leader=lead.leader,
+        log_seq=lead.seq,
+        projected_seq=projected,
+        behind=None if projected is None else max(0, lead.seq - projected),
+        refusal=lead.refusal,
     )

@@ -86,14 +86,14 @@ class Issuing:
         token = self._refresh_tokens.first(session_id)
         started = await self._client.outcome(
             StartSession(
-                session_id,
-                account.account_id,
-                account.revision,
-                digest(token),
-                user_agent,
-                self._idle_s,
-                self._lifetime_s,
-                self._sessions_max,
+                session_id=session_id,
+                account_id=account.account_id,
+                revision=account.revision,
+                digest=digest(token),
+                user_agent=user_agent,
+                idle_s=self._idle_s,
+                lifetime_s=self._lifetime_s,
+                sessions_max=self._sessions_max,
             ),
             Origin(by=f"user:{account.account_id}"),
         )
@@ -173,7 +173,15 @@ class Issuing:
             now_s=now_s,
             lifetime_s=self._access_s,
         )
-        return SignedIn(account, session_id, access_token, self._access_s, now_s + self._access_s, refresh_token, ends)
+        return SignedIn(
+            account=account,
+            session_id=session_id,
+            access_token=access_token,
+            expires_in=self._access_s,
+            expires_at=now_s + self._access_s,
+            refresh_token=refresh_token,
+            session_expires_at=ends,
+        )
 
     def person(self, account: KnownAccount) -> dict[str, Any]:
         """An account as its owner and admins see it."""

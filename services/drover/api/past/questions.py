@@ -124,42 +124,42 @@ def _device(fleet: Fleet, device: Device) -> PastDevice:
     error = device.error
     work = None if device.assignment is None else _work(fleet.assignments[device.assignment])
     return PastDevice(
-        device.device_id,
-        device.serial_number,
-        device.pc_id,
-        device.group_id,
-        device.status,
-        None if error is None else error.rule,
-        None if error is None else error.until,
-        device.held_until,
-        work,
+        id=device.device_id,
+        serial_number=device.serial_number,
+        pc_id=device.pc_id,
+        group_id=device.group_id,
+        status=device.status,
+        error_code=None if error is None else error.rule,
+        error_until=None if error is None else error.until,
+        held_until=device.held_until,
+        work=work,
     )
 
 
 def _work(assignment: Assignment) -> Work:
     return Work(
-        assignment.assignment_id,
-        assignment.job_id,
-        assignment.status,
-        assignment.run,
-        assignment.attempt,
-        assignment.progress_pct,
-        assignment.started_at,
+        assignment_id=assignment.assignment_id,
+        job_id=assignment.job_id,
+        status=assignment.status,
+        run=assignment.run,
+        attempt=assignment.attempt,
+        progress_pct=assignment.progress_pct,
+        started_at=assignment.started_at,
     )
 
 
 def _job(job: Job) -> PastJob:
     return PastJob(
-        job.job_id,
-        job.spec.title,
-        job.status,
-        job.created_at,
-        job.activated_at,
-        job.ended_at,
-        job.in_flight,
-        len(job.waiting),
-        job.completed,
-        job.failed,
+        id=job.job_id,
+        title=job.spec.title,
+        status=job.status,
+        created_at=job.created_at,
+        activated_at=job.activated_at,
+        ended_at=job.ended_at,
+        in_flight=job.in_flight,
+        waiting=len(job.waiting),
+        completed=job.completed,
+        failed=job.failed,
     )
 
 
@@ -169,16 +169,16 @@ def render_moment(queue: RenderQueue, at: datetime) -> bytes:
             at,
             [
                 PastRender(
-                    render.render_id,
-                    render.composition_id,
-                    render.composition,
-                    render.status,
-                    render.worker_id,
-                    render.progress,
-                    render.run,
-                    render.recovery_count,
-                    render.requested_at,
-                    render.started_at,
+                    id=render.render_id,
+                    composition_id=render.composition_id,
+                    composition_name=render.composition,
+                    status=render.status,
+                    worker_id=render.worker_id,
+                    progress=render.progress,
+                    run=render.run,
+                    recovery_count=render.recovery_count,
+                    created_at=render.requested_at,
+                    started_at=render.started_at,
                 )
                 for render in sorted(queue.renders.values(), key=lambda render: render.render_id)
             ],

@@ -202,17 +202,17 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
         since = max(filter(None, (lead.at, projected["updated_at"] if projected else None)), default=now)
         lag_s = round(max(0.0, (now - since).total_seconds()), 3) if behind else 0.0
     return PartitionState(
-        lead.partition.context,
-        lead.partition.name,
-        lead.leader,
-        lead.since,
-        lead.seq,
-        lead.at,
-        None if projected is None else projected["seq"],
-        None if projected is None else projected["updated_at"],
-        behind,
-        lag_s,
-        lead.refusal,
+        context=lead.partition.context,
+        partition=lead.partition.name,
+        leader=lead.leader,
+        leads_since=lead.since,
+        log_seq=lead.seq,
+        log_at=lead.at,
+        projected_seq=None if projected is None else projected["seq"],
+        projected_at=None if projected is None else projected["updated_at"],
+        behind=behind,
+        lag_s=lag_s,
+        refusal=lead.refusal,
     )
 
 

@@ -15,7 +15,20 @@ from drover.readmodel.analysis.users import USERS, UserRow
 
 def _registered(tables: Tables, event: e.UserRegistered) -> None:
     tests = event.remaining_tests
-    tables.put(USERS, UserRow(event.user_id, event.tier, tests, False, tests, 0, 0, event.at, event.at))
+    tables.put(
+        USERS,
+        UserRow(
+            id=event.user_id,
+            tier=event.tier,
+            remaining_tests=tests,
+            frozen=False,
+            granted=tests,
+            charged=0,
+            refunded=0,
+            created_at=event.at,
+            updated_at=event.at,
+        ),
+    )
 
 
 def _tier_changed(tables: Tables, event: e.UserTierChanged) -> None:

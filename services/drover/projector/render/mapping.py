@@ -30,14 +30,14 @@ def _removed(tables: Tables, event: e.CompositionRemoved) -> None:
 def _mapped(tables: Tables, event: e.FieldMapped) -> None:
     known = tables.get(FIELDS, event.mapping_id)
     row = FieldRow(
-        event.mapping_id,
-        event.composition_id,
-        event.field_name,
-        event.layer_name,
-        event.kind,
-        event.property,
-        event.at if known is None else known.created_at,
-        event.at,
+        id=event.mapping_id,
+        composition_id=event.composition_id,
+        field_name=event.field_name,
+        layer_name=event.layer_name,
+        kind=event.kind,
+        property=event.property,
+        created_at=event.at if known is None else known.created_at,
+        updated_at=event.at,
     )
     tables.put(FIELDS, row)
     composition = _composition(tables, event.composition_id, event.at)
