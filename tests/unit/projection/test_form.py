@@ -19,6 +19,6 @@ def test_a_fold_that_gives_other_rows_is_another_form():
 
 
 def test_another_word_for_a_column_is_the_same_form():
-    changed = FLEET.ddl.replace("When it first became ACTIVE.", "The first time that it was ACTIVE.").replace("-- The", "-- All of the")
+    changed = FLEET.ddl.replace("When it first became ACTIVE.", "Its first activation.").replace("-- The", "-- All the")
     assert changed != FLEET.ddl
     assert replace(FLEET_PROJECTION, ddl=changed).hash == FLEET_PROJECTION.hash
