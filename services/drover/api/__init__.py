@@ -1,1 +1,1 @@
-"""The read-model API: what people and the dashboard ask. Agents talk to the gateway."""
+"""The API over the read models, for people and the dashboard. Agents use the gateway."""

@@ -1,4 +1,4 @@
-"""The composition of the api service: signing in, reads, the live stream, films, the past, the dashboard."""
+"""Composition root of the api service: sign-in, reads, live streams, films, time travel, the dashboard."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _rows(host: Host) -> Assembly:
-    """Changed rows: heard once, for all streams of this process."""
+    """Changed rows: received once for all streams of this process."""
     hub = Hub(host.partitions)
     heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
     return Assembly(
@@ -83,7 +83,7 @@ def _reads(host: Host) -> Reads:
 
 
 def _films(host: Host) -> Films:
-    """Finished files, where this process has a NAS to read them from."""
+    """Finished files, if this process has a NAS to read them from."""
     nas = host[NasSettings]
     store = open_nas(nas) if nas.render_nas else None
     return Films(host.access, ReadModels(host.pool), store, host.settings.jwt_secrets)

@@ -1,4 +1,4 @@
-"""The dashboard's files over HTTP: read and compressed once, at the start. What they do is in `services/dashboard`."""
+"""Serves the dashboard's files, read and compressed once at the start. Their source is `services/dashboard`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SCREENS: Final = (
     "/alerts",
     "/system",
 )
-"""Addresses of the application's own: all of them are its one page."""
+"""The application's routes: each one serves its single page."""
 FILE_BYTES_MAX: Final = 8 * 1024 * 1024
 KEPT: Final = "public, max-age=31536000, immutable"
-"""For files that have their content in their name."""
+"""For files whose name contains a hash of their content."""
 ASKED_AGAIN: Final = "no-cache"
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -52,7 +52,7 @@ log = structlog.get_logger("drover.api")
 
 @dataclass(frozen=True)
 class Page:
-    """One file, ready to be sent."""
+    """One file, ready to send."""
 
     body: bytes
     zipped: bytes | None
@@ -114,7 +114,7 @@ def _read(root: Path) -> dict[str, Page]:
 
 
 def find_dashboard() -> Path | None:
-    """In the wheel beside this module; in a working tree where it is built. None: it is not."""
+    """In the wheel, next to this module; in a working tree, the build output. None: it is not built."""
     for root in (Path(str(files("drover.api"))) / "dashboard", Path(__file__).parents[2] / "dashboard" / "dist"):
         if (root / "index.html").is_file():
             return root

@@ -1,4 +1,4 @@
-"""What NATS says of every partition: who leads it, whether it would accept a command now, how far its log is."""
+"""The state of every partition by NATS: its leader, whether it would accept a command now, its position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PING_S: Final = 2
 
 
 class Lead(NamedTuple):
-    """What the log says of a partition."""
+    """The state of a partition."""
 
     partition: Partition
     leader: str | None
@@ -32,17 +32,17 @@ class Lead(NamedTuple):
     seq: int
     at: datetime | None
     refusal: Refusal | None = None
-    """Why a command would not be accepted now; None: it would."""
+    """Why a command would be refused now. None: it would be accepted."""
 
 
 class LogState(Protocol):
-    """What is asked of NATS."""
+    """The port to NATS."""
 
     async def leads(self) -> tuple[list[Lead], str]:
-        """Of every partition; and how NATS is: `connected`, or what is wrong."""
+        """One for every partition, and the status of NATS: `connected`, or what is wrong."""
 
     async def ping(self) -> float:
-        """Milliseconds to NATS and back."""
+        """Round-trip time to NATS in milliseconds."""
 
     @property
     def version(self) -> str | None: ...
@@ -56,14 +56,14 @@ class NatsState:
     async def leads(self) -> tuple[list[Lead], str]:
         found: list[Lead] = []
         status = CONNECTED
-        # All at once: a platform on which nothing answers is looked at in the time of one partition.
+        # Concurrently, so that an outage costs the time-out of one partition, not of all.
         answers = await asyncio.gather(*map(self._leads_of, self._contexts), return_exceptions=True)
         for context, answer in zip(self._contexts, answers, strict=True):
             match answer:
                 case list():
                     found += answer
                 case NotFoundError():
-                    status = f"connected, but the log of {context} is not there yet"
+                    status = f"connected, but the log of {context} does not exist yet"
                 case NatsError() | OSError() | LogUnreachable():
                     return found, f"unreachable: {reason_of(answer)}"
                 case fault:

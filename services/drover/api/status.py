@@ -1,4 +1,4 @@
-"""How the platform is: who leads which partition, how far the log and the read models are, how the fleet stands."""
+"""The platform's status: leaders and positions of partitions, lag of read models, devices by status."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class PartitionStatus(msgspec.Struct):
     context: str
     partition: str
     leader: str | None
-    """Instance that holds the lease; None while nobody does."""
+    """The instance that holds the lease; None while nobody does."""
     log_seq: int
     projected_seq: int | None
-    """None while Postgres cannot be asked."""
+    """None while Postgres is unavailable."""
     behind: int | None
     refusal: Refusal | None
-    """Why a command to it would not be accepted now, and what to do about it; null: it would be."""
+    """Why a command to it would be refused now, and what to do about it; null: it would be accepted."""
 
 
 class PlatformStatus(msgspec.Struct):
-    """How the platform is, in short."""
+    """The platform's status in short."""
 
     at: datetime
     nats: str
@@ -70,7 +70,7 @@ class StatusReader:
                 }
                 rows: list[Any] = await connection.fetch(_DEVICES, timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
-            return {}, {}, "connected, but the read models are not there yet"
+            return {}, {}, "connected, but the read models do not exist yet"
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             return {}, {}, f"unreachable: {type(error).__name__}"
         return {row["status"]: row["devices"] for row in rows}, checkpoints, CONNECTED
@@ -86,9 +86,9 @@ class StatusPage:
             path="/api/status",
             id="getStatus",
             tag="operations",
-            summary="How the platform is, in short",
+            summary="The platform's status in short",
             permission=Permission("status", Verb.READ),
-            answers={200: Answer(PlatformStatus, "Also while a server is away: it says which")},
+            answers={200: Answer(PlatformStatus, "Also during an outage: it says which server is down")},
         )
     )
     async def get(self, request: web.Request, principal: Principal) -> web.Response:

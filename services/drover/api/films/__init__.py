@@ -1,1 +1,1 @@
-"""Finished renders as films in a browser: piece by piece from the NAS, for those who may see what is in them."""
+"""Finished renders as films in a browser: streamed from the NAS to callers who may see their content."""

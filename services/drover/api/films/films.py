@@ -1,6 +1,6 @@
 """`/api/renders/{id}/preview` and `/api/renders/{id}/file`: whether a finished file can be shown, and its bytes.
 
-Which file that is says the read model alone, and only a file below the root of this process's NAS is opened.
+Only the read model says which file that is, and only files below the root of this process's NAS are opened.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, h
 FILE_PATH: Final = "/api/renders/{id}/file"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
-"""Sent by one process at the same time: each may hold a thread that waits for the NAS."""
+"""Concurrent films per process: each may hold a thread that waits for the NAS."""
 WRITE_BYTES_MAX: Final = 64 * 1024
 SEND_S: Final = 30.0
-"""A player that has not made room for the next few bytes by then is cut off. Browsers stop reading when they have
-enough, and would keep their turn for as long as the page is open. They come back for the rest with a range."""
+"""Cut off a player that has not made room for the next few bytes by then. Browsers stop reading when they have
+enough, and would keep their slot while the page is open. They request the rest with a range."""
 KEPT_S: Final = 600
 MEDIA: Final = "video/mp4"
 
@@ -46,7 +46,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class RenderPreview(msgspec.Struct):
-    """Where the finished file can be had, for some minutes, without a token."""
+    """Where the finished file is available, for some minutes, without a token."""
 
     url: str
     name: str
@@ -76,7 +76,7 @@ class Films:
         *,
         send_s: float = SEND_S,
     ) -> None:
-        """`store`: where finished files are; None: this process has no NAS. `secrets`: what tickets are made with."""
+        """`store`: where finished files are; None: this process has no NAS. `secrets`: sign the tickets."""
         self._access = access
         self._models = models
         self._store = store
@@ -92,20 +92,20 @@ class Films:
             tag="render",
             summary="Whether the finished file of a render can be shown, and where",
             description=(
-                "Looks at the NAS. 404 NO_FILE: it is not finished; FILE_GONE: nothing stands where it was delivered;"
-                " FILE_ELSEWHERE: that is no place of a finished file. 409 FILE_CHANGED: another file stands there."
+                "Checks the NAS. 404 NO_FILE: it is not finished; FILE_GONE: the file is not there any more;"
+                " FILE_ELSEWHERE: its path is outside of the NAS. 409 FILE_CHANGED: another file is there."
                 " 501 NAS_NOT_CONFIGURED: this process has no NAS. 503 NAS_UNREACHABLE: it does not answer."
             ),
             permission=_MAY_READ,
             parameters=(_ID,),
-            answers={200: Answer(RenderPreview, "It is there")},
+            answers={200: Answer(RenderPreview, "The file is available")},
             errors=_FAULTS,
         )
     )
     async def preview(self, request: web.Request, principal: Principal) -> web.Response:
         render_id = number_in(request, "id", INT_MAX)
         film = await self._find(render_id)
-        await self._read(film, 0, 1)  # it is there, and as large as it should be
+        await self._read(film, 0, 1)  # checks that it exists and has the right size
         ticket, ends = self._tickets.make(render_id)
         return respond(
             RenderPreview(
@@ -125,19 +125,19 @@ class Films:
             tag="render",
             summary="The finished file of a render",
             description=(
-                "With a token, or with the ticket that is in the address of a preview. Faults are those of the preview;"
-                " 503 OVERLOADED: too many are being sent."
+                "With a token, or with the ticket in the URL of a preview. Errors are those of the preview;"
+                " 503 OVERLOADED: too many films are being sent."
             ),
             permission=BY_HANDLER,
             parameters=(
                 _ID,
-                Parameter("ticket", str, "As the preview gave it."),
-                Parameter("download", bool, "To be kept as a file, not shown."),
+                Parameter("ticket", str, "From the preview."),
+                Parameter("download", bool, "Send it as a download."),
                 Parameter("Range", str, "One range of bytes.", place="header"),
             ),
             answers={
                 200: Answer(bytes, "The whole file", media=MEDIA),
-                206: Answer(bytes, "The bytes that were asked for", media=MEDIA),
+                206: Answer(bytes, "The requested bytes", media=MEDIA),
             },
             errors=(*_FAULTS, 416),
         )
@@ -148,7 +148,7 @@ class Films:
         film = await self._find(render_id)
         span = _span(request, film)
         async with self._turn():
-            # The first piece before the head: what is wrong can still be said.
+            # Read the first piece before sending the headers, while errors can still be reported.
             start, end = span or Span(0, film.size_bytes)
             first = await self._read(film, start, min(PIECE_BYTES_MAX, end - start))
             response = _head(film, span, is_download="download" in request.query)
@@ -160,8 +160,8 @@ class Films:
                     await response.write_eof()
             except TimeoutError as error:
                 if request.transport is not None:
-                    request.transport.abort()  # closing it would wait until all of its buffer was read
-                raise ConnectionResetError("Its player does not read") from error
+                    request.transport.abort()  # close() would wait until its buffer has been read
+                raise ConnectionResetError("The player does not read") from error
         return response
 
     def _let_in(self, request: web.Request, render_id: int) -> None:
@@ -170,7 +170,7 @@ class Films:
             self._access.admit(request, _MAY_READ)
         elif not self._tickets.admits(ticket, render_id):
             raise ApiError(
-                403, Code.FORBIDDEN, "The ticket is not for this film, or has ended", hint="Ask for another."
+                403, Code.FORBIDDEN, "The ticket is not for this film, or has expired", hint="Ask for another."
             )
 
     async def _find(self, render_id: int) -> Film:
@@ -185,7 +185,7 @@ class Films:
             raise ApiError(501, "NAS_NOT_CONFIGURED", "This process has no NAS to read from", hint=hint)
         path = self._store.inside(location)
         if path is None:
-            raise ApiError(404, "FILE_ELSEWHERE", "That is no place of a finished file", details=location)
+            raise ApiError(404, "FILE_ELSEWHERE", "The path of the file is outside of the NAS", details=location)
         return Film(path, size_bytes, f'"{sha256}"')
 
     async def _read(self, film: Film, start: int, bytes_max: int) -> bytes:
@@ -222,12 +222,12 @@ class Films:
                 return
             try:
                 piece = await self._read(film, at, min(PIECE_BYTES_MAX, span.end - at))
-            except ApiError as error:  # it is too late to say so: the line is cut, and the player asks again
+            except ApiError as error:  # too late for an error response: cut the connection, and the player retries
                 raise ConnectionResetError(error.message) from error
-        raise ConnectionResetError("The file has ended before its size")
+        raise ConnectionResetError("The file is shorter than its recorded size")
 
     async def _write(self, response: web.StreamResponse, piece: bytes) -> None:
-        """In small parts: a slow line is not one that nobody reads."""
+        """Write in small parts, to tell a slow connection from one that nobody reads."""
         rest = memoryview(piece)
         while rest:
             async with asyncio.timeout(self._send_s):
@@ -236,8 +236,8 @@ class Films:
 
 
 def _span(request: web.Request, film: Film) -> Span | None:
-    """What is wanted; None: all of it."""
-    if request.headers.get("If-Range", film.tag) != film.tag:  # of another file than this
+    """The requested range. None: the whole file."""
+    if request.headers.get("If-Range", film.tag) != film.tag:  # the range is of another file
         return None
     try:
         return wanted(request.headers.get("Range"), film.size_bytes)

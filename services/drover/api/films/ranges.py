@@ -1,4 +1,4 @@
-"""Which bytes of a file a request wants: one range, as players ask for them. Several at once get the whole file."""
+"""Parses the Range header: one range, as players send it. Several ranges get the whole file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 class Span(NamedTuple):
     start: int
     end: int
-    """The first byte that is not wanted."""
+    """Exclusive."""
 
     @property
     def size_bytes(self) -> int:
@@ -19,16 +19,16 @@ class Span(NamedTuple):
 
 
 class Unsatisfiable(Exception):
-    """It begins after the end."""
+    """The range begins after the end of the file."""
 
 
 def wanted(header: str | None, size_bytes: int) -> Span | None:
-    """What is asked for; None: all of it, also where the header makes no sense (RFC 9110: it is ignored then)."""
+    """The requested range. None: the whole file, also for an invalid header, which RFC 9110 says to ignore."""
     found = None if header is None else _RANGE.fullmatch(header.strip())
     if found is None or found.group(0) == "bytes=-":
         return None
     first, last = found.groups()
-    if first == "":  # the last so many
+    if first == "":  # a suffix range: the last n bytes
         if int(last) == 0 or size_bytes == 0:
             raise Unsatisfiable
         return Span(max(0, size_bytes - int(last)), size_bytes)

@@ -1,4 +1,4 @@
-"""The port: what is asked of the place where finished files are. The NAS of the render service is one."""
+"""The port to the store of finished files. The NAS of the render service is one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class FilmStore(Protocol):
-    """Whatever goes wrong there is a DroverError."""
+    """Every failure is a DroverError."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """The path of a file that the read model names; None: it is not below this store's root."""
+        """The path of a file that the read model names. None: it is not below this store's root."""
 
     async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> tuple[int, bytes] | None:
-        """The size of the whole file, and what stands from `start` on; None: there is no such file."""
+        """The size of the whole file, and its bytes from `start` on. None: there is no such file."""

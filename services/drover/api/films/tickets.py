@@ -1,4 +1,4 @@
-"""A ticket for one film and some minutes: players send no token, so the address has to say that they may."""
+"""A ticket for one film and some minutes: players send no token, so the URL must carry the permission."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hmac import compare_digest, digest
 from typing import Final
 
 TICKET_S: Final = 600
-"""Longer than a film is looked at. A page that needs longer asks for another."""
+"""Longer than people watch a film. A page that needs longer asks for another ticket."""
 _PURPOSE: Final = b"drover: ticket for the file of a render"
 
 
 class Tickets:
-    """Made of the secrets of API keys, by a key of their own: neither can stand for the other."""
+    """Signed with keys that are derived from the secrets of API keys, so that neither can stand in for the other."""
 
     def __init__(self, secrets: Sequence[str], clock: Callable[[], float] = time.time) -> None:
         assert secrets
@@ -23,7 +23,7 @@ class Tickets:
         self._clock = clock
 
     def make(self, render_id: int) -> tuple[str, int]:
-        """The ticket, and when it ends (Unix time)."""
+        """The ticket, and when it expires (Unix time)."""
         ends = int(self._clock()) + TICKET_S
         return f"{ends}.{_seal(self._keys[0], render_id, ends)}", ends
 
@@ -32,7 +32,7 @@ class Tickets:
         if not (said.isascii() and said.isdigit() and len(said) <= 12 and seal.isascii()):
             return False
         ends = int(said)
-        # Each is compared, and all of it: how long that takes says nothing.
+        # Compare with every key, in constant time, so that timing reveals nothing.
         matches = [compare_digest(seal, _seal(key, render_id, ends)) for key in self._keys]
         return any(matches) and ends > self._clock()
 

@@ -1,4 +1,4 @@
-"""`/api/accounts`: people as admins see them. E-mail addresses are opened here, for those who may see them."""
+"""`/api/accounts`: people as admins see them. E-mail addresses are unsealed here, for those who may see them."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class NewAccount(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True):
-    """One at a time, as each is a decision of its own."""
+    """One field at a time, as each is a separate decision."""
 
     role: AccountRole | UnsetType = UNSET
     disabled: bool | UnsetType = UNSET
     password: str | UnsetType = UNSET
 
 
-_ID: Final = in_path("id", str, "Of the account.")
+_ID: Final = in_path("id", str, "The account's id.")
 
 
 class Accounts:
@@ -88,7 +88,7 @@ class Accounts:
             permission=Permission("accounts", Verb.READ),
             parameters=(
                 Parameter("limit", int, f"At most {PAGE_MAX}."),
-                Parameter("offset", int, "So many are left out."),
+                Parameter("offset", int, "How many to skip."),
             ),
             answer=Answer(People, "Oldest first"),
         )
@@ -99,7 +99,7 @@ class Accounts:
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-            raise unavailable("The read model cannot be asked") from error
+            raise unavailable("The read model is unavailable") from error
         return respond({"accounts": [self._row(row) for row in rows]})
 
     @handles(
@@ -108,7 +108,7 @@ class Accounts:
             "/api/accounts",
             id="createAccount",
             tag="accounts",
-            summary="Make an account",
+            summary="Create an account",
             permission=Permission("accounts", Verb.CREATE),
             body=NewAccount,
             answer=Answer(Person, "Made", headers=POSITION),
@@ -146,11 +146,11 @@ class Accounts:
             "/api/accounts/{id}",
             id="changeAccount",
             tag="accounts",
-            summary="Change role, password, or whether it is disabled: one at a time",
+            summary="Change role, password or disabled, one at a time",
             permission=Permission("accounts", Verb.UPDATE),
             parameters=(_ID,),
             body=Change,
-            answer=Answer(Person, "As it is now", headers=POSITION),
+            answer=Answer(Person, "The changed account", headers=POSITION),
             errors=(404, 409, 413, 415),
         )
     )
@@ -204,7 +204,7 @@ class Accounts:
             tag="accounts",
             summary="End one session of an account",
             permission=Permission("sessions", Verb.DELETE),
-            parameters=(_ID, in_path("session_id", str, "Of the session.")),
+            parameters=(_ID, in_path("session_id", str, "The session's id.")),
             answer=NO_BODY,
             errors=(404,),
         )
@@ -217,7 +217,7 @@ class Accounts:
     async def _command(self, account_id: str, body: Change) -> Command:
         given = [name for name in body.__struct_fields__ if getattr(body, name) is not UNSET]
         if len(given) != 1:
-            raise invalid("One of role, disabled and password must be given, and only one")
+            raise invalid("Give exactly one of role, disabled and password")
         if body.role is not UNSET:
             return ChangeRole(account_id, body.role)
         if body.disabled is not UNSET:
@@ -243,7 +243,7 @@ class Accounts:
 async def new_account(
     addresses: Addresses, passwords: Passwords, account_id: str, email: str, password: str, role: AccountRole
 ) -> CreateAccount:
-    """The command, with everything personal hashed and sealed."""
+    """The command, with all personal data hashed or sealed."""
     address = addresses.checked(email)
     email_hash, *also = addresses.hashes(address)
     return CreateAccount(

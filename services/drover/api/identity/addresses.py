@@ -1,4 +1,4 @@
-"""E-mail addresses: one form for each, hashed to find an account by, sealed to be shown to those who may see it."""
+"""E-mail addresses: normalized, hashed to find an account, and sealed to show them to those who may see them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Addresses:
         self._sealer = sealer
 
     def hashes(self, address: str) -> tuple[str, ...]:
-        """Under the current key first. Of any text: whoever signs in learns nothing about its form."""
+        """Under the current key first. Accepts any text, so that a sign-in reveals nothing about its validity."""
         return self._keys.email_hashes(_normal(address))
 
     def checked(self, address: str) -> str:
-        """The one form of an address that an account may have; 400 otherwise, without repeating it."""
+        """The normalized address; 400 if it is invalid, without echoing it."""
         address = _normal(address)
         if len(address) > CHARS_MAX or _FORM.fullmatch(address) is None:
             raise not_an_address()
@@ -40,7 +40,7 @@ class Addresses:
         return self._sealer.seal(address.encode(), context=CONTEXT, subject=account_id)
 
     def opened(self, sealed: str, account_id: str) -> str | None:
-        """None where the key is gone: the account works on, only its address cannot be shown."""
+        """None if the key is gone: the account still works, but its address cannot be shown."""
         try:
             return self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
         except (UnknownSealingKey, SealDamaged) as error:
@@ -48,16 +48,16 @@ class Addresses:
             return None
 
     def resealed(self, sealed: str, account_id: str) -> tuple[tuple[str, ...], str]:
-        """Hashes and seal of the same address under the current keys. Raises what `Sealer` does."""
+        """Hashes and sealed form of the same address under the current keys. Raises the errors of `Sealer`."""
         address = self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
         return self.hashes(address), self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 
 
 def not_an_address() -> ApiError:
-    return invalid("This is no e-mail address", field="email")
+    return invalid("This is not an e-mail address", field="email")
 
 
 def _normal(address: str) -> str:
-    """Spaces around it, case and forms of writing do not make another person."""
+    """Surrounding spaces, case and Unicode form do not make a different person."""
     text = unicodedata.normalize("NFKC", address[: 4 * CHARS_MAX]).strip().casefold()
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The shapes of what the issuer answers, and what its routes have in common."""
+"""The answers of the issuer, and what its routes share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_BODY: Final = Answer(None, "Done")
 class Person(msgspec.Struct):
     id: str
     email: str | None
-    """Null where it cannot be opened with the keys that this server has."""
+    """Null if this server has no key to open it."""
     role: AccountRole
     disabled: bool
     created_at: datetime
@@ -44,7 +44,7 @@ class SignedIn(msgspec.Struct):
 
 
 class Someone(msgspec.Struct):
-    """Who asks. Of those whom another issuer vouches for, no more than id and role is known."""
+    """The caller. For people of another issuer, only id and role are known."""
 
     id: str | None
     role: str
@@ -72,7 +72,7 @@ class Session(msgspec.Struct):
 
 class OwnSession(Session):
     current: bool
-    """It is the one that asks."""
+    """It is the caller's own."""
 
 
 class Sessions(msgspec.Struct):
@@ -85,7 +85,7 @@ class OwnSessions(msgspec.Struct):
 
 class Ended(msgspec.Struct):
     ended: int
-    """So many sessions."""
+    """Number of sessions."""
 
 
 class People(msgspec.Struct):
@@ -93,7 +93,7 @@ class People(msgspec.Struct):
 
 
 class GoTrueUser(msgspec.Struct):
-    """As Supabase's clients know it."""
+    """As Supabase's clients expect it."""
 
     id: str
     aud: str
@@ -140,7 +140,7 @@ def route(
     errors: tuple[int, ...] = (),
     https: bool = True,
 ) -> Route:
-    """Passwords and tokens travel in private only."""
+    """Requires HTTPS: these requests carry passwords and tokens."""
     return Route(
         method=method,
         path=path,

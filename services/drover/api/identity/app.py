@@ -1,4 +1,4 @@
-"""The composition of the issuer: its writer, its parts, its routes. Without keys of its own only the writer runs."""
+"""Composition root of the issuer: its writer, parts and routes. Without keys of its own, only the writer runs."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ log = structlog.get_logger("drover.identity")
 
 
 def is_configured(settings: Settings) -> bool:
-    """Whether people can sign in here. Half of it is a mistake, and stops the start."""
+    """Whether people can sign in here. Half a configuration is an error at start."""
     has_keys, can_seal = bool(settings.identity_secrets), bool(settings.sealing_keys)
     if has_keys != can_seal:
         missing = "DROVER_SEALING_KEYS" if has_keys else "DROVER_IDENTITY_SECRETS"
         example = "k1:$(openssl rand -base64 32)" if has_keys else "$(openssl rand -hex 32)"
-        raise ConfigurationError((f"{missing} is not set, and people sign in with both. Write {missing}={example}.",))
+        raise ConfigurationError((f"{missing} is not set, but sign-in needs both. Write {missing}={example}.",))
     return has_keys
 
 
 class Identity:
-    """The issuer. One for each process of the api service."""
+    """The issuer. One per process of the api service."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Identity:
 
 
 def assemble(host: Host) -> Assembly:
-    """The writer of accounts and sessions; and the issuer, where it has keys."""
+    """The writer of accounts and sessions, and the issuer if it has keys."""
     settings = host.settings
     writer = nats_writer(host.client, IDENTITY, instance=settings.instance, lease_token=host.lease_token)
     writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
@@ -91,7 +91,7 @@ def assemble(host: Host) -> Assembly:
         return Assembly(components=[writing], writers=[writer])
 
     def count(reason: str) -> None:
-        if writer.leading.is_set():  # of all processes that hear of it, one counts
+        if writer.leading.is_set():  # all processes see it, only the leader counts it
             count_end(reason)
 
     host.session_end_listeners.append(count)

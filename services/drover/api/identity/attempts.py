@@ -1,5 +1,5 @@
-"""How often somebody may try to sign in: by account, so that one password is not guessed from many places, and by
-address, so that many are not guessed from one. Counted in each process for itself."""
+"""Rate limits of sign-in: by account, so that one password is not guessed from many addresses, and by address, so that
+many are not guessed from one. Each process counts for itself."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from drover.api.identity.metrics import SIGN_INS
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 ADDRESS_SHARE: Final = 5
-"""So many times as much from one address as for one account: a whole office may be behind it."""
+"""How many times the limit of an account one address gets: a whole office may share it."""
 
 
 class Attempts:
     def __init__(self, per_min: float, burst: int, *, clock: Callable[[], float] = monotonic) -> None:
-        # Never stopped outright: whoever tries somebody else's account would lock its owner out.
+        # Never blocks an account: an attacker could lock its owner out.
         self._accounts = Limiter(per_min / 60, burst, stop_after=None, clock=clock)
         self._addresses = Limiter(per_min * ADDRESS_SHARE / 60, burst * ADDRESS_SHARE, stop_after=None, clock=clock)
 
     def check(self, address: str, email_hash: str) -> None:
-        """429 beyond that, whether there is such an account or not."""
+        """429 beyond the limits, whether or not there is such an account."""
         for limiter, key in ((self._addresses, address), (self._accounts, email_hash)):
             allowed = limiter.check(key)
             if isinstance(allowed, Refused):

@@ -1,4 +1,4 @@
-"""Bodies with passwords and tokens in them: read strictly, and never repeated in a refusal."""
+"""Bodies with passwords and tokens: read strictly, and never echoed in an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class SignInBody(msgspec.Struct):
-    """Supabase's clients send more than this; what is not needed is not looked at."""
+    """Supabase's clients send more fields than these; the others are ignored."""
 
     email: str
     password: str
@@ -34,13 +34,13 @@ async def read(request: web.Request, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
-        # Not `from error`: its text may hold a part of the body.
+        # Not `from error`: its text may contain a part of the body.
         fields = ", ".join(field.encode_name for field in msgspec.structs.fields(shape))
         raise invalid(f"The body must be a JSON object with {fields}") from None
 
 
 def respond(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """JSON that nobody on the way keeps."""
+    """JSON that must not be cached."""
     return web.Response(
         body=encode_json(body), status=status, content_type="application/json", headers={**NO_STORE, **(headers or {})}
     )

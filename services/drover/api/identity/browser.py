@@ -1,4 +1,4 @@
-"""`/api/auth`: signing in from the dashboard. The refresh token lives in a cookie that no script can read."""
+"""`/api/auth`: sign-in from the dashboard. The refresh token is in a cookie that no script can read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from drover.web.same_origin import demand_same_origin
 
 COOKIE: Final = "drover_refresh"
 COOKIE_PATH: Final = "/api/auth"
-"""It travels to these routes and to no others."""
+"""Browsers send the cookie to these routes only."""
 CLIENT_ERROR: Final = 400
 
 
@@ -87,9 +87,9 @@ class Browser:
             "POST",
             "/api/auth/refresh",
             id="refresh",
-            summary="A new access token, by the cookie",
+            summary="Refresh the access token by cookie",
             caller="anybody",
-            answer=Answer(answers.SignedIn, "Refreshed; the cookie is another one"),
+            answer=Answer(answers.SignedIn, "Refreshed; the cookie is replaced"),
             errors=(401, 429),
         )
     )
@@ -101,7 +101,7 @@ class Browser:
         try:
             signed_in = await self._issuing.refresh(token)
         except ApiError as error:
-            if error.status != CLIENT_ERROR:  # nothing is wrong with the session: it may be tried again
+            if error.status != CLIENT_ERROR:  # the session is fine: the client may retry
                 raise
             response = _as_401(error).response(request.path)
             self._drop_cookie(request, response)
@@ -113,14 +113,14 @@ class Browser:
             "POST",
             "/api/auth/sign-out",
             id="signOut",
-            summary="End the session of the cookie",
+            summary="End the cookie's session",
             caller="anybody",
             answer=NO_BODY,
             errors=(401,),
         )
     )
     async def sign_out(self, request: web.Request) -> web.Response:
-        """Of the session whose cookie it is. Whoever has none is signed out already."""
+        """End the cookie's session. Without a cookie, the caller is signed out already."""
         demand_same_origin(request)
         session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
         if session_id is not None:
@@ -136,7 +136,7 @@ class Browser:
             "POST",
             "/api/auth/password",
             id="changePassword",
-            summary="Change one's own password",
+            summary="Change your own password",
             permission=mine(Verb.UPDATE),
             body=PasswordBody,
             answer=NO_BODY,
@@ -149,9 +149,9 @@ class Browser:
         account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, Code.NOT_FOUND, "Account not found")
-        # As with a sign-in: a token that was left open somewhere must not be a way to guess the password.
+        # Rate-limited like a sign-in: a stolen token must not be a way to guess the password.
         if not await self._issuing.confirms(account, body.current_password, address=self._callers.key_of(request)):
-            raise ApiError(401, "INVALID_CREDENTIALS", "This is not the current password")
+            raise ApiError(401, "INVALID_CREDENTIALS", "The current password is wrong")
         sealed = await self._passwords.sealed(body.new_password, person.account_id)
         command = ChangePassword(person.account_id, sealed, keep_session_id=person.session_id)
         await self._client.send(command, origin_of(person.principal))
@@ -164,7 +164,7 @@ class Browser:
             id="getMe",
             summary="Who asks",
             permission=mine(Verb.READ),
-            answer=Answer(answers.Me, "As the token says"),
+            answer=Answer(answers.Me, "The token's owner"),
         )
     )
     async def me(self, request: web.Request, principal: Principal) -> web.Response:
@@ -185,9 +185,9 @@ class Browser:
             "GET",
             "/api/auth/sessions",
             id="listOwnSessions",
-            summary="One's own sessions",
+            summary="Your own sessions",
             permission=mine(Verb.READ),
-            answer=Answer(answers.OwnSessions, "Newest use first"),
+            answer=Answer(answers.OwnSessions, "Most recently used first"),
         )
     )
     async def sessions(self, request: web.Request, principal: Principal) -> web.Response:
@@ -201,13 +201,13 @@ class Browser:
             "DELETE",
             "/api/auth/sessions",
             id="endOtherSessions",
-            summary="End all but this session",
+            summary="End all other sessions of yours",
             permission=mine(Verb.DELETE),
             answer=Answer(answers.Ended, "Ended"),
         )
     )
     async def end_others(self, request: web.Request, principal: Principal) -> web.Response:
-        """All but the one that asks, which signs out by itself."""
+        """All but the caller's own, which is ended by signing out."""
         person = person_of(principal)
         command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
         ended = await self._client.send(command, origin_of(person.principal))
@@ -218,9 +218,9 @@ class Browser:
             "DELETE",
             "/api/auth/sessions/{id}",
             id="endOwnSession",
-            summary="End one of one's own sessions",
+            summary="End one of your own sessions",
             permission=mine(Verb.DELETE),
-            parameters=(in_path("id", str, "Of the session."),),
+            parameters=(in_path("id", str, "The session's id."),),
             answer=NO_BODY,
             errors=(404,),
         )
@@ -270,7 +270,7 @@ class Browser:
 
 
 def _as_401(error: ApiError) -> ApiError:
-    """What GoTrue answers with 400 is 401 here: whoever asked is not signed in."""
+    """GoTrue answers 400; here it is 401: the caller is not signed in."""
     if error.status != CLIENT_ERROR:
         return error
     code, message = error.plain

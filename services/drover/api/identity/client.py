@@ -1,4 +1,4 @@
-"""Identity's command client, and its questions about accounts."""
+"""Identity's command client, and its queries for accounts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.web.commands import CommandClient, Origin
 from drover.web.freshness import Freshness
 
 _CODES: Final = {Code.UNIQUE_VIOLATION: Code.CONFLICT}
-"""These routes are not PostgREST's: its number for a duplicate would say nothing to their clients."""
+"""These routes are not PostgREST's, so their clients do not know its code for a duplicate."""
 _QUESTION: Final = Origin(by="api")
 
 
@@ -37,7 +37,7 @@ class KnownAccount(msgspec.Struct, frozen=True):
 
 
 class IdentityClient(CommandClient):
-    """No command is given the client's Idempotency-Key: its id would put a digest of a password into the log."""
+    """Never uses the client's Idempotency-Key: the command's id would put a digest of a password into the log."""
 
     def __init__(self, bus: Bus, freshness: Freshness | None = None) -> None:
         super().__init__(bus, IDENTITY.context, freshness=freshness, codes=_CODES)

@@ -1,4 +1,4 @@
-"""The first account, which can make all others: `drover up` makes it. Elsewhere `drover account add` does."""
+"""The first account, which can create all others. `drover up` creates it; elsewhere use `drover account add`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.stdlib.get_logger("drover.identity")
 async def made(
     client: IdentityClient, addresses: Addresses, passwords: Passwords, admin: FirstAdmin
 ) -> AsyncIterator[None]:
-    """Make sure of the account. What its owner has changed since, the password too, stays as it is."""
+    """Create the account if it is missing. Its owner's changes, such as the password, stay."""
     try:
         if await client.find(addresses.hashes(admin.email)) is None:
             account_id = str(uuid4())
@@ -33,6 +33,6 @@ async def made(
             )
             await client.send(command, Origin(by="up"))
             log.info("first_admin_made", user_id=account_id)
-    except ApiError as error:  # the platform is more than its accounts: it starts all the same
+    except ApiError as error:  # do not fail the start of the platform because of an account
         log.error("first_admin_not_made", code=error.code, message=error.message)
     yield

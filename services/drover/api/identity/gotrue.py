@@ -28,7 +28,7 @@ from drover.web.route import Answer, Parameter, Schema, handles
 TOKEN_BODY: Final = Schema(
     "TokenBody",
     {
-        "description": "Of the password grant, or of the refresh grant.",
+        "description": "For the password grant or the refresh grant.",
         "anyOf": [
             {
                 "type": "object",
@@ -53,11 +53,9 @@ class GoTrue:
             "POST",
             "/auth/v1/token",
             id="gotrueToken",
-            summary="Sign in or refresh, as Supabase's clients do",
+            summary="Sign in or refresh (Supabase)",
             caller="anybody",
-            parameters=(
-                Parameter("grant_type", Literal["password", "refresh_token"], "Which of the two.", required=True),
-            ),
+            parameters=(Parameter("grant_type", Literal["password", "refresh_token"], "Which grant.", required=True),),
             body=TOKEN_BODY,
             answer=Answer(GoTrueSession, "Signed in"),
             errors=(401, 413, 415, 429),
@@ -84,7 +82,7 @@ class GoTrue:
             "GET",
             "/auth/v1/user",
             id="gotrueUser",
-            summary="Who asks, as Supabase's clients do",
+            summary="The caller (Supabase)",
             permission=mine(Verb.READ),
             answer=Answer(GoTrueUser),
             errors=(404,),
@@ -102,9 +100,9 @@ class GoTrue:
             "POST",
             "/auth/v1/logout",
             id="gotrueLogout",
-            summary="End sessions, as Supabase's clients do",
+            summary="End sessions (Supabase)",
             permission=mine(Verb.DELETE),
-            parameters=(Parameter("scope", Literal["global", "local", "others"], "Which; all if nothing is said."),),
+            parameters=(Parameter("scope", Literal["global", "local", "others"], "Default: global, all sessions."),),
             answer=NO_BODY,
         )
     )
@@ -132,7 +130,7 @@ class GoTrue:
             summary="Public keys of access tokens",
             caller="anybody",
             https=False,
-            answer=Answer(Jwks, "As RFC 7517 has it"),
+            answer=Answer(Jwks, "A JWK set (RFC 7517)"),
         )
     )
     async def jwks(self, request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Signing in and refreshing, whatever the shape in which clients ask for it. HTTP is in `gotrue` and `browser`."""
+"""Sign-in and refresh, independent of HTTP, which is in `gotrue` and `browser`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = structlog.stdlib.get_logger("auth")
 
 
 class SignedIn(msgspec.Struct, frozen=True):
-    """What a person has in hand afterwards."""
+    """The result of a sign-in or refresh."""
 
     account: KnownAccount
     session_id: str
@@ -80,7 +80,7 @@ class Issuing:
         self._sessions_max = settings.sessions_max
 
     async def sign_in(self, email: str, password: str, *, address: str, user_agent: str) -> SignedIn:
-        """A new session, always: nothing that came with the request becomes part of it."""
+        """Always a new session: nothing from the request becomes part of it (session fixation)."""
         account = await self._checked(email, password, address=address)
         session_id = str(uuid4())
         token = self._refresh_tokens.first(session_id)
@@ -98,15 +98,15 @@ class Issuing:
             Origin(by=f"user:{account.account_id}"),
         )
         if isinstance(started, Rejected):
-            # A conflict: the account was changed in this very moment.
+            # A conflict: the account has changed since its password was checked.
             raise wrong() if started.code == Code.CONFLICT else self._client.refusal(started)
         SIGN_INS.labels("ok").inc()
         log.info("signed_in", user_id=account.account_id, session_id=session_id)
         return self._issued(account, session_id, token, msgspec.convert(started.result["expires_at"], datetime))
 
     async def _checked(self, email: str, password: str, *, address: str) -> KnownAccount:
-        """The account whose password it is. For an unknown address, a wrong password and an account that is disabled
-        the same work is done and the same is said."""
+        """The account with this password. An unknown address, a wrong password and a disabled account cost the same
+        work and get the same answer."""
         hashes = self._addresses.hashes(email)
         self._attempts.check(address, hashes[0])
         account = await self._client.find(hashes)
@@ -122,7 +122,7 @@ class Issuing:
         return account
 
     async def confirms(self, account: KnownAccount, password: str, *, address: str) -> bool:
-        """Whether it is the password of somebody who is signed in. Counts as a try, like any other."""
+        """Whether this is the password of a signed-in person. Counts as an attempt, like a sign-in."""
         self._attempts.check(address, account.email_hash)
         return await self._passwords.matches(password, account.password_sealed, account.account_id)
 
@@ -143,7 +143,7 @@ class Issuing:
         rotated = msgspec.convert(outcome.result, _Rotated)
         account = await self._client.read(rotated.account_id)
         if account is None or rotated.child not in children:
-            raise session_over("SESSION_EXPIRED")  # made under a secret that is gone
+            raise session_over("SESSION_EXPIRED")  # issued under a secret that was removed
         REFRESHES.labels("ok" if outcome.position else "repeated").inc()
         log.info(f"auth: Token refreshed for user {account.account_id}", user_id=account.account_id)  # 001 §4.1
         return self._issued(account, session_id, children[rotated.child], rotated.expires_at)
@@ -157,7 +157,7 @@ class Issuing:
         return session_over("REFRESH_TOKEN_ALREADY_USED" if rejected.code == Code.CONFLICT else "SESSION_EXPIRED")
 
     def session_of(self, token: str) -> str | None:
-        """The session that a refresh token belongs to; None for what is none."""
+        """The session of a refresh token; None if the token is not one of ours."""
         try:
             return self._refresh_tokens.session_of(token)
         except NotOurs:
@@ -197,10 +197,10 @@ class Issuing:
 
 
 def wrong() -> ApiError:
-    """400 for Supabase's clients; the dashboard's routes make it 401."""
+    """400 for Supabase's clients; the dashboard's routes turn it into 401."""
     return ApiError(400, "INVALID_CREDENTIALS", "Invalid login credentials")
 
 
 def session_over(code: str) -> ApiError:
-    """Likewise. Why it is over is in the log and the alerts, not for whoever holds the token."""
+    """Likewise. The reason is in the log and the alerts, but not for the holder of the token."""
     return ApiError(400, code, "The session is over; sign in again", plain=(code, "Please sign in again"))

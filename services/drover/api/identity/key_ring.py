@@ -1,7 +1,7 @@
-"""`/api/keys`: which keys this process signs with and still believes, by names that give nothing of them away.
+"""`/api/keys`: which keys this process signs with and still accepts, by names that reveal nothing about them.
 
-API keys are tokens that nobody keeps a list of: they end with the secret that signed them. While secrets are changed,
-this says whether every process has got both.
+There is no list of API keys: a key is valid until the secret that signed it is removed. During a rotation, this shows
+whether every process has both secrets.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _NAME_BYTES: Final = 4
 
 class KeyInUse(msgspec.Struct):
     id: str
-    """A name that says nothing of the key. The same secret has the same name everywhere."""
+    """A name that reveals nothing about the key. The same secret has the same name everywhere."""
     use: Literal["current", "former"]
-    """The first one signs or seals; the others are on their way in or out, and what they signed still holds."""
+    """`current` signs or seals; `former` ones are being rotated in or out, and their signatures are still accepted."""
 
 
 class KeyRing(msgspec.Struct):
-    """Of the process that answers."""
+    """The keys of the process that answers."""
 
     instance: str
     api_keys: list[KeyInUse]
-    """DROVER_JWT_SECRETS: what keys of agents and back offices are signed with."""
+    """DROVER_JWT_SECRETS: sign the keys of agents and back offices."""
     access_tokens: list[KeyInUse]
-    """DROVER_IDENTITY_SECRETS: what people's tokens are signed with; as in `/auth/v1/.well-known/jwks.json`."""
+    """DROVER_IDENTITY_SECRETS: sign people's tokens; the same as in `/auth/v1/.well-known/jwks.json`."""
     sealing: list[KeyInUse]
-    """DROVER_SEALING_KEYS: what personal fields are sealed with."""
+    """DROVER_SEALING_KEYS: seal personal fields."""
 
 
 def key_ring(settings: Settings) -> KeyRing:
@@ -72,10 +72,10 @@ class Keys:
             "/api/keys",
             id="getKeyRing",
             tag="accounts",
-            summary="Which keys sign, and which are still believed, by name; for admins",
+            summary="Which keys sign, and which are still accepted, by name; for admins",
             permission=Permission("keys", Verb.READ),
             https=False,
-            answer=Answer(KeyRing, "Of the process that answers"),
+            answer=Answer(KeyRing, "The keys of the process that answers"),
         )
     )
     async def get(self, request: web.Request, principal: Principal) -> web.Response:

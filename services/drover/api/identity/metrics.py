@@ -1,4 +1,4 @@
-"""What the issuer measures. Labels are bounded: outcomes and reasons are few, and one that is new counts as `other`."""
+"""The issuer's metrics. Labels are bounded: there are few outcomes and reasons, and unknown ones count as `other`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ REASONS: Final = (
 )
 
 SIGN_INS: Final = Counter(
-    "drover_sign_ins_total", "Sign-ins tried, by outcome: ok, refused (wrong) or limited", ["outcome"]
+    "drover_sign_ins_total", "Attempts to sign in, by outcome: ok, refused (wrong) or limited", ["outcome"]
 )
 REFRESHES: Final = Counter(
     "drover_token_refreshes_total",
-    "Refreshes asked for, by outcome: ok, repeated (the same child within the grace) or refused",
+    "Refreshes by outcome: ok, repeated (the same child within the grace period) or refused",
     ["outcome"],
 )
 SIGN_OUTS: Final = Counter(
-    "drover_sign_outs_total", "Sessions that ended, by reason; counted by the process whose writer leads", ["reason"]
+    "drover_sign_outs_total", "Ended sessions, by reason; counted by the leading process", ["reason"]
 )
 for _reason in REASONS:
     SIGN_OUTS.labels(_reason)

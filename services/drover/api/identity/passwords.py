@@ -1,4 +1,4 @@
-"""Passwords: argon2id in threads of their own, few at a time, and the hash sealed. Nothing here keeps or logs one."""
+"""Passwords: argon2id in a few threads, and the hash sealed. Nothing here stores or logs a password."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from drover.web.errors import ApiError, invalid
 
 CHARS_MIN: Final = 12
 BYTES_MAX: Final = 1024
-"""More is no better password, only more work."""
+"""A longer password is no safer, only more work."""
 AT_ONCE_MAX: Final = 2
-"""Each takes 64 MiB and several cores for a while: more of them would starve heartbeats that share the machine."""
+"""Each takes 64 MiB and several cores for a while: more would starve heartbeats on the same machine."""
 WAITING_MAX: Final = 32
 
 CONTEXT: Final = "identity.password"
@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Passwords:
     def __init__(self, sealer: Sealer, hasher: PasswordHasher | None = None) -> None:
         self._sealer = sealer
-        self._hasher = hasher or PasswordHasher()  # argon2id, RFC 9106's second choice: 64 MiB, 3 passes
+        self._hasher = hasher or PasswordHasher()  # argon2id, RFC 9106's second option: 64 MiB, 3 passes
         self._threads = ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="argon2")
         self._waiting = 0
         self._nobodys = sealer.seal(self._hasher.hash(secrets.token_hex()).encode(), context=CONTEXT, subject=NOBODY)
@@ -46,7 +46,7 @@ class Passwords:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def sealed(self, password: str, account_id: str) -> str:
-        """What is kept of a new password. 400 for one that is too short or too long."""
+        """The sealed hash of a new password. 400 if it is too short or too long."""
         password = _normal(password)
         if len(password) < CHARS_MIN:
             raise invalid(f"The password must have at least {CHARS_MIN} characters", field="password")
@@ -56,7 +56,7 @@ class Passwords:
         return self._sealer.seal(hashed.encode(), context=CONTEXT, subject=account_id)
 
     async def matches(self, password: str, sealed: str | None, account_id: str) -> bool:
-        """Whether it is the password. Without an account (`sealed` is None) the same work is done, for nothing."""
+        """Whether it is the password. Without an account (`sealed` is None) it takes the same time."""
         if sealed is None:
             sealed, account_id = self._nobodys, NOBODY
         password = _normal(password)
@@ -65,7 +65,7 @@ class Passwords:
         return await self._in_thread(lambda: self._verify(hashed, "" if too_long else password)) and not too_long
 
     def resealed(self, sealed: str, account_id: str) -> str:
-        """The same under the current sealing key."""
+        """The same hash under the current sealing key."""
         return self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 
     def _verify(self, hashed: str, password: str) -> bool:
@@ -76,7 +76,7 @@ class Passwords:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._waiting >= WAITING_MAX:
-            raise ApiError(503, Code.OVERLOADED, "Too many people sign in at this moment; try again shortly")
+            raise ApiError(503, Code.OVERLOADED, "Too many people are signing in at the moment; try again shortly")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -85,6 +85,6 @@ class Passwords:
 
 
 def _normal(password: str) -> str:
-    """One form for one text: keyboards and systems compose Hangul and accents differently."""
-    # A lone surrogate cannot be encoded, so it is no part of anybody's password.
+    """The same text in one Unicode form: keyboards and systems compose Hangul and accents differently."""
+    # A lone surrogate cannot be encoded, so no password contains one.
     return unicodedata.normalize("NFKC", password).encode("utf-8", "replace").decode()

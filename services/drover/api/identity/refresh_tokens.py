@@ -1,8 +1,8 @@
-"""Refresh tokens: how they are made, told from forgeries, and how a child follows from its parent. None is ever stored.
+"""Refresh tokens: how to issue them, detect forgeries, and derive a child from its parent. They are never stored.
 
-`drt1.<session>.<secret>.<tag>`. The tag proves that we issued it, so that what anybody makes up never reaches the
-writer and cannot end a session. A child's secret is an HMAC of its parent, so that it can be given again within the
-grace.
+`drt1.<session>.<secret>.<tag>`. The tag proves that we issued it, so that forged tokens never reach the writer and
+cannot end a session. A child's secret is an HMAC of its parent, so that it can be issued again within the grace
+period.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ _FORM: Final = re.compile(rf"{PREFIX}\.([A-Za-z0-9_-]{{22}})\.([A-Za-z0-9_-]{{43
 
 
 class NotOurs(DroverError):
-    """This is no refresh token that we issued under a key that is still live."""
+    """Not a refresh token that we issued under a live key."""
 
 
 class RefreshTokens:
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """`keys`: the current one first, then those on their way out."""
+        """`keys`: the current one first, then those being rotated out."""
         assert keys
         self._keys = tuple(keys)
 
     def first(self, session_id: str) -> str:
-        """The one that a session begins with."""
+        """The first token of a session."""
         return _token(self._keys[0], _session_text(session_id), os.urandom(SECRET_BYTES))
 
     def children(self, parent: str) -> list[str]:
-        """What may follow this one: under the current key first. Which of them did is on record as a digest."""
+        """Possible successors, under the current key first. A recorded digest says which one was issued."""
         return [self._child(key, parent) for key in self._keys]
 
     def session_of(self, token: str) -> str:
-        """Id of the session that it belongs to; raises NotOurs."""
+        """The token's session id; raises NotOurs."""
         match = _FORM.fullmatch(token) if len(token) <= TOKEN_CHARS_MAX else None
         if match is None:
             raise NotOurs
-        # All of them, whichever fits: how long this takes tells nothing.
+        # Check all keys, whichever matches, so that timing reveals nothing.
         fits = [hmac.compare_digest(token, _token(key, match[1], _bytes(match[2]))) for key in self._keys]
         if not any(fits):
             raise NotOurs
@@ -61,7 +61,7 @@ class RefreshTokens:
 
 
 def digest(token: str) -> str:
-    """What is kept of a token. It has 256 random bits: nobody finds it again from this."""
+    """What is stored of a token. With 256 random bits, the token cannot be recovered from it."""
     return sha256(token.encode()).hexdigest()
 
 

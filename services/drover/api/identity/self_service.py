@@ -1,4 +1,4 @@
-"""Who asks for what is theirs: a person whom this platform itself vouches for."""
+"""Requests of a person for their own data: only for people of the built-in issuer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Person(NamedTuple):
 
 
 def person_of(principal: Principal) -> Person:
-    """403 for a key and for people of another issuer, whose ids mean somebody else."""
+    """403 for an API key, and for people of another issuer, whose ids may mean somebody else here."""
     if principal.issuer != ISSUER or principal.user_id is None or principal.session_id is None:
-        raise ApiError(403, "FOREIGN_ISSUER", "Your account is kept by another issuer; ask there")
+        raise ApiError(403, "FOREIGN_ISSUER", "Another issuer manages your account; ask there")
     return Person(principal, principal.user_id, principal.session_id)

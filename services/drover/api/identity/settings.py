@@ -1,4 +1,4 @@
-"""The settings of signing in."""
+"""The settings of sign-in."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ class IdentitySettings(Section, frozen=True, kw_only=True):
     """How long people stay signed in, and how often they may try."""
 
     access_token_s: AccessSeconds = 900
-    """How long a person's access token lives."""
+    """Lifetime of a person's access token."""
     session_days: Days = 30
-    """How long somebody stays signed in at most."""
+    """Maximum lifetime of a session."""
     session_idle_days: Days = 7
-    """How long a session lasts that nobody uses."""
+    """A session that is not used for this long ends."""
     sessions_max: SessionCount | None = None
-    """Sessions that one account may have at a time; the least recently used one makes room. Not set: no limit."""
+    """Sessions per account; a new one ends the least recently used one. Not set: no limit."""
     sign_ins_per_min: Rate = 6.0
-    """Sign-ins that may be tried for one account in the long run, and five times as many from one address."""
+    """Attempts to sign in per account in the long run; five times as many per address."""
     sign_ins_burst: Burst = 10
     """How many of them at once."""

@@ -1,4 +1,4 @@
-"""What a session is called in the list of sessions: `Firefox on Windows`. The header itself is kept nowhere."""
+"""The label of a session in the list of sessions: `Firefox on Windows`. The header itself is not stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 UNKNOWN: Final = "Unknown client"
 HEADER_CHARS_MAX: Final = 512
 
-# The first that is found: browsers name each other, the more particular one comes first.
+# The first match wins: browsers also name other browsers, so the more specific ones come first.
 _CLIENTS: Final = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

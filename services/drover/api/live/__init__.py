@@ -1,1 +1,1 @@
-"""The log as it grows: `GET /api/events/stream`. It passes on what it reads and knows no event by its shape."""
+"""The log as it grows: `GET /api/events/stream`. Passes events on without decoding them."""

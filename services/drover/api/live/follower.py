@@ -1,4 +1,4 @@
-"""One stream's way through one context: from the shared window while it keeps up, else from the log itself."""
+"""One stream's reader of one context: reads the shared window while it keeps up, else the log itself."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from drover.api.live.tail import Tail
 from drover.api.live.window import first_of
 
 CHUNK_BYTES: Final = 64 * 1024
-"""What is handed to a connection at once, save for a commit that is larger by itself."""
+"""How much a connection gets at once; a larger single commit is sent whole."""
 LOG_BYTES: Final = 512 * 1024
-"""Of what one look into the log gave, so much is kept while it is sent; the rest is read again."""
+"""How much of one read of the log is kept while it is sent; the rest is read again."""
 LOG_READERS_MAX: Final = 8
-"""Streams that read the log at once. It is a short turn: whose client is slow does not keep the others from theirs."""
+"""Streams that read the log at once. A turn is short, so that a slow client does not block the others."""
 LOG_PAUSE_S: Final = 0.01
-"""Between two turns of the same stream: a long way back must not take the process from those who are up to date."""
+"""Pause between two turns of one stream: a long catch-up must not slow down the streams that are up to date."""
 
 
 class Told(NamedTuple):
-    """What of one commit comes next."""
+    """The next part of one commit."""
 
     seq: int
     records: tuple[Record, ...]
 
 
 class Follower:
-    """Tells every event after a place once, in order, for as long as it is asked."""
+    """Sends every event after a position once, in order."""
 
     def __init__(self, tail: Tail, place: Place, lines: int, readers: asyncio.Semaphore) -> None:
-        """`lines`: how many events the commit of that place has."""
+        """`lines`: how many events the commit at that position has."""
         self.context: Final = tail.context
         self.place = place
-        """The last event that was told, or passed over."""
+        """The last event that was sent or filtered out."""
         self._tail = tail
         self._readers = readers
-        # A place within a commit is the commit before, and lines of this one to leave out.
+        # Inside a commit: start after the previous commit, and skip the first lines of this one.
         whole = place.line + 1 >= lines
         self._after = place.seq if whole else place.seq - 1
         self._left_out = 0 if whole else place.line + 1
@@ -47,7 +47,7 @@ class Follower:
 
     @property
     def is_behind(self) -> bool:
-        """There is more to be had at once."""
+        """Whether more is available at once."""
         return self._after < self._tail.window.seq
 
     async def take(self) -> list[Told]:
@@ -66,7 +66,7 @@ class Follower:
         return self._tell(first_of(self._from_log, CHUNK_BYTES))
 
     async def _read_log(self) -> list[RecordedCommit]:
-        """The window begins later than this stream stands, so there is a commit to be read."""
+        """Read the log: the window begins after this stream's position, so there is a commit to read."""
         await asyncio.sleep(LOG_PAUSE_S)
         async with self._readers, self._tail.log.read(self._after) as reader:
             batch = await reader.next()

@@ -1,4 +1,4 @@
-"""The stream's way in: who may have one, from where on, and what all streams of a process share."""
+"""The endpoint of the event stream: permission, start position, and what all streams of a process share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATH: Final = "/api/events/stream"
 
 
 class Live:
-    """One for each process, with the log of every context that people may watch."""
+    """One per process, with the log of every context that people may watch."""
 
     def __init__(
         self,
@@ -73,20 +73,18 @@ class Live:
             summary="Every event as it is recorded, as server-sent events",
             description=(
                 "The first one is `hello`. All others are events of the log: `event` is the type, `data` the event as"
-                " JSON, `id` its place. A client that comes back with `Last-Event-ID` misses nothing."
+                " JSON, `id` its position. A client that reconnects with `Last-Event-ID` misses nothing."
             ),
             permission=Permission("stream", Verb.READ),
             parameters=(
                 Parameter("context", str, "Only these contexts.", many=True),
                 Parameter("type", str, "Only these types; `*` stands for any letters, as in Attempt*.", many=True),
                 Parameter("entity", str, "Only events that name this id."),
-                Parameter("last_event_id", str, "Go on after this id."),
-                Parameter("Last-Event-ID", str, "Likewise; browsers send it by themselves.", place="header"),
+                Parameter("last_event_id", str, "Continue after this id."),
+                Parameter("Last-Event-ID", str, "The same; browsers send it by themselves.", place="header"),
             ),
             answers={
-                200: Answer(
-                    Hello, "A stream without an end; this is the data of its `hello`", media="text/event-stream"
-                )
+                200: Answer(Hello, "An endless stream; this is the data of its `hello`", media="text/event-stream")
             },
             errors=(400, 503),
         )
@@ -98,7 +96,7 @@ class Live:
         followers = [await self._follower(wish, context) for context in wish.contexts]
         if request.method == "HEAD":
             return web.Response(headers=HEADERS)
-        streams.check_room()  # finding the place took its time
+        streams.check_room()  # again: finding the position may have taken long
         session = StreamSession(
             chunks(followers, wish.selection, self._bell),
             request.transport,
@@ -110,7 +108,7 @@ class Live:
         return EventStream(streams, session)
 
     def _streams_of(self, app: web.Application) -> Streams:
-        """Those of the one application that this process has."""
+        """The streams of this process's application."""
         if self._streams is None:
             self._streams = Streams(app[SOCKETS], PATH, self._streams_max)
         return self._streams
@@ -129,12 +127,12 @@ class Live:
 
 
 async def _lines_of(tail: Tail, place: Place) -> int:
-    """How many events the commit of this place has; 0: there is no such commit."""
+    """How many events the commit at this position has. 0: there is no such commit."""
     if place.seq == START.seq:
-        return 1  # nothing was there before the first one, and it can be named
+        return 1  # the start is before the first event, and a valid position
     commit = tail.window.get(place.seq)
     if commit is None:
-        # Not the tail's end but the log's: an id may come from another process that has read further.
+        # Read the log, not the tail's end: the id may come from another process that has read further.
         try:
             found = await tail.log.get(place.seq)
         except LogUnreachable as error:

@@ -1,4 +1,4 @@
-"""What live streams measure, save how many are open: `web.sse` counts that."""
+"""Metrics of live streams. `web.sse` counts the open ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 from prometheus_client import Counter
 
-EVENTS: Final = Counter("drover_api_stream_events_total", "Events told on live streams, all clients together")
+EVENTS: Final = Counter("drover_api_stream_events_total", "Events sent on live streams to all clients")
 OVERFLOWS: Final = Counter(
     "drover_api_stream_overflows_total",
-    "Times that a client was too slow for the window and went back to the log",
+    "Times that a client was too slow for the window and had to read the log",
 )

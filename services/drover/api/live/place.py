@@ -1,4 +1,4 @@
-"""Where an event stands, and the ids of streams: `fleet=12.3` is line 3 of commit 12, lines counted from 0."""
+"""The position of an event, and the ids of streams: `fleet=12.3` is line 3 of commit 12, lines counted from 0."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ class Place(NamedTuple):
 START: Final = Place(0, 0)
 """Before the first event: sequences begin with 1."""
 
-# ASCII digits, not \d: int() would take Korean full-width digits too.
+# ASCII digits, not \d: int() would also accept full-width digits.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})\.([0-9]{1,6})")
 
 
 def format_id(places: Mapping[str, Place]) -> str:
-    """One id for a stream of several contexts: all of them are in it, as there is but one to come back with."""
+    """One id for a stream of several contexts: it has all of them, as SSE has only one id to resume from."""
     return ",".join(f"{context}={place.seq}.{place.line}" for context, place in places.items())
 
 
 def format_position(places: Mapping[str, Place]) -> str:
-    """The same as `Drover-Min-Position` has it: commits only, since read models move by whole ones."""
+    """The same for `Drover-Min-Position`: only commits, as read models move by whole commits."""
     return ",".join(f"{context}={place.seq}" for context, place in places.items())
 
 
 def parse_id(text: str) -> dict[str, Place]:
-    """Raises ValueError, in words."""
+    """Raises ValueError with a message for people."""
     if len(text) > ID_CHARS_MAX:
         raise ValueError(f"longer than {ID_CHARS_MAX} characters")
     places: dict[str, Place] = {}
     for entry in text.split(","):
         if (match := _ENTRY.fullmatch(entry.strip())) is None:
-            raise ValueError(f"{entry.strip()!r} does not read context=sequence.line")
+            raise ValueError(f"{entry.strip()!r} is not of the form context=sequence.line")
         place = Place(int(match[2]), int(match[3]))
         if place.seq > SEQ_MAX:
-            raise ValueError(f"{place.seq} is no sequence number")
+            raise ValueError(f"{place.seq} is not a sequence number")
         if match[1] in places:
-            raise ValueError(f"{match[1]} is there twice")
+            raise ValueError(f"{match[1]} appears twice")
         places[match[1]] = place
     return places

@@ -1,4 +1,4 @@
-"""What a request for a stream asks for, read strictly: a filter with a slip in it would tell all, or nothing."""
+"""Parses the parameters of a stream strictly: a filter with a typo would match everything, or nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST_ID: Final = "last_event_id"
 TYPES_MAX: Final = 64
 ENTITY_CHARS_MAX: Final = 200
 SHOWN_CHARS_MAX: Final = 200
-"""Of a value that is refused."""
+"""Of a refused value."""
 
 _TYPE: Final = re.compile(r"[A-Za-z*][A-Za-z0-9*]{0,63}")
 
@@ -26,18 +26,18 @@ class Wish(NamedTuple):
     contexts: tuple[str, ...]
     selection: Selection
     after: dict[str, Place]
-    """Where to go on, by context. Empty: from now on."""
+    """Positions to resume from, by context. Empty: from now on."""
     after_field: str
-    """Where that was said."""
+    """The header or parameter that gave them."""
 
 
 def read_wish(headers: Mapping[str, str], query: MultiMapping[str], served: Sequence[str]) -> Wish:
     """Raises 400 with the field."""
     for name in query:
         if name not in ("type", "entity", "context", LAST_ID):
-            raise _bad(name, query[name], "There is no such parameter: it may be type, entity, context, last_event_id")
+            raise _bad(name, query[name], "Unknown parameter; use type, entity, context or last_event_id")
     contexts = _contexts(query, served)
-    # A browser that comes back sends the header, and the address as it was: the header is newer.
+    # A browser that reconnects sends the header and the original URL: the header is newer.
     field = LAST_ID_HEADER if headers.get(LAST_ID_HEADER) else LAST_ID
     last_id = headers.get(LAST_ID_HEADER) or _one(query, LAST_ID)
     after = {} if last_id is None else _after(field, last_id, served)
@@ -47,14 +47,14 @@ def read_wish(headers: Mapping[str, str], query: MultiMapping[str], served: Sequ
 
 def no_such_event(field: str, context: str, place: Place) -> ApiError:
     value = f"{context}={place.seq}.{place.line}"
-    return _bad(field, value, f"There is no event {value} in this log; begin without an id")
+    return _bad(field, value, f"There is no event {value} in this log; start without an id")
 
 
 def _contexts(query: MultiMapping[str], served: Sequence[str]) -> tuple[str, ...]:
     asked = _list(query, "context")
     for name in asked:
         if name not in served:
-            raise _bad("context", name, f"There is no such context: it may be {', '.join(served)}")
+            raise _bad("context", name, f"Unknown context; use one of {', '.join(served)}")
     return tuple(name for name in served if name in asked or not asked)
 
 
@@ -64,7 +64,7 @@ def _types(query: MultiMapping[str]) -> list[str]:
         raise _bad("type", f"{len(types)} types", f"There are more than {TYPES_MAX}")
     for name in types:
         if _TYPE.fullmatch(name) is None:
-            raise _bad("type", name, "It is no event type: write names such as JobCreated or Attempt*, with commas")
+            raise _bad("type", name, "Not an event type: write names such as JobCreated or Attempt*, with commas")
     return types
 
 
@@ -93,7 +93,7 @@ def _list(query: MultiMapping[str], name: str) -> list[str]:
 def _one(query: MultiMapping[str], name: str) -> str | None:
     values = query.getall(name, [])
     if len(values) > 1:
-        raise _bad(name, values[1], "It is there twice")
+        raise _bad(name, values[1], "It appears twice")
     if values and not values[0]:
         raise _bad(name, "", "It is empty")
     return values[0] if values else None

@@ -1,4 +1,4 @@
-"""A commit as streams tell it: the lines of the log, untouched, each with its type. Of a private context less."""
+"""A commit as streams send it: the unchanged lines of the log, each with its type. Less for a private context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.eventlog.codec import lines
 from drover.eventlog.log import StoredCommit
 
 UNREADABLE: Final = "unreadable"
-"""The type of a line that is no event. It is told like any other: nothing is skipped."""
+"""The type of a line that is not an event. It is sent like any other: nothing is skipped."""
 
 
 class _Line(msgspec.Struct):
@@ -24,7 +24,7 @@ _decode_fields: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 ENVELOPE: Final = frozenset({"type", *Event.__struct_fields__})
 _OPEN: Final = ("AlertRaised", "AlertResolved", "TermStarted")
-"""Of no context private: they are made to be read."""
+"""Event types that are never private: they are made for people to read."""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -46,9 +46,9 @@ class RecordedCommit(msgspec.Struct, frozen=True, gc=False):
 
 
 def recorded(commit: StoredCommit, *, private: bool = False, untold: frozenset[str] = frozenset()) -> RecordedCommit:
-    """`private`: nobody is told what its events say, only who, when, which type, and which ids.
+    """`private`: send only actor, time, type and ids of its events, not their content.
 
-    `untold`: fields that nobody is told, of events that are not private.
+    `untold`: fields to remove from events that are not private.
     """
     told: Iterable[bytes] = lines(commit.payload)
     if private:
@@ -63,7 +63,7 @@ def _without_payload(raw: bytes) -> bytes:
     try:
         fields = _decode_fields(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return b"{}"  # it cannot be read, so nobody can say what is in it
+        return b"{}"  # unreadable, so it may contain anything
     if fields.get("type") in _OPEN:
         return raw
     return msgspec.json.encode({name: value for name, value in fields.items() if _may_be_told(name)})
@@ -88,5 +88,5 @@ def _type_of(raw: bytes) -> str:
         name = _decode(raw).type
     except (msgspec.DecodeError, UnicodeDecodeError):
         return UNREADABLE
-    # It becomes a line of the stream: a name with a line break in it could pass for another event.
+    # The name becomes a line of the stream: with a line break in it, it could forge another event.
     return name if name.isidentifier() else UNREADABLE

@@ -1,4 +1,4 @@
-"""Which events a client wants to be told of. The same rules as those of `drover events tail`."""
+"""Which events a client wants. The same rules as in `drover events tail`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Selection:
-    """All that is given must hold."""
+    """All given conditions must match."""
 
     def __init__(self, types: Sequence[str] = (), entity: str | None = None) -> None:
-        """`types`: any of these, `*` stands for any letters. `entity`: an id that the event names, in any field."""
+        """`types`: any of these; `*` matches any letters. `entity`: an id that the event has in any field."""
         self._types = tuple(types)
         self._entity = entity
         self._quoted = None if entity is None else msgspec.json.encode(entity)
@@ -38,7 +38,7 @@ class Selection:
         return wanted
 
     def _names_entity(self, raw: bytes, quoted: bytes) -> bool:
-        if quoted not in raw:  # most are out by this look: the log is encoded as the id here is
+        if quoted not in raw:  # a cheap check that rejects most: the log encodes ids the same way
             return False
         try:
             fields = _decode(raw)

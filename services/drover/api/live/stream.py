@@ -1,4 +1,4 @@
-"""What one client is told: a hello, then every event that it wants, from all contexts that it asked for."""
+"""What one client gets: a hello, then every event that it wants, from all contexts that it asked for."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from drover.api.live.tail import Bell
 from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
 
 PAUSE_S: Final = 0.05
-"""After events were told, for those that follow on their heels. The first one after a quiet time leaves at once."""
+"""Pause after sending events, to batch those that follow. The first one after a quiet time is sent at once."""
 
 
 class Hello(msgspec.Struct):
-    """The first event. Its id is the position, so that a client that is cut off at once loses nothing either."""
+    """The first event. Its id is the position, so that a client that loses its connection at once misses nothing."""
 
     position: str
-    """The stream begins after this event."""
+    """The stream begins after this position."""
     min_position: str
-    """The same for `Drover-Min-Position`: what is read with it, and this stream, leave no gap between them."""
+    """The same for `Drover-Min-Position`: a read with it and then this stream leave no gap."""
     contexts: list[str]
     heartbeat_s: float
 
@@ -33,7 +33,7 @@ class Hello(msgspec.Struct):
 async def chunks(
     followers: Sequence[Follower], wanted: Selection, bell: Bell, *, pause_s: float = PAUSE_S
 ) -> AsyncGenerator[Chunk, None]:
-    """For ever. Asked for the next one, it has told the one before."""
+    """Endless. A request for the next chunk means that the previous one was sent."""
     yield _hello(followers)
     while True:
         grown = bell.listen()

@@ -1,4 +1,4 @@
-"""Reads each partition's log once for all streams of a process, and rings when it has grown."""
+"""Reads each partition's log once for all streams of a process, and wakes them when it has grown."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from drover.eventlog.follow import Follower
 from drover.eventlog.log import EventLog, StoredCommit
 
 WARM_COMMITS: Final = 256
-"""How far back it begins: clients that come back after a restart of this process find what they missed in memory."""
+"""How far back it starts: clients that reconnect after a restart of this process find what they missed in memory."""
 
 
 class Bell:
-    """Wakes everybody who listens, once."""
+    """Wakes all waiting streams."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
 
     def listen(self) -> asyncio.Event:
-        """Set by the next ring. Taken before one looks, so that nothing comes unheard in between."""
+        """An event that the next ring sets. Take it before checking for data, so that no ring is missed."""
         return self._next
 
     def ring(self) -> None:
@@ -34,21 +34,21 @@ class Bell:
 
 
 class Tail:
-    """One partition as far as it has been read."""
+    """One partition, up to where it has been read."""
 
     def __init__(self, event_log: EventLog, bell: Bell, window: Callable[[int], Window] = Window) -> None:
         self.log = event_log
         self.context: Final = event_log.partition.context
         self.window = window(0)
         self.end: Place | None = None
-        """The last event that is known of: a stream that does not say where begins after it. None: no answer yet."""
+        """The last known event: a stream without a start position begins after it. None: no answer from the log yet."""
         self._make_window = window
         self._bell = bell
         self._follower = Follower(event_log, self._add, name=f"the live stream of {self.context}", begin=self._begin)
         self.wait_failed = self._follower.wait_failed
 
     def recorded(self, commit: StoredCommit) -> RecordedCommit:
-        """A commit of this context as streams may tell it."""
+        """A commit of this context in the form that streams may send."""
         known = context_named(self.context)
         return recorded(commit, private=known.is_private, untold=known.hidden_fields)
 

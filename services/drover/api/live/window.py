@@ -1,4 +1,4 @@
-"""The last commits of a partition, in bounded memory, shared by all who follow it. Who fell out of it reads the log."""
+"""The last commits of a partition, in bounded memory, for all its streams. Slower streams read the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drover.api.live.record import RecordedCommit
 
 WINDOW_EVENTS_MAX: Final = 20_000
 WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Some seconds of the busiest farm: so long may a client be held up before it is a slow one."""
+"""A few seconds of the busiest farm: a client that is held up for longer counts as slow."""
 
 
 class Window:
@@ -28,7 +28,7 @@ class Window:
         return len(self._commits)
 
     def add(self, commit: RecordedCommit) -> None:
-        """The one that follows. The oldest make room; this one stays, however large it is."""
+        """Add the next commit. Drops the oldest ones to make room, but keeps this one, however large it is."""
         assert commit.seq > self.seq
         self._commits.append(commit)
         self.seq = commit.seq
@@ -41,13 +41,13 @@ class Window:
             self._bytes -= oldest.size_bytes
 
     def covers(self, after: int) -> bool:
-        """Whether all that follows this sequence is in here, or still to come."""
+        """Whether everything after this sequence is in the window or still to come."""
         return after >= self.floor
 
     def after(self, seq: int, bytes_max: int) -> list[RecordedCommit]:
-        """The commits that follow, oldest first: one at least, if there is one, and of more so many bytes.
+        """The commits after a sequence, oldest first: up to `bytes_max`, but at least one if there is one.
 
-        Looks from the end, where those are that a stream has not told yet.
+        Searches from the end, where the commits are that a stream has not sent yet.
         """
         assert self.covers(seq)
         newer: list[RecordedCommit] = []
@@ -66,7 +66,7 @@ class Window:
 
 
 def first_of(commits: list[RecordedCommit], bytes_max: int) -> list[RecordedCommit]:
-    """As many as have so many bytes together, and one in any case."""
+    """The first commits within `bytes_max`, but at least one."""
     size_bytes = 0
     for number, commit in enumerate(commits):
         size_bytes += commit.size_bytes

@@ -1,1 +1,1 @@
-"""`?as_of=`: the farm and the queue as they were at a moment."""
+"""`?as_of=`: the farm and the queue at a past moment."""

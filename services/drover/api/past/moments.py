@@ -1,4 +1,4 @@
-"""`GET /api/moments/fleet?as_of=T` and `/render`: the time machine's way in."""
+"""`GET /api/moments/fleet?as_of=T` and `/render`: the endpoints of time travel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOR_EVER: Final = "private, max-age=3600, immutable"
 
 
 class Traveller(Protocol):
-    """What is needed of `drover.history.travel.TimeTraveller`."""
+    """The part of `drover.history.travel.TimeTraveller` that is needed here."""
 
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: object) -> bytes: ...
 
@@ -34,8 +34,8 @@ def _moment_of(context: str, *, id: str, summary: str, shape: Any) -> Route:
         tag="past",
         summary=summary,
         permission=Permission("moments", Verb.READ),
-        parameters=(Parameter("as_of", datetime, "The moment, with its offset. Not in the future.", required=True),),
-        answers={200: Answer(shape, "As it was")},
+        parameters=(Parameter("as_of", datetime, "The moment, with a UTC offset. Not in the future.", required=True),),
+        answers={200: Answer(shape, "The state at that moment")},
         errors=(400, 503),
     )
 
@@ -59,9 +59,9 @@ class Moments:
         try:
             body = await self._traveller.ask(context, at, question)
         except MomentNotYet as error:
-            raise invalid("as_of lies in the future", field="as_of", value=request.query["as_of"][:64]) from error
+            raise invalid("as_of is in the future", field="as_of", value=request.query["as_of"][:64]) from error
         except TooManyTravellers as error:
-            raise _later("Two moments are being looked at already") from error
+            raise _later("Two moments are being computed already") from error
         except MomentTooFar as error:
             raise _later(str(error)) from error
         return web.Response(body=body, content_type="application/json", headers={"Cache-Control": FOR_EVER})
@@ -69,11 +69,11 @@ class Moments:
 
 def _moment(text: str) -> datetime:
     try:
-        at = msgspec.convert(text, datetime)  # strictly: a number is no time
+        at = msgspec.convert(text, datetime)  # strict: a number is not a time
     except msgspec.ValidationError:
         at = None
     if at is None or at.tzinfo is None:
-        message = "as_of must be a time with its zone, as in 2026-11-16T09:00:00Z"
+        message = "as_of must be a time with a UTC offset, as in 2026-11-16T09:00:00Z"
         raise invalid(message, field="as_of", value=text[:64])
     return at
 

@@ -1,6 +1,6 @@
-"""What is asked of a state of the past: the farm and the render queue, as a page can draw them. Pure.
+"""Queries on a past state: the farm and the render queue, as pages show them. Pure.
 
-Run in a process of its own (`drover.history`), so each is a plain function of a module, and its answer is bytes.
+They run in a separate process (`drover.history`), so each is a plain function of a module and returns bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def render_decider() -> Decider[Any]:
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What a device had in its hands."""
+    """A device's assignment at that moment."""
 
     assignment_id: str
     job_id: str
@@ -76,13 +76,13 @@ class OpenAlert(msgspec.Struct, frozen=True):
 
 
 class FleetMoment(msgspec.Struct, frozen=True):
-    """The farm at a moment. Signs of life and progress between two events are not kept, so neither is shown."""
+    """The farm at a moment. Without heartbeats and progress between two events, which are not recorded."""
 
     at: datetime
     pcs: list[PastPc]
     devices: list[PastDevice]
     jobs: list[PastJob]
-    """Those that had not ended, or had within the day before."""
+    """Jobs that had not ended, or had ended within the day before."""
     alerts: list[OpenAlert]
 
 

@@ -1,1 +1,1 @@
-"""The read models for people: `GET /api/…`. Lists page by key, never by offset; nothing here writes."""
+"""The read models for people: `GET /api/…`. Lists page by key, never by offset. Read-only."""

@@ -1,4 +1,4 @@
-"""`/api/alerts`: what needs a person, in all contexts, newest first."""
+"""`/api/alerts`: the alerts of all contexts, newest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATH: Final = "/api/alerts"
 
 
 class Alert(AlertRow, frozen=True, kw_only=True):
-    """What needs a person, or needed one."""
+    """An alert that needs or needed a person."""
 
     context: str
 
@@ -47,7 +47,7 @@ ALERTS: Final = United(
     key=(Key("raised_at", "a.raised_at", datetime, "timestamptz"), Key("id", "a.id", str, "text")),
     kinds=(
         CONTEXT,
-        flag("open", "Only those that still need somebody, or only those that do not."),
+        flag("open", "true: only open alerts; false: only resolved ones."),
         text("kind", "Of this kind, such as host_failing."),
         text("subject", "About this device, job, PC or render."),
         FROM,

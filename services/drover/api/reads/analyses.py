@@ -1,4 +1,4 @@
-"""`/api/analyses`, `/api/cleanup-runs`, `/api/users/{id}/ledger`: tests, what cleaned them up, and quotas."""
+"""`/api/analyses`, `/api/cleanup-runs`, `/api/users/{id}/ledger`: tests, cleanups and balances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Analysis(TestRow, frozen=True):
 
 
 class CleanupRun(RunRow, frozen=True):
-    """A search for tests that were never done."""
+    """A search for tests that never finished."""
 
 
 class CleanedTest(FoundTest, frozen=True):
@@ -38,11 +38,11 @@ class CleanedTest(FoundTest, frozen=True):
 
 
 class CleanupRunDetail(msgspec.Struct):
-    """A cleanup, and what it found."""
+    """A cleanup and the tests that it found."""
 
     run: CleanupRun
     tests: Page[CleanedTest]
-    """As `/api/cleanup-runs/{id}/tests` has them."""
+    """The first page of `/api/cleanup-runs/{id}/tests`."""
 
 
 class User(UserRow, frozen=True):
@@ -53,7 +53,7 @@ _make_user: Final = maker(User)
 
 
 class Ledger(msgspec.Struct):
-    """Every change of what a user has left, newest first."""
+    """Every change of a user's balance, newest first."""
 
     user: User | None
     """Null only while there is no read model of analyses."""
@@ -74,7 +74,7 @@ ANALYSES: Final = Listing(
         Where(FROM, "t.created_at >= {}"),
         Where(TO, "t.created_at < {}"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
+    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
 )
 CLEANUP_RUNS: Final = Listing(
     "cleanup_runs",
@@ -129,7 +129,7 @@ class Analyses(Subject):
         f"{RUNS_PATH}/{{id}}",
         id="getCleanupRun",
         tag="analysis",
-        summary="A cleanup and what it found",
+        summary="A cleanup and the tests that it found",
         answer=CleanupRunDetail,
         contexts=(CONTEXT,),
         parameters=(_RUN_ID,),
@@ -147,7 +147,7 @@ class Analyses(Subject):
         LEDGER_PATH,
         id="getLedger",
         tag="analysis",
-        summary="What a user was given, charged and refunded",
+        summary="What a user was granted, charged and refunded",
         answer=Ledger,
         contexts=(CONTEXT,),
         kinds=LEDGER.kinds,

@@ -1,4 +1,4 @@
-"""The reads put together: one door, one connection to the read models, every subject."""
+"""Assembles the reads: one reader of the read models for all subjects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reads:
         instance: str,
         document: Callable[[], dict[str, Any]],
     ) -> None:
-        """`document`: the OpenAPI document of all services, made when it is first asked for."""
+        """`document`: makes the OpenAPI document of all services, on the first request for it."""
         models = ReadModels(pool)
         door = Door(Freshness(positions), models)
         reader = SystemReader(log, models, instance)

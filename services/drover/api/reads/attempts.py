@@ -1,4 +1,4 @@
-"""The history of attempts: as it is recorded, event by event, and as bars over time."""
+"""The history of attempts: event by event, and as bars over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AttemptEvent(AttemptFacts, frozen=True):
 
 
 class Attempt(msgspec.Struct):
-    """One run of one assignment, from its offer to its end."""
+    """One run of an assignment, from offer to end."""
 
     assignment_id: UUID
     job_id: UUID
@@ -34,7 +34,7 @@ class Attempt(msgspec.Struct):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: str | None = None
-    """`SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null: it is under way."""
+    """`SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null: it is still running."""
     final: bool = False
     """It failed, and no attempt is left."""
     error_code: str | None = None
@@ -44,11 +44,11 @@ class Attempt(msgspec.Struct):
 
 
 def attempts_of(events: Iterable[Any]) -> list[Attempt]:
-    """Rows of `tasks_event` of one device, oldest first, put together."""
+    """Combine the rows of `tasks_event` of one device, oldest first."""
     found: dict[tuple[UUID, int], Attempt] = {}
     for event in events:
         kind, at = event["event_type"], event["created_at"]
-        if kind == "STALE_REPORT":  # of a run that was over: it changed nothing
+        if kind == "STALE_REPORT":  # of an earlier run: it changed nothing
             continue
         place = (event["task_device_id"], event["run"])
         attempt = found.get(place)

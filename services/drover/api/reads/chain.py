@@ -1,4 +1,4 @@
-"""`/api/events/…/chain`: the command behind an event, all that followed from it, and where it went on from there."""
+"""`/api/events/…/chain`: the command that caused an event, all its effects, and what happened next."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from drover.domain.contexts import CONTEXTS
 PATH: Final = f"{ONE_PATH}/chain"
 EVENTS_MAX: Final = 500
 ENTITIES_MAX: Final = 100
-"""Of so many things of a chain it is looked up what happened to them next."""
+"""For how many entities of a chain to look up what happened next."""
 
 
 class Cause(msgspec.Struct):
-    """The command, as far as the log knows it: by what followed from it."""
+    """The command, as far as the log knows it: from its events."""
 
     id: str
     by: str
@@ -30,28 +30,28 @@ class Cause(msgspec.Struct):
 
 
 class Continuation(msgspec.Struct):
-    """What happened next to something that the command changed, by another command."""
+    """What another command did next to an entity that this command changed."""
 
     entity: str
     context: str
     after_seq: int
-    """The last event of the chain about it."""
+    """The chain's last event about the entity."""
     after_line: int
     event: Event
 
 
 class Chain(msgspec.Struct):
     event: Event
-    """The one that was asked for."""
+    """The requested one."""
     command: Cause
     preceded_by: Event | None
-    """What last happened to the same thing before, by another command."""
+    """The previous event of the same entity, by another command."""
     events: list[Event]
-    """All that followed from the command, in every context, oldest first."""
+    """All events that the command caused, in every context, oldest first."""
     events_left_out: bool
     """There are more than 500."""
     continues: list[Continuation]
-    """Oldest first; of the first 100 things that the command changed."""
+    """Oldest first; for the first 100 entities that the command changed."""
 
 
 class Chains(Subject):
@@ -92,7 +92,7 @@ async def _before(models: ReadModels, event: Event) -> Event | None:
 
 async def _continues(models: ReadModels, events: list[Event], cause: str) -> list[Continuation]:
     last: dict[tuple[str, str], Event] = {}
-    for event in events:  # oldest first: the last one of each thing stays
+    for event in events:  # oldest first: keeps the last event of each entity
         if event.entities and ((event.context, event.entities[0]) in last or len(last) < ENTITIES_MAX):
             last[event.context, event.entities[0]] = event
     found: list[Continuation] = []

@@ -1,4 +1,4 @@
-"""What stands for `{columns}` and `{work}` in the queries of `sql/*.sql`: the columns of the rows that they show."""
+"""The columns that replace `{columns}` and `{work}` in the queries of `sql/*.sql`."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ COLUMNS: Final = {
 
 
 def with_columns(name: str, sql: str) -> str:
-    """The query of this name, complete but for what a request adds."""
+    """The query of this name, complete except for what a request adds."""
     return sql.replace("{columns}", COLUMNS.get(name, "")).replace("{work}", WORK)

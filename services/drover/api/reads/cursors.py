@@ -1,4 +1,4 @@
-"""Cursors: the key of a page's last row, as a text that clients give back and need not understand."""
+"""Cursors: the key of a page's last row, as a text that clients send back and need not understand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write_cursor(listing: str, key: Sequence[Any]) -> str:
 
 
 def read_cursor(listing: str, text: str, types: Sequence[Any]) -> list[Any]:
-    """The values of the key, of exactly these types. 400 for what is none, or is one of another list."""
+    """The values of the key, of exactly these types. 400 for an invalid cursor, or that of another list."""
     try:
         raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         name, *values = msgspec.json.decode(raw, type=list[Any])

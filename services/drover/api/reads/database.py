@@ -1,4 +1,4 @@
-"""Asking the read models: bounded, refused as 503 while they cannot be asked, empty where there is none yet."""
+"""Queries the read models with time-outs: 503 while they are unavailable, empty before they exist."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Pool(Protocol):
-    """What is needed of an asyncpg pool."""
+    """The part of an asyncpg pool that is needed here."""
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]: ...  # noqa: ASYNC109
 
 
 class ReadModels:
-    """What one context has, or several. A context without a schema has nothing; one with half a schema is an error."""
+    """The read models of all contexts. One without a schema has no rows; one with half a schema is an error."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._known: set[str] = set()
-        """Contexts whose read model was there when they were last asked for."""
+        """Contexts whose read model existed at the last query."""
 
     async def fetch(self, context: str, sql: str, *values: Any) -> list[Any]:
         try:
@@ -44,7 +44,7 @@ class ReadModels:
     async def fetch_united(
         self, contexts: Sequence[str], statement: Callable[[Sequence[str]], tuple[str, Sequence[Any]]]
     ) -> list[Any]:
-        """From all of these that have a read model, by one statement."""
+        """Rows of all these contexts that have a read model, in one statement."""
         for _ in range(2):
             there = await self.existing(contexts)
             if not there:
@@ -52,13 +52,13 @@ class ReadModels:
             sql, values = statement(there)
             try:
                 return await self._fetch(sql, values)
-            except asyncpg.UndefinedTableError as error:  # one of them is being made anew
+            except asyncpg.UndefinedTableError as error:  # one of them is being rebuilt
                 self._known.clear()
                 failure = error
         raise _not_now(failure) from failure
 
     async def ask(self, sql: str, *values: Any) -> list[Any]:
-        """What is nobody's read model: the platform's own tables."""
+        """Query the platform's own tables, which belong to no read model."""
         try:
             return await self._fetch(sql, values)
         except asyncpg.UndefinedTableError as error:
@@ -69,7 +69,7 @@ class ReadModels:
         return rows[0] if rows else None
 
     async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
-        """Of these, those that have a read model, in the same order."""
+        """Those of these contexts that have a read model, in the same order."""
         unknown = [f"rm_{context}" for context in contexts if context not in self._known]
         if unknown:
             self._known |= {row["context"] for row in await self._fetch(_SCHEMAS, (unknown,))}
@@ -88,4 +88,4 @@ class ReadModels:
 
 def _not_now(error: BaseException) -> ApiError:
     log.warning("read_failed", error=repr(error))
-    return unavailable("The read model cannot be read at the moment")
+    return unavailable("The read model is unavailable at the moment")

@@ -1,4 +1,4 @@
-"""`/api/devices`: phones, what each has in hand, and what it did in a day."""
+"""`/api/devices`: phones, their current work, and what each did within a day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATH: Final = "/api/devices"
 WINDOW_DEFAULT: Final = timedelta(days=1)
 WINDOW_MAX: Final = timedelta(days=31)
 ATTEMPT_MAX: Final = timedelta(hours=1)
-"""No attempt is under way for longer, from its offer to its end: so far back the first of a window may begin."""
+"""The longest possible attempt, from offer to end: the first one of a window may begin this much earlier."""
 ATTEMPT_EVENTS_MAX: Final = 5_000
 
 
@@ -35,7 +35,7 @@ class Device(DeviceColumns, frozen=True, kw_only=True):
     """A phone."""
 
     work: DeviceWork | None
-    """What it has in hand."""
+    """Its current work."""
 
 
 class Window(msgspec.Struct, rename={"from_": "from"}):
@@ -48,11 +48,11 @@ class DeviceDetail(msgspec.Struct):
 
     device: Device
     reported: Any
-    """What it last said of itself, as it said it."""
+    """Its last own report, unchanged."""
     window: Window
-    """The time that `attempts` is about."""
+    """The time range of `attempts`."""
     attempts: list[Attempt]
-    """Oldest first, those that reach into the window included."""
+    """Oldest first, including those that began before the window."""
     attempts_left_out: bool
     """There were too many: the oldest are missing."""
 
@@ -76,15 +76,15 @@ DEVICES: Final = Listing(
         Where(
             one_of("status", [*DeviceStatus], "In one of these states.", many=True),
             words={
-                DeviceStatus.ERROR: "d.error_rule IS NOT NULL",  # as the index of those in error has it
+                DeviceStatus.ERROR: "d.error_rule IS NOT NULL",  # the same predicate as the index of devices in error
                 DeviceStatus.BUSY: f"rm_fleet.{STATUS} = 'busy'",
                 DeviceStatus.ONLINE: f"rm_fleet.{STATUS} = 'online'",
                 DeviceStatus.OFFLINE: f"rm_fleet.{STATUS} = 'offline'",
             },
         ),
         Where(
-            text("serial", "Its serial number begins like this.", chars_max=32),
-            # Serial numbers are A to Z and 0 to 9: a tilde comes after all of them.
+            text("serial", "Its serial number begins with this.", chars_max=32),
+            # Serial numbers are A to Z and 0 to 9; a tilde sorts after all of them.
             "d.serial_number COLLATE \"C\" BETWEEN {0} AND {0} || '~'",
         ),
     ),
@@ -93,8 +93,8 @@ DEVICES: Final = Listing(
 )
 
 _WINDOW_KINDS: Final[tuple[Kind, ...]] = (
-    moment("from", "Attempts from then on; a day before `to` if nothing is said."),
-    moment("to", "Attempts until then; now if nothing is said."),
+    moment("from", "Attempts from then on; default: a day before `to`."),
+    moment("to", "Attempts until then; default: now."),
 )
 
 
@@ -109,7 +109,7 @@ class Devices(Subject):
         f"{PATH}/{{id}}",
         id="getDevice",
         tag="fleet",
-        summary="A device, its work, and its attempts within a time",
+        summary="A device, its work, and its attempts within a time range",
         answer=DeviceDetail,
         contexts=(CONTEXT,),
         kinds=_WINDOW_KINDS,

@@ -1,4 +1,4 @@
-"""How reads are declared, and what each does before it asks and after: how fresh, JSON that nobody on the way keeps."""
+"""Declares reads. Each one parses its parameters, waits for fresh data, and answers with JSON that is not cached."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
 MAY_READ: Final = Permission("dashboard", Verb.READ)
-"""All that is read here is one relation in the table of permissions."""
+"""All reads here are one relation in the table of permissions."""
 READ_ERRORS: Final = (400, 503)
 
 T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """A read that was let in."""
+    """A permitted read."""
 
     request: web.Request
     asked: Asked
@@ -42,14 +42,14 @@ class Door:
     async def ask(
         self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
     ) -> Question:
-        """Read the parameters, and wait for what the caller knows of."""
+        """Parse the parameters, and wait for the position that the caller needs."""
         asked = read_query(request.query, kinds)
         await self._freshness.wait(request.headers, principal.name, *contexts)
         return Question(request, asked, principal)
 
 
 class Subject:
-    """What is read of one thing, by the methods that `reads` and `lists` declare."""
+    """The reads of one kind of data: methods that `reads` and `lists` declare."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -72,7 +72,7 @@ def reads(
     parameters: tuple[Parameter, ...] = (),
     errors: tuple[int, ...] = (),
 ) -> Callable[[Read[S]], Handle[S]]:
-    """Declare a read. `contexts`: those whose read models it asks. `kinds`: the parameters of its query."""
+    """Declare a read. `contexts`: the read models that it uses. `kinds`: the parameters of its query."""
     route = Route(
         method="GET",
         path=path,
@@ -81,7 +81,7 @@ def reads(
         summary=summary,
         permission=MAY_READ,
         parameters=(*parameters, *(kind.described for kind in kinds), MIN_POSITION),
-        answers={200: Answer(answer, "As the read model has it")},
+        answers={200: Answer(answer, "From the read model")},
         errors=(*READ_ERRORS, *errors),
     )
 
@@ -108,7 +108,7 @@ def lists(
     parameters: tuple[Parameter, ...] = (),
     in_path: Callable[[web.Request], dict[str, Any]] | None = None,
 ) -> Handle[Any]:
-    """Declare a list. `in_path`: what the path says of it."""
+    """Declare a list. `in_path`: reads its parameters in the path."""
 
     async def read(subject: Subject, question: Question) -> Page[Any]:
         request, asked, _ = question

@@ -1,4 +1,4 @@
-"""Which types of events each context has: a search by type asks only where there can be any."""
+"""The event types of each context: a search by type only asks contexts that have it."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ EVERYDAY: Final = frozenset(
         "RefreshRotated",
     }
 )
-"""Most of every log. Who has events at all has some of these, so among somebody's own they are soon found; an index
-has so many of them that it is no help."""
+"""The types of most events. Every entity has some of them, so filtering its events finds them fast, while an index on
+the type would return too many to help."""

@@ -1,4 +1,4 @@
-"""`/api/events`: the log as rows, searched by what it is about, its type, its actor, its command and its time."""
+"""`/api/events`: the log as rows, searched by entity, type, actor, command and time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from drover.web.route import in_path
 PATH: Final = "/api/events"
 ONE_PATH: Final = f"{PATH}/{{context}}/{{seq}}/{{line}}"
 PEOPLE: Final = "user:"
-"""How actors begin who do little, and now and then."""
+"""Prefix of actors with few events."""
 
 
 class Event(EventRow, frozen=True, kw_only=True):
@@ -36,19 +36,19 @@ make_event: Final = maker(Event)
 
 
 def _by_index(column: str, place: str) -> str:
-    """A value by its hash, which the index is of, and by itself. For several such conditions at once.
+    """Compare by hash, which is indexed, and by value. For several such conditions at once.
 
-    PostgreSQL takes the second half for another condition that leaves out most of what is left, and so it reads all
-    that the indices find, and sorts it.
+    PostgreSQL assumes that the second half filters out most of the rest, so it reads all matches of the indices and
+    sorts them.
     """
     return f"{_hash(column)} = {_hash(place)} AND {column} = {place}"
 
 
 def _in_order(column: str, place: str) -> str:
-    """The same where it is the only such condition: the index has what is found in the order of time.
+    """The same for a single such condition: its index returns matches in order of time.
 
-    PostgreSQL believes of the second half that it holds for every other row, and walks the index until it has enough:
-    the newest hundred events of a job that has a hundred thousand cost as much as those of a phone.
+    PostgreSQL assumes that the second half holds for every other row, so it walks the index until it has enough: the
+    newest hundred events of a job with a hundred thousand cost as much as those of a phone.
     """
     return f"{_hash(column)} = {_hash(place)} AND {_is(column, place)}"
 
@@ -58,7 +58,7 @@ def _hash(text: str) -> str:
 
 
 def _is(column: str, place: str) -> str:
-    """Without an index: for what is found soon among that which another condition finds."""
+    """Without an index: for values that are frequent among the matches of another condition."""
     return f"coalesce({column} = {place}, FALSE)"
 
 
@@ -71,8 +71,8 @@ def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Bra
     ]
     if not wanted:
         return []
-    # Of somebody's own events those of an everyday type are found by a look at each; and so are those by an everyday
-    # actor, or those of a type.
+    # Filtering is fast for everyday types among an entity's events, and for actors that are not people among the events
+    # of an entity or a type.
     own = asked["entity"] is not None
     is_plain_actor = (own or bool(types)) and not (asked["actor"] or "").startswith(PEOPLE)
     is_plain_type = own and EVERYDAY.issuperset(types)
@@ -91,7 +91,7 @@ def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Bra
     for name, sql in (("from", "e.at >= {}"), ("to", "e.at < {}")):
         if asked[name] is not None:
             shared.append(sql.format(values.add(asked[name])))
-    # Only those that some context has: PostgreSQL refuses values that a statement does not use.
+    # Only types that some context has: PostgreSQL refuses unused parameters.
     there = [type_ for type_ in types if any(type_ in TYPES[name] for name in wanted)]
     places = {type_: f"{values.add(type_)}::text" for type_ in there}
     entity = None if asked["entity"] is None else f"{values.add(asked['entity'])}::text"
@@ -108,7 +108,7 @@ def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Bra
 
 
 def _about(place: str, look_up: Callable[[str, str], str]) -> list[str]:
-    """An entity may stand at any place in an event. One that stands there twice is found once."""
+    """An entity may be at any place in an event. The branches exclude duplicates."""
     found: list[str] = []
     for number in range(1, ENTITIES_MAX + 1):
         earlier = "".join(f" AND e.entities[{before}] <> {place}" for before in range(1, number))
@@ -127,10 +127,10 @@ EVENTS: Final = United(
     ),
     kinds=(
         CONTEXT,
-        text("entity", "About this: the id of a device, job, assignment, PC, render, test, user, page or alert."),
+        text("entity", "The id of a device, job, assignment, PC, render, test, user, page or alert that it is about."),
         one_of("type", ALL, "Of one of these types.", many=True),
         text("actor", "By this actor."),
-        text("cause", "That follow from this command."),
+        text("cause", "Caused by this command."),
         FROM,
         TO,
     ),
@@ -171,7 +171,7 @@ class Events(Subject):
 
 
 async def find_event(door: Door, request: web.Request) -> Event:
-    """That which the path names, or 404."""
+    """The event in the path, or 404."""
     context = request.match_info["context"]
     seq, line = number_in(request, "seq", BIGINT_MAX), number_in(request, "line", INT_MAX)
     if context not in CONTEXTS:

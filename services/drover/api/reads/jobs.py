@@ -1,4 +1,4 @@
-"""`/api/jobs`: what is to be done, how far it is, and on which devices."""
+"""`/api/jobs`: jobs, their progress, and their devices."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PATH: Final = "/api/jobs"
 
 
 class Job(JobRow, frozen=True):
-    """What is to be done, and how far it is."""
+    """A job and its progress."""
 
 
 class FailureCount(msgspec.Struct):
-    """How many assignments failed for good in one way."""
+    """How many assignments failed for good with one error."""
 
     error_code: str | None
     assignments: int
@@ -41,9 +41,9 @@ class JobDetail(msgspec.Struct):
     failures: list[FailureCount]
     """Most frequent first, at most 20."""
     assignments: Page[Assignment]
-    """As `/api/jobs/{id}/assignments` has them."""
+    """The first page of `/api/jobs/{id}/assignments`."""
     attempts: Page[AttemptEvent]
-    """As `/api/jobs/{id}/attempts` has them."""
+    """The first page of `/api/jobs/{id}/attempts`."""
 
 
 JOBS: Final = Listing(
@@ -57,7 +57,7 @@ JOBS: Final = Listing(
         Where(FROM, "j.created_at >= {}"),
         Where(TO, "j.created_at < {}"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
+    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
 )
 
 _ID: Final = in_path("id", UUID, "Its id.")
@@ -68,7 +68,7 @@ def _job(request: web.Request) -> dict[str, Any]:
 
 
 class Jobs(Subject):
-    jobs = lists(JOBS, PATH, id="listJobs", tag="queue", summary="Jobs by their creation", row=Job)
+    jobs = lists(JOBS, PATH, id="listJobs", tag="queue", summary="Jobs by creation time", row=Job)
     assignments = lists(
         ASSIGNMENTS,
         f"{PATH}/{{id}}/assignments",
@@ -84,7 +84,7 @@ class Jobs(Subject):
         f"{PATH}/{{id}}/attempts",
         id="listJobAttempts",
         tag="queue",
-        summary="What happened to attempts of a job, newest first",
+        summary="Events of a job's attempts, newest first",
         row=AttemptEvent,
         parameters=(_ID,),
         in_path=_job,

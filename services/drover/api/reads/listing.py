@@ -1,8 +1,8 @@
-"""Lists that page by key: which statement a request becomes, and how its rows become a page.
+"""Lists that page by key: builds the statement of a request, and turns its rows into a page.
 
-A statement is put together from fixed pieces, one for each parameter that was given, and never has a condition that
-asks whether a parameter is there: so each combination has the plan, and the index, that fits it. The rows of the page
-are found first, in their own table; what belongs to them is looked up for these alone.
+A statement consists of fixed parts, one for each given parameter. It never tests whether a parameter is set, so that
+each combination gets its own plan and index. It finds the rows of the page first, in their own table, and joins only
+these with what belongs to them.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ class Page(msgspec.Struct, Generic[R]):
 
     items: list[R]
     next: str | None
-    """What `cursor` must say for the rows that follow; null: there are none now."""
+    """The `cursor` of the next page; null: there is none now."""
 
 
 class Key(NamedTuple):
-    """A part of what rows are ordered by. All parts together are unique, and none is ever null."""
+    """One column of the sort order. All of them together are unique, and none is ever null."""
 
     column: str
-    """As the row calls it."""
+    """Its name in the row."""
     sql: str
-    """As the query does."""
+    """Its name in the query."""
     type: Any
     cast: str
 
 
 class Where(NamedTuple):
-    """What a parameter selects."""
+    """A filter: the condition of a parameter."""
 
     kind: Kind
     sql: str = ""
-    """`{}` stands for its value."""
+    """`{}` stands for the value."""
     words: Mapping[str, str] = {}
-    """Conditions by word, where each is one of its own."""
+    """Conditions by value, if each value has its own."""
     fans: bool = False
-    """Of several values each is looked up by itself: only so does an index give them in order."""
+    """With several values, each one is a branch of its own: only then does an index return rows in order."""
     in_path: bool = False
-    """Said by the path, not by a parameter."""
+    """The value is in the path, not in a parameter."""
 
 
 FETCHED: Final = (26, 101, LIMIT_MAX + 1)
-"""Rows that a statement may fetch, the first that is more than asked for: one more tells whether there is a next page.
-A number in the statement, not a value: a plan that PostgreSQL makes for any value takes a limit for a tenth of all."""
+"""Limits of statements: the first one that exceeds the request is used, and the extra row shows that there is a next
+page. A literal, not a parameter: a generic plan would assume that a limit parameter is a tenth of all rows."""
 
 
 def fetched(asked: Asked) -> int:
@@ -70,7 +70,7 @@ class Statement(NamedTuple):
 
 
 class Values:
-    """The parameters of a statement, in the order of their places in it."""
+    """The parameters of a statement, in order."""
 
     def __init__(self) -> None:
         self.all: list[Any] = []
@@ -94,8 +94,8 @@ class Listing(Generic[R]):
         descending: bool = True,
         order: Kind | None = None,
     ) -> None:
-        """`table`: with the letter that its rows have in keys and conditions. The query of the same name as the list
-        takes them from `{page}`. `order`: the parameter that turns the list around, by its second word."""
+        """`table`: with its alias in keys and conditions. The query with the list's name selects from `{page}`.
+        `order`: the parameter that reverses the list, by its second value."""
         self.name = name
         self.context = context
         self.row = row
@@ -125,7 +125,7 @@ class Listing(Generic[R]):
         )
 
     async def one(self, models: ReadModels, condition: str, *values: Any) -> R | None:
-        """The row for which this holds."""
+        """The row that meets the condition."""
         page = f"(SELECT * FROM {self._table} WHERE {condition}) AS {self._letter}"  # noqa: S608
         record = await models.fetch_one(self.context, self._query.format(page=page), *values)
         return None if record is None else self._make(record)
@@ -147,7 +147,7 @@ class Listing(Generic[R]):
         return Statement(f"{sql}\nORDER BY {order}", values.all)
 
     def _branches(self, asked: Asked, after: list[Any] | None, values: Values) -> list[list[str]]:
-        """The conditions of each branch: of one, unless a parameter fans out."""
+        """The conditions of each branch; there is one branch unless a parameter fans out."""
         shared: list[str] = []
         fanned: list[str] = []
         for where in self._wheres:

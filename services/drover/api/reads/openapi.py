@@ -1,4 +1,4 @@
-"""`GET /api/openapi.json`: the document of all services. It is put together where all of them are known."""
+"""`GET /api/openapi.json`: the document of all services. It is made where all of them are known."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class DocumentPage:
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """For anybody: it says what there is, and nothing of what is in it."""
-        if self._body is None:  # in a thread: it reads the source of every shape, and the loop is shared
+        """For anybody: it describes the API and contains no data."""
+        if self._body is None:  # in a thread: it reads the source of every type, and the event loop is shared
             self._body = await asyncio.to_thread(lambda: msgspec.json.encode(self._document()))
         headers = {"Cache-Control": "no-cache"}
         return web.Response(body=self._body, content_type="application/json", headers=headers)

@@ -1,4 +1,4 @@
-"""`/api/overview`: what runs now, what waits, what went wrong, in one answer."""
+"""`/api/overview`: what is running, waiting and failing, in one answer."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from drover.projection.positions import MIN_POSITION_HEADER
 
 PATH: Final = "/api/overview"
 KEPT_S: Final = 1.0
-"""Many dashboards that look at the same farm cost as much as one. Not for those who ask for a position."""
+"""Cache time: many dashboards of one farm cost as much as one. Not for requests that name a position."""
 OPEN_ALERTS_MAX: Final = 20
 
 
 class AlertSummary(msgspec.Struct):
     open: int
     newest: list[Alert]
-    """Of those that are open, at most 20."""
+    """Of the open ones, at most 20."""
 
 
 class Overview(msgspec.Struct):
-    """Counts by state: of what is under way all, of what has ended the last day."""
+    """Counts by state: everything that has not ended, and what ended within a day."""
 
     at: datetime
     devices: dict[str, int]
@@ -59,7 +59,7 @@ class Overview(msgspec.Struct):
     alerts: AlertSummary
     last_hour: Series
     partitions: list[PartitionState]
-    """Who leads, and how far the read models are behind."""
+    """The leaders, and the lag of the read models."""
 
 
 class Overviews(Subject):
@@ -83,14 +83,14 @@ class Overviews(Subject):
         PATH,
         id="getOverview",
         tag="operations",
-        summary="What runs, what waits, what went wrong",
+        summary="What is running, waiting and failing",
         answer=Overview,
         contexts=CONTEXTS,
     )
     async def get(self, question: Question) -> Overview:
         if MIN_POSITION_HEADER in question.request.headers:
             return await self._look()
-        async with self._looking:  # whoever waited finds what the one before found
+        async with self._looking:  # a request that waited finds the result of the one before
             if self._kept is None or self._clock() - self._kept_at >= KEPT_S:
                 self._kept = await self._look()
                 self._kept_at = self._clock()

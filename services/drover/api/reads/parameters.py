@@ -1,4 +1,4 @@
-"""Query parameters of reads: typed, bounded, refused with a sentence. What they select is said where they are used."""
+"""Query parameters of reads: typed and bounded, with clear errors. What they select is declared where they are used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.web.route import Parameter
 
 TEXT_CHARS_MAX: Final = 256
 VALUES_MAX: Final = 8
-"""Of one parameter, with commas between them."""
+"""Per parameter, separated by commas."""
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 500
 CURSOR_CHARS_MAX: Final = 1024
@@ -26,7 +26,7 @@ SHOWN_CHARS_MAX: Final = 64
 
 
 class Asked:
-    """What a request said, by the names of the parameters; None for what it did not say."""
+    """The values of a request by parameter; None if not given."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
@@ -35,12 +35,12 @@ class Asked:
         return self._values.get(name)
 
     def with_(self, **values: Any) -> Asked:
-        """The same, with what is known otherwise: by the path, for example."""
+        """The same, with additional values, for example from the path."""
         return Asked(self._values | values)
 
 
 class Kind:
-    """A parameter, and how its text becomes a value. `parse` raises ValueError with what it should have been."""
+    """A parameter and its parser. `parse` raises ValueError with what is expected."""
 
     def __init__(self, described: Parameter, parse: Callable[[str], Any]) -> None:
         self.described = described
@@ -71,11 +71,11 @@ def text(name: str, description: str, *, many: bool = False, chars_max: int = TE
 
 
 def one_of(name: str, words: Sequence[str], description: str, *, many: bool = False) -> Kind:
-    known = tuple(map(str, words))  # members of enums are no literals
+    known = tuple(map(str, words))  # enum members are not literals
 
     def parse(value: str) -> str:
         if value not in known:
-            raise ValueError(f"it may be {', '.join(known)}")
+            raise ValueError(f"it must be one of {', '.join(known)}")
         return value
 
     return Kind(Parameter(name, Literal[known], description, many=many, many_max=VALUES_MAX if many else None), parse)
@@ -108,10 +108,10 @@ def read_query(query: MultiMapping[str], kinds: Sequence[Kind]) -> Asked:
     for name, value in query.items():
         kind = known.get(name)
         if kind is None:
-            may = f"it may have {', '.join(known)}" if known else "it takes none"
-            raise invalid(f"{name[:SHOWN_CHARS_MAX]} is no parameter of this: {may}", field=name[:SHOWN_CHARS_MAX])
+            may = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise invalid(f"{name[:SHOWN_CHARS_MAX]} is not a parameter of this: {may}", field=name[:SHOWN_CHARS_MAX])
         if name in values:
-            raise _bad(name, value, "it is there twice")
+            raise _bad(name, value, "it appears twice")
         values[name] = kind.read(value)
     return Asked(values)
 
@@ -120,7 +120,7 @@ def parse_text(value: str, chars_max: int = TEXT_CHARS_MAX) -> str:
     if not 1 <= len(value) <= chars_max:
         raise ValueError(f"it must have 1 to {chars_max} characters")
     if "\0" in value or not _is_utf8(value):
-        raise ValueError("it has characters that no text here can have")
+        raise ValueError("it contains invalid characters")
     return value
 
 
@@ -140,7 +140,7 @@ def parse_number(value: str, least: int, most: int) -> int:
 
 
 def parse_moment(value: str) -> datetime:
-    """With its offset: a time without one could be anybody's. What left the `+` unescaped is understood."""
+    """Requires a UTC offset: a time without one is ambiguous. Accepts a `+` that was not escaped."""
     try:
         if len(value) > SHOWN_CHARS_MAX:
             raise ValueError
@@ -163,7 +163,7 @@ def _parse_day(value: str) -> date_type:
 
 def _parse_flag(value: str) -> bool:
     if value not in ("true", "false"):
-        raise ValueError("it may be true or false")
+        raise ValueError("it must be true or false")
     return value == "true"
 
 
@@ -180,9 +180,7 @@ def _bad(name: str, value: str, why: str) -> ApiError:
     return invalid(f"{name}: {why}", field=name, value=shown)
 
 
-LIMIT: Final = number("limit", f"Rows in the answer; {LIMIT_DEFAULT} if nothing is said.", least=1, most=LIMIT_MAX)
-CURSOR: Final = text(
-    "cursor", "Where to go on: `next` of the page before, with the same filters.", chars_max=CURSOR_CHARS_MAX
-)
+LIMIT: Final = number("limit", f"Rows per page; default: {LIMIT_DEFAULT}.", least=1, most=LIMIT_MAX)
+CURSOR: Final = text("cursor", "`next` of the previous page, with the same filters.", chars_max=CURSOR_CHARS_MAX)
 FROM: Final = moment("from", "Not before this time.")
 TO: Final = moment("to", "Before this time.")

@@ -21,7 +21,7 @@ PATH: Final = "/api/pcs"
 
 
 class Slot(msgspec.Struct):
-    """Room on a PC that is in use."""
+    """A slot of a PC that is in use."""
 
     device_id: UUID
     serial_number: str
@@ -30,10 +30,10 @@ class Slot(msgspec.Struct):
 
 
 class PcCounts(PcRow, frozen=True, kw_only=True):
-    """A PC with the states of its devices."""
+    """A PC with its devices by status."""
 
     slots: int
-    """Room for so many at once: its capacity, and never more than 20."""
+    """Its capacity, but at most 20."""
     devices: int
     online: int
     offline: int
@@ -43,7 +43,7 @@ class PcCounts(PcRow, frozen=True, kw_only=True):
 
 class Pc(PcCounts, frozen=True, kw_only=True):
     in_use: list[Slot]
-    """By serial number."""
+    """Ordered by serial number."""
 
 
 _make_pc: Final = maker(Pc, columns=PcCounts)

@@ -1,4 +1,4 @@
-"""From columns to SQL and back: what a query selects for a shape, and how a record becomes one."""
+"""Maps types to SELECT lists, and records to types."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def selected(shape: type[msgspec.Struct], letter: str, computed: Mapping[str, str] | None = None) -> str:
-    """The columns of a shape as a SELECT names them; `letter`: what their table is called there."""
+    """The SELECT list of a type's columns. `letter`: the table's alias."""
     sql = computed or {}
     columns = [replace(one, sql=sql.get(one.name)) for one in columns_of(shape)]
     return ", ".join(select_list(columns, letter))
 
 
 def maker(made: type[S], columns: type[msgspec.Struct] | None = None) -> Callable[..., S]:
-    """Makes it of a record, by name. `columns`: those that the record has, where others are given by the caller.
+    """A function that makes the type from a record, by name. `columns`: those of the record, if the caller adds others.
 
-    JSON goes on as Postgres wrote it.
+    JSON is passed on as Postgres wrote it.
     """
     fields = columns_of(columns or made)
     names = [one.name for one in fields]

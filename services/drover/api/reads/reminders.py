@@ -1,4 +1,4 @@
-"""`/api/reminders`: alarms by when they are due, and what was sent."""
+"""`/api/reminders`: alarms by due time, and the history of sendings."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Reminder(AlarmFacts, frozen=True, kw_only=True):
     """The alarm of a page."""
 
     title: str | None
-    """A user's own words: null for those who may not read them."""
+    """The user's own text; null for callers who may not read it."""
     timezone: str | None
     """Of its user."""
     state: str
-    """`upcoming`, `due`, or `in_hand`: somebody sends it, or nobody knows what became of that."""
+    """`upcoming`, `due`, or `in_hand`: it is being sent, or the outcome of sending is unknown."""
 
 
 class ReminderEvent(AlarmEventRow, frozen=True):
@@ -38,13 +38,13 @@ class ReminderEvent(AlarmEventRow, frozen=True):
 
 
 class ReminderDetail(msgspec.Struct):
-    """An alarm, its text, and what happened to it."""
+    """An alarm, its text and its history."""
 
     reminder: Reminder
     body: str | None
     """Likewise."""
     history: Page[ReminderEvent]
-    """Newest first, as `/api/reminder-events?page_id=…` has it."""
+    """Newest first: the first page of `/api/reminder-events?page_id=…`."""
 
 
 REMINDERS: Final = Listing(
@@ -60,7 +60,7 @@ REMINDERS: Final = Listing(
     wheres=(
         Where(text("user_id", "Of this user."), "a.user_id = {}"),
         Where(
-            one_of("state", ["upcoming", "due", "in_hand", "failing"], "Where it stands; `failing`: not sent so far."),
+            one_of("state", ["upcoming", "due", "in_hand", "failing"], "Its state; `failing`: not sent so far."),
             words={
                 "upcoming": "a.processed_at IS NULL AND a.next_alarm_time > now()",
                 "due": "a.processed_at IS NULL AND a.next_alarm_time <= now()",
@@ -95,7 +95,7 @@ class Reminders(Subject):
         EVENTS_PATH,
         id="listReminderEvents",
         tag="reminder",
-        summary="What happened to alarms, newest first",
+        summary="Events of alarms, newest first",
         row=ReminderEvent,
     )
 
@@ -103,7 +103,7 @@ class Reminders(Subject):
         PATH,
         id="listReminders",
         tag="reminder",
-        summary="Alarms, the soonest first",
+        summary="Alarms, soonest first",
         answer=Page[Reminder],
         contexts=(CONTEXT,),
         kinds=REMINDERS.kinds,
@@ -118,10 +118,10 @@ class Reminders(Subject):
         ONE_PATH,
         id="getReminder",
         tag="reminder",
-        summary="An alarm and what happened to it",
+        summary="An alarm and its history",
         answer=ReminderDetail,
         contexts=(CONTEXT,),
-        parameters=(in_path("user_id", str, "Whose it is."), in_path("page_id", str, "Its page.")),
+        parameters=(in_path("user_id", str, "Its user."), in_path("page_id", str, "Its page.")),
         errors=(404,),
     )
     async def detail(self, question: Question) -> ReminderDetail:
@@ -138,5 +138,5 @@ class Reminders(Subject):
 
 
 def _reads_words(question: Question) -> bool:
-    """Titles and bodies are for those who may read the alarms themselves."""
+    """Only callers who may read the alarms themselves see titles and bodies."""
     return may(question.principal, "alarm", Verb.READ)

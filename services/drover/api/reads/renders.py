@@ -1,4 +1,4 @@
-"""`/api/renders`: the render queue, each render with what happened to it and how long its stages took."""
+"""`/api/renders`: the render queue, with the history and the stage times of each render."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WORKERS_MAX: Final = 500
 
 
 class Stage(RenderStage, frozen=True):
-    """How long a render was in a stage, against the range that is usual for it."""
+    """How long a render was in a stage, compared with the usual range."""
 
 
 class RenderDetail(msgspec.Struct):
-    """A render, and its history."""
+    """A render and its history."""
 
     render: Render
     audit: list[StatusChange]
@@ -39,7 +39,7 @@ class RenderDetail(msgspec.Struct):
 
 
 class RenderWorker(WorkerFacts, frozen=True):
-    """A worker, and what it has in hand."""
+    """A worker and its current render."""
 
     render_id: int | None
 
@@ -62,12 +62,12 @@ RENDERS: Final = Listing(
         Where(FROM, "r.created_at >= {}"),
         Where(TO, "r.created_at < {}"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; the newest if nothing is said."),
+    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
 )
 
 
 class Renders(Subject):
-    renders = lists(RENDERS, PATH, id="listRenders", tag="render", summary="Renders by their request", row=Render)
+    renders = lists(RENDERS, PATH, id="listRenders", tag="render", summary="Renders by request time", row=Render)
 
     @reads(
         f"{PATH}/{{id}}",
@@ -102,6 +102,6 @@ class Renders(Subject):
         contexts=(CONTEXT,),
     )
     async def workers(self, question: Question) -> Page[RenderWorker]:
-        """All of them: there are as many as licences."""
+        """All on one page: there are only as many as licences."""
         rows = await self._door.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
         return Page([_make_worker(row) for row in rows], None)

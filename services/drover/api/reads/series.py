@@ -1,4 +1,4 @@
-"""Figures by the minute over the last hour, as charts want them: one list of numbers for each line."""
+"""Counts per minute over the last hour, for charts: one list of numbers per line."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ MINUTE: Final = timedelta(minutes=1)
 
 
 class AttemptSeries(msgspec.Struct):
-    """Of phones. Every list has a number for each minute of `minutes`."""
+    """For phones. Every list has one number for each minute of `minutes`."""
 
     started: list[int]
     succeeded: list[int]
     failed: list[int]
-    """Attempts that failed, for good or not; timeouts are counted by themselves."""
+    """Failed attempts, final or not; timeouts are counted separately."""
     timed_out: list[int]
     failed_final: list[int]
     """Assignments that failed for good."""
     rolled_back: list[int]
     wait_s: list[float | None]
-    """Mean time from the offer to the start; null where nothing started."""
+    """Mean time from offer to start; null if nothing started."""
     run_s: list[float | None]
-    """Mean time from the start to success; null where nothing succeeded."""
+    """Mean time from start to success; null if nothing succeeded."""
 
 
 class EndSeries(msgspec.Struct):
-    """Of renders and analyses."""
+    """For renders and analyses."""
 
     completed: list[int]
     failed: list[int]
 
 
 class SendSeries(msgspec.Struct):
-    """Of reminders."""
+    """For reminders."""
 
     sent: list[int]
     failed: list[int]
@@ -45,7 +45,7 @@ class SendSeries(msgspec.Struct):
 
 class Series(msgspec.Struct):
     minutes: list[datetime]
-    """When each of the 60 minutes begins, the oldest first. The last one is not over yet."""
+    """The beginnings of the 60 minutes, oldest first. The last minute is not over yet."""
     attempts: AttemptSeries
     renders: EndSeries
     analyses: EndSeries
@@ -76,7 +76,7 @@ def attempt_series(minutes: list[datetime], rows: Iterable[Any]) -> AttemptSerie
 
 
 def lines_by_state(minutes: list[datetime], rows: Iterable[Any], states: Mapping[str, str]) -> dict[str, list[int]]:
-    """Rows of minute, state and count, as a line for each state. `states`: what the table calls each line."""
+    """Turn rows of minute, state and count into one line per state. `states`: the table's name of each line's state."""
     counts = {(row["minute"], row["state"]): row["count"] for row in rows}
     return {name: [counts.get((minute, state), 0) for minute in minutes] for name, state in states.items()}
 

@@ -1,4 +1,4 @@
-"""`/api/system`: who leads which partition, how far each read model is, how the servers are, who is connected."""
+"""`/api/system`: leaders and positions of partitions, lag of read models, health of servers, connections."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class PartitionState(msgspec.Struct):
     context: str
     partition: str
     leader: str | None
-    """Instance that holds the lease; null while nobody does."""
+    """The instance that holds the lease; null while nobody does."""
     leads_since: datetime | None
     log_seq: int
     """The last commit of the partition."""
     log_at: datetime | None
     projected_seq: int | None
-    """The last commit that the read model has; null while Postgres cannot be asked, or has no read model of it."""
+    """The last commit in the read model; null while Postgres is unavailable or has no read model of it."""
     projected_at: datetime | None
     """When it last moved."""
     behind: int | None
-    """Sequence numbers between the two."""
+    """Lag in sequence numbers."""
     lag_s: float | None
-    """For how long the read model has not had the last commit; 0 when it has."""
+    """Lag in seconds: how long the read model has lacked the last commit; 0 if it has it."""
     refusal: Refusal | None
-    """Why a command to it would not be accepted now, and what to do about it; null: it would be."""
+    """Why a command to it would be refused now, and what to do about it; null: it would be accepted."""
 
 
 class ReadModel(msgspec.Struct):
     schema: str
     version: int
     created_at: datetime
-    """When it was last folded from the beginning."""
+    """When its last rebuild from the log began."""
 
 
 class TableDifference(msgspec.Struct):
@@ -56,37 +56,37 @@ class TableDifference(msgspec.Struct):
     table: str
     key: str
     kind: str
-    """`missing`: the log has it and the table had not. `extra`: the other way round. `differs`."""
+    """`missing`: in the log, but not in the table. `extra`: the other way round. `differs`."""
     columns: dict[str, tuple[str, str]] = {}
-    """Of one that differs: what the log says, and what stood there."""
+    """If it differs, by column: the value by the log, and the value in the table."""
 
 
 class RebuiltTable(msgspec.Struct):
     table: str
     rows: int
-    """That were compared."""
+    """Rows that were compared."""
     different: int
     examples: list[TableDifference]
     """The first 20."""
 
 
 class RebuildState(msgspec.Struct):
-    """A read model that is, or was, made anew from the log: `drover projection rebuild`."""
+    """A current or past rebuild of a read model from the log: `drover projection rebuild`."""
 
     id: int
     projection: str
     by: str
-    """The machine that does it."""
+    """The machine that runs it."""
     dry_run: bool
     stage: str
     """`folding`, `comparing`, `swapping`; then `swapped`, `dropped` or `failed`; `interrupted`: it has died."""
     folded: int
     """Events."""
     events: int | None
-    """That are to be folded in all; null while that is not known."""
+    """Events to fold in total; null while unknown."""
     positions: dict[str, int] | None
     tables: list[RebuiltTable] | None
-    """How it differed from the one that served; null until it was compared."""
+    """Differences from the live read model; null before the comparison."""
     error: str | None
     started_at: datetime
     updated_at: datetime
@@ -113,7 +113,7 @@ class Dependency(msgspec.Struct):
 
 
 class Connection(msgspec.Struct):
-    """A process that is connected to Postgres, by the name that it gave itself."""
+    """A process that is connected to Postgres, by its application name."""
 
     name: str
     connections: int
@@ -141,7 +141,7 @@ class Partitions(NamedTuple):
 
 
 class SystemReader:
-    """Tells what it can: one server that is away takes nothing from the other."""
+    """Reports what it can: one unreachable server does not hide the other."""
 
     def __init__(self, log: LogState, models: ReadModels, instance: str) -> None:
         self._log = log
@@ -198,7 +198,7 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
     behind = None if projected is None else max(0, lead.seq - projected["seq"])
     lag_s = None
     if behind is not None:
-        # Since the last commit came, or since the read model last moved, whichever is later: it is at work then.
+        # From the last commit, or from the read model's last move if that is later: then it is catching up.
         since = max(filter(None, (lead.at, projected["updated_at"] if projected else None)), default=now)
         lag_s = round(max(0.0, (now - since).total_seconds()), 3) if behind else 0.0
     return PartitionState(

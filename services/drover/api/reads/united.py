@@ -1,4 +1,4 @@
-"""Lists over several contexts: each context is a branch with its own index, and the newest of all are merged."""
+"""Lists over several contexts: each context is a branch with its own index, and their newest rows are merged."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Branch(NamedTuple):
-    """One context, and what must hold there."""
+    """One context and its conditions."""
 
     context: str
     conditions: tuple[str, ...]
 
 
 Branches = Callable[[Sequence[str], Asked, Values], list[Branch]]
-"""(contexts that have a read model, what is asked for, where values go). None: nothing can be found anywhere."""
+"""(contexts that have a read model, request, parameters of the statement). No branches: nothing can match."""
 
 
 class United(Generic[R]):
-    """Newest first. The first part of the key is the time; the context itself comes second."""
+    """Newest first. The key is the time, then the context, then the rest."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class United(Generic[R]):
         after = self._after(asked, values)
         found = self._branches(contexts, asked, values)
         if not found:
-            return Statement("SELECT 1 WHERE FALSE", [])  # what was asked for is nowhere
+            return Statement("SELECT 1 WHERE FALSE", [])  # nothing can match
         order = ", ".join(f"{part.sql} DESC" for part in (self._time, *self._rest))
         branches = [
             f"{self._select(branch.context)}\n"
@@ -80,11 +80,11 @@ class United(Generic[R]):
         return Statement(f"SELECT * FROM ({united}) AS page ORDER BY {merged} LIMIT {limit}", values.all)  # noqa: S608
 
     def _select(self, context: str) -> str:
-        assert context in self.contexts  # it becomes a part of SQL: a name of ours, never a client's
+        assert context in self.contexts  # it becomes part of the SQL, so it must not come from a client
         return QUERIES[self.name].format(context=context)
 
     def _after(self, asked: Asked, values: Values) -> Callable[[str], tuple[str, ...]]:
-        """What keeps to the rows after the cursor, for each context."""
+        """The condition for rows after the cursor, by context."""
         cursor = asked["cursor"]
         if cursor is None:
             return lambda context: ()
@@ -93,7 +93,7 @@ class United(Generic[R]):
         name = f"{values.add(context_)}::text"
         places = ", ".join(f"{values.add(value)}::{part.cast}" for value, part in zip(rest, self._rest, strict=True))
         columns = ", ".join(part.sql for part in self._rest)
-        # The time alone as well: that is what the index is by.
+        # Also compare the time alone, because the index is on it.
         return lambda context: (
             f"{self._time.sql} <= {at}",
             f"({self._time.sql}, '{context}'::text, {columns}) < ({at}, {name}, {places})",

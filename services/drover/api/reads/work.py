@@ -1,4 +1,4 @@
-"""What a device has in hand, as devices and slots show it."""
+"""A device's current work, as devices and slots show it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class DeviceWork(msgspec.Struct):
     sent_at: datetime | None
     started_at: datetime | None
     timeout_at: datetime | None
-    """When it has timed out, whatever it reports."""
+    """When it times out, whatever it reports."""
     retry_due_at: datetime | None
 
 
 WORK: Final = selected(DeviceWork, "a", {"assignment_id": "a.id", "job_title": "j.title", "progress_pct": PROGRESS})
-"""As a query selects it, of `assignment_rows a`, `job_rows j` and `tel_fleet.presence p`."""
+"""Its SELECT list over `assignment_rows a`, `job_rows j` and `tel_fleet.presence p`."""
 make_work: Final = maker(DeviceWork)

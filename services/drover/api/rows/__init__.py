@@ -1,1 +1,1 @@
-"""Changed rows of the read models as they change, for whoever may read them: `GET /api/stream`."""
+"""Live changes of the read models' rows, for callers who may read them: `GET /api/stream`."""

@@ -1,4 +1,4 @@
-"""What all streams of a process share: it hears every change once, keeps the last ones, and wakes who waits."""
+"""Shared by all streams of a process: receives every change once, keeps the last ones, and wakes the streams."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from drover.readmodel.models import LIVE
 from drover.service.tasks import end
 
 STALE_S: Final = 5.0
-"""A partition that was not heard of for so long does not move: its projector, PostgreSQL or NATS is away."""
+"""A partition without a heartbeat for this long has stalled: its projector, PostgreSQL or NATS is down."""
 LOOK_S: Final = 1.0
 RING_EVERY_S: Final = 0.02
-"""Streams are woken no oftener: a busy farm has hundreds of messages a second, and each would wake all of them."""
+"""Minimum interval of wake-ups: a busy farm has hundreds of messages a second, and each would wake all streams."""
 
 
 class Hub:
-    """Feed it with `changed` and `heartbeat`. It needs no answer from anybody to be asked."""
+    """Feed it with `changed` and `heartbeat`. Queries never wait."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Hub:
         live: Mapping[str, tuple[LiveRelation, ...]] = LIVE,
         make_track: Callable[[Callable[[], int]], Track] = Track,
     ) -> None:
-        """`partitions`: how every context is divided."""
+        """`partitions`: those of every context."""
         self.bell: Final = Bell()
         self.live: Final = live
         number = count(1)
@@ -62,7 +62,7 @@ class Hub:
         return [line for line in self._lines.values() if line.context in wanted]
 
     def is_stale(self, context: str) -> bool:
-        """Nobody tells of it, so what is shown may be old."""
+        """No heartbeats arrive, so the rows may be old."""
         return context in self._stale
 
     def changed(self, context: str, relation: str, message: RowsChanged) -> None:
@@ -77,7 +77,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Notices what is not heard of any more."""
+        """Detects stalled partitions."""
         task = asyncio.create_task(self._watch(), name="rows-watch")
         try:
             yield

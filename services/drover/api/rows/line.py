@@ -1,4 +1,4 @@
-"""One partition of a context as this process hears of it: the tracks of its relations, checked by heartbeats. Pure."""
+"""One partition of a context as this process hears of it: a track per relation, checked by heartbeats. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class RowsTold(msgspec.Struct, frozen=True):
     relation: str
     context: str
     to: int
-    """The position of the read model at which the rows are as they are here."""
+    """The position of the read model that the rows are from."""
     rows: list[msgspec.Raw]
     gone: list[msgspec.Raw]
-    """Keys of rows that are no more, or no longer for this client."""
+    """Keys of rows that were deleted, or that this client may no longer see."""
 
 
 class Line:
@@ -31,12 +31,12 @@ class Line:
         self.place: Final = place
         self.epoch: str | None = None
         self.seq = 0
-        """The read model is there, at least."""
+        """The read model has reached at least this position."""
         self.tracks: Final = {name: make_track() for name in relations}
 
     def changed(self, relation: str, message: RowsChanged) -> None:
         track = self.tracks.get(relation)
-        if track is None:  # of a newer projector
+        if track is None:  # from a newer projector
             return
         if message.epoch != self.epoch:
             self._begin(message.epoch, {relation: message.to}, message.to)
@@ -58,7 +58,7 @@ class Line:
 
     def _begin(self, epoch: str, last: dict[str, int], seq: int) -> None:
         self.epoch = epoch
-        self.seq = seq  # also less than before: a read model that is folded anew starts over
+        self.seq = seq  # may be lower than before: a rebuilt read model starts over
         for name, track in self.tracks.items():
             known = last.get(name)
             track.begin(epoch, known, seq if known is None else known)

@@ -1,4 +1,4 @@
-"""What streams of rows measure, save how many are open: `web.sse` counts that."""
+"""Metrics of row streams. `web.sse` counts the open ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Final
 
 from prometheus_client import Counter
 
-MESSAGES: Final = Counter("drover_api_row_messages_total", "Messages of changed rows told to clients, all together")
+MESSAGES: Final = Counter("drover_api_row_messages_total", "Messages of changed rows sent to all clients")
 RESETS: Final = Counter(
     "drover_api_row_resets_total",
-    "Relations that a client was told to read again: behind, hole, epoch (the projector's doing), slow (its own)",
+    "Relations that a client was told to read again: behind, hole, epoch (caused by the projector), slow (by itself)",
     ["why"],
 )

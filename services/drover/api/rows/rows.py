@@ -1,4 +1,4 @@
-"""The way in: who may have a stream of rows, of which relations, from where on."""
+"""The endpoint of row streams: permission, relations, start position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStrea
 
 PATH: Final = "/api/stream"
 AGENT_STREAMS_MAX: Final = 100
-"""Of those, for the keys that phones have: a farm of them must not keep people from theirs."""
+"""Streams for the keys of phones: a farm of them must not use up the streams of people."""
 SHOWN_CHARS_MAX: Final = 200
 
 
@@ -59,22 +59,22 @@ class RowStreams:
             description=(
                 "`hello` comes first, then `rows` whenever some have changed: each row as `/rest/v1` shows it, without"
                 " what `hello` names as withheld, and the keys of rows that are gone. `reset` names relations that must"
-                " be read again, with `Drover-Min-Position: <min_position>`; rows that come while you read are applied"
-                " after it. `lag` says that a read model stands still, or moves again. `bye` is the last. A client that"
-                " comes back with `Last-Event-ID` gets what it missed, or a `reset`."
+                " be read again, with `Drover-Min-Position: <min_position>`; apply rows that arrive meanwhile after"
+                " that read. `lag` says that a read model has stalled, or moves again. `bye` is the last. A client that"
+                " reconnects with `Last-Event-ID` gets what it missed, or a `reset`."
             ),
             permission=BY_HANDLER,
             parameters=(
                 Parameter(
-                    "relations", str, "What to follow; the caller must be able to read it.", required=True, many=True
+                    "relations", str, "What to follow; the caller must be allowed to read it.", required=True, many=True
                 ),
-                Parameter("last_event_id", str, "Go on after this id."),
-                Parameter("Last-Event-ID", str, "Likewise; browsers send it by themselves.", place="header"),
+                Parameter("last_event_id", str, "Continue after this id."),
+                Parameter("Last-Event-ID", str, "The same; browsers send it by themselves.", place="header"),
             ),
             answers={
                 200: Answer(
                     AnyOf((RowsHello, RowsTold, RowsReset, RowsLag)),
-                    "A stream without an end; these are the data of its events",
+                    "An endless stream; these are the data of its events",
                     media="text/event-stream",
                 )
             },
@@ -89,7 +89,7 @@ class RowStreams:
         streams.check_room()
         if request.method == "HEAD":
             return web.Response(headers=HEADERS)
-        # A browser that comes back sends the header, and the address as it was: the header is newer.
+        # A browser that reconnects sends the header and the original URL: the header is newer.
         last_id = request.headers.get(LAST_ID_HEADER) or request.query.get(LAST_ID)
         rows = RowsSession(self._hub, relations, filters, parse_token(last_id) if last_id else None)
         session = StreamSession(
@@ -103,7 +103,7 @@ class RowStreams:
         return EventStream(streams, session)
 
     def _streams_for(self, principal: Principal, app: web.Application) -> Streams:
-        """Those of the one application that this process has: of phones, or of everybody else."""
+        """The streams of this process's application: those of phones, or of everybody else."""
         is_agent = principal.role in (Role.ANON, Role.DEVICE)
         if is_agent not in self._streams:
             limit = self._agent_streams_max if is_agent else self._streams_max
@@ -116,12 +116,12 @@ def read_relations(query: MultiMapping[str], live: Mapping[str, object]) -> list
     for name in query:
         if name not in ("relations", LAST_ID):
             shown = query[name][:SHOWN_CHARS_MAX]
-            raise invalid(f"{name}: There is no such parameter: it may be relations", field=name, value=shown)
+            raise invalid(f"{name}: Unknown parameter; use relations", field=name, value=shown)
     names = [name.strip() for value in query.getall("relations", []) for name in value.split(",")]
     if not any(names):
         raise invalid("relations: Name the relations to follow, such as devices,jobs", field="relations", value="")
     for name in names:
         if name not in live:
-            message = f"relations: There are no live rows of it; there are of {', '.join(sorted(live))}"
+            message = f"relations: It has no live rows; use {', '.join(sorted(live))}"
             raise invalid(message, field="relations", value=name[:SHOWN_CHARS_MAX])
     return list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Which relations and rows of them a caller is told of: the same as it may read."""
+"""Which relations and rows a caller gets: the same that it may read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.web.auth import Principal
 from drover.web.permissions import Verb, demand
 
 SEEN_MAX: Final = 10_000
-"""Keys that a stream remembers having told of, where its caller sees only some rows."""
+"""How many sent keys a stream remembers if its caller sees only some rows."""
 
 _decode: Final = msgspec.json.Decoder(RowsTold).decode
 _decode_row: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -22,17 +22,17 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class OwnRows:
-    """Rows of one device. Of others nothing is told, not even their keys."""
+    """Filters the rows of one device. Nothing of other rows is sent, not even their keys."""
 
     def __init__(self, live: LiveRelation, device_id: str) -> None:
-        assert live.relation.owner is not None, f"{live.name} does not say to which device a row belongs"
+        assert live.relation.owner is not None, f"{live.name} does not say which device owns a row"
         self._owner = live.relation.owner
         self._key = live.key
         self._device_id = device_id
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def filter(self, data: bytes) -> bytes:
-        """The data of an event `rows` with less in it; empty: there is nothing for this caller."""
+        """The data of an event `rows`, filtered; empty: nothing is left for this caller."""
         told = _decode(data)
         rows, gone = [], [*told.gone]
         for raw in told.rows:
@@ -41,7 +41,7 @@ class OwnRows:
             if row[self._owner] == self._device_id:
                 rows.append(raw)
                 self._remember(key)
-            elif key in self._seen:  # it has left the caller's sight
+            elif key in self._seen:  # the caller may no longer see it
                 del self._seen[key]
                 gone.append(msgspec.Raw(key))
         if not rows and not gone:
@@ -58,7 +58,7 @@ class OwnRows:
 def row_filters(
     principal: Principal, relations: Iterable[str], live: Mapping[str, tuple[LiveRelation, ...]]
 ) -> dict[str, OwnRows]:
-    """By relation, where this caller sees only its own rows. 403 for a relation that it may not read."""
+    """Filters by relation, if this caller sees only its own rows. 403 for a relation that it may not read."""
     filters: dict[str, OwnRows] = {}
     for name in relations:
         if demand(principal, name, Verb.READ).own:

@@ -1,4 +1,4 @@
-"""What one client is told: a hello, then rows that changed, and which relations it must read again."""
+"""What one client gets: a hello, then changed rows, and which relations it must read again."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from drover.projection.positions import format_position
 from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
 
 CHUNK_BYTES: Final = 64 * 1024
-"""What is handed to a connection at once, save for a message that is larger by itself."""
+"""How much a connection gets at once; a larger single message is sent whole."""
 PAUSE_S: Final = 0.05
-"""After something was told, for what follows on its heels. The first after a quiet time leaves at once."""
+"""Pause after sending, to batch what follows. The first change after a quiet time is sent at once."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -29,11 +29,11 @@ class RelationTold(msgspec.Struct, frozen=True):
     """A relation of this stream."""
 
     key: list[str]
-    """The columns that tell its rows apart, in the order in which `gone` has their values."""
+    """The columns that identify a row, in the order of the values in `gone`."""
     withheld: list[str]
-    """Columns that are null in each row here: read them where they are needed."""
+    """Columns that are null in every row here: read them where they are needed."""
     contexts: list[str]
-    """Those whose rows are told."""
+    """The contexts whose rows are sent."""
 
 
 class RowsHello(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class RowsHello(msgspec.Struct, frozen=True):
 
     epochs: dict[str, str | None]
     min_position: str
-    """For `Drover-Min-Position`: what is read with it after this event, and then the stream, leave no gap."""
+    """For `Drover-Min-Position`: a read with it after this event, and then the stream, leave no gap."""
     relations: dict[str, RelationTold]
     heartbeat_s: float
 
@@ -55,17 +55,17 @@ class RowsReset(msgspec.Struct, frozen=True):
 
 
 class RowsLag(msgspec.Struct, frozen=True):
-    """The read model of a context stands still, or moves again."""
+    """A context's read model has stalled, or moves again."""
 
     context: str
     stale: bool
 
 
 class _Follower:
-    """One client's way along one track."""
+    """One client's position in one track."""
 
     def __init__(self, line: Line, relation: str, stand: Stand | None, *, is_new: bool) -> None:
-        """`stand`: where it was. `is_new`: it has read nothing yet and begins with what comes next."""
+        """`stand`: where to resume. `is_new`: the client has read nothing yet and starts with the next change."""
         self.line = line
         self.relation = relation
         self.track: Track = line.tracks[relation]
@@ -75,7 +75,7 @@ class _Follower:
         if is_new:
             self._move(self.track.last)
             return
-        self.stand = stand  # until the reset is told: who is cut off before it must be told again
+        self.stand = stand  # kept until the reset is sent: a client that disconnects before must get it again
         number = None if stand is None else self.track.resume(*stand)
         if number is not None:
             self.number = number
@@ -84,7 +84,7 @@ class _Follower:
             self.must_reset = Why.EPOCH if is_other else Why.HOLE
 
     def resets(self) -> Entry | None:
-        """What must be said before any row, if anything."""
+        """The reset to send before any row, if there is one."""
         if self.must_reset is not None:
             why, self.must_reset = self.must_reset, None
             self.number = self.track.newest
@@ -105,7 +105,7 @@ class _Follower:
 
     def take(self, entry: Entry) -> None:
         self.number = entry.number
-        # A reset of unknown reach gives no position to come back to.
+        # After a reset of unknown extent there is no position to resume from.
         self._move(None if self.track.last is None else entry.to)
 
     def _move(self, position: int | None) -> None:
@@ -114,7 +114,7 @@ class _Follower:
 
 
 class RowsSession:
-    """One client. It has no queue: the next chunk is made of what is kept for all, when there is room for it."""
+    """One client. Has no queue: builds the next chunk from the shared tracks when the connection has room."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class RowsSession:
         *,
         pause_s: float = PAUSE_S,
     ) -> None:
-        """`stands`: where it goes on. None: it begins now."""
+        """`stands`: where to resume. None: from now on."""
         self._hub = hub
         self._relations = {name: hub.live[name] for name in relations}
         self._filters = filters
@@ -141,7 +141,7 @@ class RowsSession:
         self._stale = dict.fromkeys(contexts, False)
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
-        """For ever. Asked for the next one, it has told the one before."""
+        """Endless. A request for the next chunk means that the previous one was sent."""
         yield self._hello()
         while True:
             woken = self._hub.bell.listen()
@@ -174,7 +174,7 @@ class RowsSession:
         return frames
 
     def _resets(self) -> list[bytes]:
-        """All at once, before any row, and only the last with an id: one in between would hide those that follow."""
+        """All at once, before any row, and only the last with an id: an earlier id would skip the resets after it."""
         found: dict[Why, dict[str, int]] = {}
         names: dict[Why, dict[str, None]] = {}
         for follower in self._followers:
@@ -193,7 +193,7 @@ class RowsSession:
         ]
 
     def _rows(self) -> list[bytes]:
-        """In the order in which they were heard, as many as fit into a chunk."""
+        """In the order of arrival, as many as fit into a chunk."""
         pending = [(entry, follower) for follower in self._followers for entry in follower.pending()]
         pending.sort(key=lambda item: item[0].number)
         frames: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Resume tokens: which epoch, and how far each relation was told. Clients give back what they were given."""
+"""Resume tokens: the epoch, and the position in each relation. Clients send them back unchanged."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 TOKEN_CHARS_MAX: Final = 8_000
-"""What fits into a header. A context that is divided has an entry for each relation and partition."""
+"""What fits into a header. A partitioned context has an entry for each relation and partition."""
 SEQ_MAX: Final = 2**63 - 1
 
 _GROUP: Final = re.compile(r"([a-z0-9_.]{1,65})=([0-9a-f]{1,32})((?::[a-z0-9_]{1,63}\.[0-9]{1,19})+)")
 
 
 class Stand(NamedTuple):
-    """Where a reader stands in one relation of one partition."""
+    """A reader's position in one relation of one partition."""
 
     epoch: str
     position: int
@@ -33,7 +33,7 @@ def format_token(stands: Stands) -> str:
 
 
 def parse_token(text: str) -> dict[tuple[str, str], Stand]:
-    """What can be read of it. Whoever comes with another server's token, or with none of ours, reads again."""
+    """The readable part of it. A client with another server's token, or an invalid one, reads again."""
     found: dict[tuple[str, str], Stand] = {}
     for group in text.split(",") if len(text) <= TOKEN_CHARS_MAX else ():
         if (match := _GROUP.fullmatch(group)) is None:

@@ -1,7 +1,7 @@
-"""What was last told of one relation in one partition: an unbroken chain in bounded memory. Pure.
+"""The last changes of one relation in one partition: a chain without gaps in bounded memory. Pure.
 
-Positions are those of the partition; numbers count all entries of a process, so that those of several tracks have an
-order.
+Positions are those of the partition; numbers count all entries of a process, which orders the entries of several
+tracks.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import msgspec
 
 WINDOW_MESSAGES_MAX: Final = 512
 WINDOW_BYTES_MAX: Final = 1024 * 1024
-"""Of each track. Some seconds of the busiest farm: so long may a client be held up before it is a slow one."""
+"""Per track. A few seconds of the busiest farm: a client that is held up for longer counts as slow."""
 
 
 class Why(StrEnum):
-    """Why a relation is to be read again."""
+    """Why a relation must be read again."""
 
     BEHIND = "behind"
-    """The projector has too much to tell."""
+    """The projector has too many changes to publish."""
     HOLE = "hole"
-    """Something was lost on the way, or is older than what is kept."""
+    """A message was lost, or is older than what is kept."""
     EPOCH = "epoch"
-    """Another projector has taken over, or the tables were made anew."""
+    """Another projector has taken over, or the read model was rebuilt."""
     SLOW = "slow"
     """The client did not read fast enough."""
 
@@ -34,15 +34,15 @@ class Why(StrEnum):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     number: int
     to: int
-    """The position that it brings the relation to."""
+    """The relation's position after it."""
     data: bytes = b""
     """Of the event `rows`, the same for all clients."""
     why: Why | None = None
-    """Set: the relation is to be read again, and there is no data."""
+    """If set, the relation must be read again, and there is no data."""
 
 
 class Track:
-    """Every entry after `floor`, without a gap. A reset makes all that came before it worthless."""
+    """Every entry after `floor`, without a gap. A reset makes all earlier entries useless."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Track:
         self.epoch: str | None = None
         """None: nothing was heard yet."""
         self.last: int | None = None
-        """The position that the relation is known to be told up to. None: what comes next cannot be checked."""
+        """The last known position of the relation. None: the next message cannot be checked for a gap."""
         self.newest = next_number()
         """Number of the last entry, or of the beginning."""
         self._next_number = next_number
@@ -64,16 +64,16 @@ class Track:
         self._bytes = 0
         self._floor_number = self.newest
         self._floor_position: int | None = None
-        """Who stands before it cannot go on. None: nobody can."""
+        """Readers before it cannot resume. None: no reader can."""
 
     def begin(self, epoch: str, last: int | None, to: int) -> None:
-        """Another term. `last`: what was told in it so far; `to`: whoever reads at this position has all until now."""
+        """A new term. `last`: the last position in it; `to`: a read at this position has all changes so far."""
         self.epoch, self.last = epoch, last
         self._reset(Why.EPOCH, to)
         self._floor_position = last
 
     def add(self, after: int, to: int, data: bytes) -> None:
-        """Rows that changed. What does not follow on what was told last shows that something is missing."""
+        """Add changed rows. If they do not follow the last position, something is missing."""
         if after != self.last:
             self.reset(Why.HOLE, to)
             return
@@ -81,19 +81,19 @@ class Track:
         self._append(Entry(self._next_number(), to, data))
 
     def reset(self, why: Why, to: int) -> None:
-        """Readers are to read again, at this position or later."""
+        """Readers must read again, at this position or later."""
         self.last = to
         self._reset(why, to)
 
     def check(self, last: int) -> None:
-        """The last that was sent, as the projector says."""
+        """Compare with the last position that the projector sent."""
         if self.last is None and self._entries and last <= self._entries[-1].to:
-            self.last = self._floor_position = last  # readers were told to read at a later position already
+            self.last = self._floor_position = last  # readers were already told to read at a later position
         elif last != self.last:
             self.reset(Why.HOLE, last)
 
     def after(self, number: int) -> list[Entry] | None:
-        """The entries that follow, oldest first. None: some of them are not kept any more."""
+        """The entries that follow, oldest first. None: some of them were dropped."""
         if number < self._floor_number:
             return None
         newer: list[Entry] = []
@@ -105,7 +105,7 @@ class Track:
         return newer
 
     def resume(self, epoch: str, position: int) -> int | None:
-        """The number after which everything is new to a reader that stood there. None: it must read again."""
+        """The number after which everything is new to a reader at this position. None: it must read again."""
         if epoch != self.epoch or self._floor_position is None or position < self._floor_position:
             return None
         number = self._floor_number
@@ -125,7 +125,7 @@ class Track:
     def _reset(self, why: Why, to: int) -> None:
         self._entries.clear()
         self._bytes = 0
-        # The entry stands for all that came before: whoever has not had it yet, in this epoch, is told by it.
+        # The entry replaces all earlier ones: it resets every reader of this epoch that has not had it yet.
         self._floor_number, self._floor_position = 0, -1
         self._append(Entry(self._next_number(), to, why=why))
 
