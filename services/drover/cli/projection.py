@@ -21,7 +21,7 @@ from drover.eventlog.streams import partitions_of
 from drover.projection.difference import TableReport, total
 from drover.projection.projection import Projection
 from drover.projection.rebuild import Outcome, Rebuild
-from drover.projection.rebuild_book import on_record
+from drover.projection.rebuild_progress import on_record
 from drover.projection.verify import Report, verify
 from drover.projector.app import PROJECTIONS
 

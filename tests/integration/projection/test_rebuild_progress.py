@@ -7,9 +7,9 @@ import pytest
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.system import make_rebuild
 from drover.postgres.pool import connect
-from drover.projection import rebuild_book
+from drover.projection import rebuild_progress
 from drover.projection.difference import Difference, TableReport
-from drover.projection.rebuild_book import REBUILDS_KEPT, on_record
+from drover.projection.rebuild_progress import REBUILDS_KEPT, on_record
 from drover.testing.waiting import eventually
 
 pytestmark = pytest.mark.req("EV-06")
@@ -27,7 +27,7 @@ async def look(dsn):
 
 
 async def test_its_progress_its_differences_and_its_end_can_be_looked_at(dsn, look, monkeypatch):
-    monkeypatch.setattr(rebuild_book, "WRITE_EVERY_S", 0.01)
+    monkeypatch.setattr(rebuild_progress, "WRITE_EVERY_S", 0.01)
     difference = Difference("devices", "1", "differs", {"group_id": ("P1-G1", "P9-G9")})
     async with on_record(dsn, "fleet", dry_run=False) as book:
         book.folded(50, 200)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from drover.projection.difference import Difference, TableReport
-from drover.projection.rebuild_book import HIDDEN, RebuildBook
+from drover.projection.rebuild_progress import HIDDEN, RebuildProgress
 
 pytestmark = pytest.mark.req("EV-06")
 SHOWN = ("what the log says", "what stands there")
@@ -22,7 +22,7 @@ class Paper:
 async def recorded(projection: str, *columns: str) -> dict[str, list[str]]:
     paper = Paper()
     difference = Difference("a_table", "1", "differs", dict.fromkeys(columns, SHOWN))
-    await RebuildBook(paper, 1, projection).compared([TableReport("a_table", 1, 1, [difference])])
+    await RebuildProgress(paper, 1, projection).compared([TableReport("a_table", 1, 1, [difference])])
     ((example,),) = (table["examples"] for table in msgspec.json.decode(paper.tables))
     return {name: values for name, values in example["columns"].items() if values != [HIDDEN, HIDDEN]}
 
@@ -36,5 +36,7 @@ async def test_users_own_words_sealed_fields_and_raw_events_are_not_on_record():
 
 async def test_of_an_error_its_first_line_is_on_record():
     paper = Paper()
-    await RebuildBook(paper, 1, "reminder").failed(RuntimeError("duplicate key\nDETAIL:  Key (title)=(secret) exists"))
+    await RebuildProgress(paper, 1, "reminder").failed(
+        RuntimeError("duplicate key\nDETAIL:  Key (title)=(secret) exists")
+    )
     assert paper.error == "duplicate key"

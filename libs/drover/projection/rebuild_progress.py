@@ -41,7 +41,7 @@ _AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutE
 log = structlog.stdlib.get_logger(__name__)
 
 
-class RebuildBook:
+class RebuildProgress:
     """One rebuild's record. If it cannot be written, all methods do nothing."""
 
     def __init__(self, connection: Connection | None, id_: int | None, projection: str = "") -> None:
@@ -112,7 +112,7 @@ class RebuildBook:
 
 
 @asynccontextmanager
-async def on_record(dsn: str, projection: str, *, dry_run: bool) -> AsyncIterator[RebuildBook]:
+async def on_record(dsn: str, projection: str, *, dry_run: bool) -> AsyncIterator[RebuildProgress]:
     """Open while a rebuild runs. An exception in the block is recorded as its failure."""
     async with AsyncExitStack() as stack:
         book = await _open(stack, dsn, projection, dry_run=dry_run)
@@ -128,15 +128,15 @@ async def on_record(dsn: str, projection: str, *, dry_run: bool) -> AsyncIterato
             await end(writing)
 
 
-async def _open(stack: AsyncExitStack, dsn: str, projection: str, *, dry_run: bool) -> RebuildBook:
+async def _open(stack: AsyncExitStack, dsn: str, projection: str, *, dry_run: bool) -> RebuildProgress:
     try:
         connection = await stack.enter_async_context(connect(dsn, f"drover-rebuild-book {projection}"))
         id_ = await connection.fetchval(_OPEN, projection, socket.gethostname(), dry_run)
         await connection.execute(_FORGET, id_ - REBUILDS_KEPT)
     except _AWAY as error:
         log.warning("rebuild_not_recorded", error=repr(error))
-        return RebuildBook(None, None)
-    return RebuildBook(connection, id_, projection)
+        return RebuildProgress(None, None)
+    return RebuildProgress(connection, id_, projection)
 
 
 def _json(value: Any) -> str | None:
