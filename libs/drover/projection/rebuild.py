@@ -18,7 +18,6 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, Reader, StoredCommit
 from drover.postgres.pool import Connection, connect
 from drover.projection.batch import BatchTables
-from drover.projection.beside import compare_schemas
 from drover.projection.checkpoint import Checkpoint, forget_checkpoints, read_checkpoint
 from drover.projection.difference import TableReport
 from drover.projection.errors import OldReadModelRead, ReadModelMissing, ReadModelNewer, RebuildBusy
@@ -27,8 +26,9 @@ from drover.projection.folder import Folder
 from drover.projection.indices import drop_plain_indices, make_missing_indices
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model, quoted
+from drover.projection.schema_comparison import compare_schemas
+from drover.projection.schema_drop import drop_when_unread
 from drover.projection.store import Store
-from drover.projection.unread import drop_when_unread
 from drover.service.tasks import end as finish
 
 BATCH_EVENTS_MAX: Final = 20_000
