@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from drover.archive.text import Placed
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
-from drover.projection.stretch import stretch
+from drover.projection.merged_commits import merged_commits
 
 READ_S: Final = 30.0
 """Time-out for reading a commit that is known to exist."""
@@ -33,7 +33,7 @@ async def placed_commits(
 
     Use `aclosing` if you may not read it to the end: it holds open readers.
     """
-    commits = stretch(logs, ends, dict.fromkeys(ends, after))
+    commits = merged_commits(logs, ends, dict.fromkeys(ends, after))
     async with aclosing(cast(AsyncGenerator[tuple[str, StoredCommit], None], commits)) as found:
         while True:
             try:

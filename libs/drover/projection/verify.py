@@ -14,10 +14,10 @@ from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
 from drover.projection.difference import Comparison, Table, TableReport, key_of
 from drover.projection.errors import ReadModelMissing
+from drover.projection.merged_commits import merged_commits
 from drover.projection.projection import Projection, raw_lines
 from drover.projection.read_model import quoted
 from drover.projection.spill import ROWS_MAX, Spill
-from drover.projection.stretch import stretch
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 ROWS_AT_ONCE: Final = 2_000
@@ -147,7 +147,7 @@ async def _verify(
     done = 0
     ends = {name: seq for name, (seq, _) in stands.items()}
     turn = 0
-    async for _, commit in stretch(logs, ends):
+    async for _, commit in merged_commits(logs, ends):
         done += fold.take(commit.seq, commit.payload)
         for name, row in fold.appended:
             await appended[name].meet(row)

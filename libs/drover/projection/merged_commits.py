@@ -29,7 +29,7 @@ class _Head:
         return self._read.popleft()
 
 
-async def stretch(
+async def merged_commits(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, StoredCommit]]:
     """(partition, commit), merged by sequence. `ends` and `after`: sequences by partition."""
