@@ -9,7 +9,7 @@ from aiohttp import web
 from nats.aio.client import Client
 
 from drover.api.reads.app import HANDLERS
-from drover.api.reads.door import Subject
+from drover.api.reads.endpoint import Subject
 from drover.cli.service_names import SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition

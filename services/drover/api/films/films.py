@@ -21,7 +21,7 @@ from drover.api.films.ranges import Span, Unsatisfiable, wanted
 from drover.api.films.store import FilmStore
 from drover.api.films.tickets import Tickets
 from drover.api.reads.database import ReadModels
-from drover.api.reads.door import not_found, number_in, respond
+from drover.api.reads.endpoint import not_found, number_in, respond
 from drover.api.reads.parameters import INT_MAX
 from drover.api.reads.queries import QUERIES
 from drover.domain.errors import Code, DroverError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from drover.api.reads.door import Question, Subject, reads
+from drover.api.reads.endpoint import Question, Subject, reads
 from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import FROM, TO, Asked, flag, one_of, text
 from drover.api.reads.united import Branch, United
@@ -68,4 +68,4 @@ class Alerts(Subject):
         kinds=ALERTS.kinds,
     )
     async def list(self, question: Question) -> Page[Alert]:
-        return await ALERTS.page(self._door.models, question.asked)
+        return await ALERTS.page(self._endpoint.models, question.asked)

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 
-from drover.api.reads.door import Question, Subject, lists, not_found, reads, text_in, uuid_in
+from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, text_in, uuid_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of, text, uuid
 from drover.api.reads.queries import QUERIES
@@ -136,7 +136,7 @@ class Analyses(Subject):
         errors=(404,),
     )
     async def run(self, question: Question) -> CleanupRunDetail:
-        models, found = self._door.models, _run(question.request)
+        models, found = self._endpoint.models, _run(question.request)
         run = await CLEANUP_RUNS.one(models, "r.id = $1", found["run_id"])
         if run is None:
             raise not_found("Cleanup run")
@@ -155,7 +155,7 @@ class Analyses(Subject):
         errors=(404,),
     )
     async def ledger(self, question: Question) -> Ledger:
-        models, user_id = self._door.models, text_in(question.request, "id")
+        models, user_id = self._endpoint.models, text_in(question.request, "id")
         row = await models.fetch_one(CONTEXT, QUERIES["user"], user_id)
         if row is None and await models.existing([CONTEXT]):
             raise not_found("User")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from drover.api.leads import LogState
 from drover.api.reads import alerts, analyses, chain, devices, events, jobs, overview, pcs, reminders, renders, system
 from drover.api.reads.database import Pool, ReadModels
-from drover.api.reads.door import Door
+from drover.api.reads.endpoint import Endpoint
 from drover.api.reads.openapi import DocumentPage
 from drover.api.reads.system import SystemReader
 from drover.web.freshness import Freshness, Waiter
@@ -41,19 +41,19 @@ class Reads:
     ) -> None:
         """`document`: makes the OpenAPI document of all services, on the first request for it."""
         models = ReadModels(pool)
-        door = Door(Freshness(positions), models)
+        endpoint = Endpoint(Freshness(positions), models)
         reader = SystemReader(log, models, instance)
         self.handlers = (
-            overview.Overviews(door, reader),
-            pcs.Pcs(door),
-            devices.Devices(door),
-            jobs.Jobs(door),
-            renders.Renders(door),
-            analyses.Analyses(door),
-            reminders.Reminders(door),
-            alerts.Alerts(door),
-            events.Events(door),
-            chain.Chains(door),
-            system.Systems(door, reader),
+            overview.Overviews(endpoint, reader),
+            pcs.Pcs(endpoint),
+            devices.Devices(endpoint),
+            jobs.Jobs(endpoint),
+            renders.Renders(endpoint),
+            analyses.Analyses(endpoint),
+            reminders.Reminders(endpoint),
+            alerts.Alerts(endpoint),
+            events.Events(endpoint),
+            chain.Chains(endpoint),
+            system.Systems(endpoint, reader),
             DocumentPage(document),
         )

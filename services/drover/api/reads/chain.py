@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from drover.api.reads.database import ReadModels
-from drover.api.reads.door import Question, Subject, reads
+from drover.api.reads.endpoint import Question, Subject, reads
 from drover.api.reads.events import EVENTS, ONE_PATH, PLACE, Event, find_event, make_event
 from drover.api.reads.parameters import Asked
 from drover.api.reads.queries import QUERIES
@@ -66,8 +66,8 @@ class Chains(Subject):
         errors=(404,),
     )
     async def chain(self, question: Question) -> Chain:
-        models = self._door.models
-        event = await find_event(self._door, question.request)
+        models = self._endpoint.models
+        event = await find_event(self._endpoint, question.request)
         page = await EVENTS.page(models, Asked({"cause": event.cause, "limit": EVENTS_MAX}))
         events = page.items[::-1]
         first = events[0] if events else event

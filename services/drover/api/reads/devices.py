@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from drover.api.reads.attempts import Attempt, attempts_of
-from drover.api.reads.door import Door, Question, Subject, lists, not_found, reads, uuid_in
+from drover.api.reads.endpoint import Endpoint, Question, Subject, lists, not_found, reads, uuid_in
 from drover.api.reads.listing import Key, Listing, Where
 from drover.api.reads.parameters import Asked, Kind, moment, one_of, text
 from drover.api.reads.queries import QUERIES
@@ -101,8 +101,8 @@ _WINDOW_KINDS: Final[tuple[Kind, ...]] = (
 class Devices(Subject):
     devices = lists(DEVICES, PATH, id="listDevices", tag="fleet", summary="Devices by serial number", row=Device)
 
-    def __init__(self, door: Door, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        super().__init__(door)
+    def __init__(self, endpoint: Endpoint, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        super().__init__(endpoint)
         self._now = now
 
     @reads(
@@ -117,7 +117,7 @@ class Devices(Subject):
         errors=(404,),
     )
     async def detail(self, question: Question) -> DeviceDetail:
-        models, device_id, window = self._door.models, uuid_in(question.request, "id"), self._window(question.asked)
+        models, device_id, window = self._endpoint.models, uuid_in(question.request, "id"), self._window(question.asked)
         device = await DEVICES.one(models, "d.id = $1", device_id)
         if device is None:
             raise not_found("Device")

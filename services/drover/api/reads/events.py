@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from drover.api.reads.alerts import CONTEXT
-from drover.api.reads.door import Door, Question, Subject, not_found, number_in, reads
+from drover.api.reads.endpoint import Endpoint, Question, Subject, not_found, number_in, reads
 from drover.api.reads.event_types import ALL, EVERYDAY, TYPES
 from drover.api.reads.listing import Key, Page, Values
 from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, one_of, text
@@ -154,7 +154,7 @@ class Events(Subject):
         kinds=EVENTS.kinds,
     )
     async def list(self, question: Question) -> Page[Event]:
-        return await EVENTS.page(self._door.models, question.asked)
+        return await EVENTS.page(self._endpoint.models, question.asked)
 
     @reads(
         ONE_PATH,
@@ -167,17 +167,17 @@ class Events(Subject):
         errors=(404,),
     )
     async def one(self, question: Question) -> Event:
-        return await find_event(self._door, question.request)
+        return await find_event(self._endpoint, question.request)
 
 
-async def find_event(door: Door, request: web.Request) -> Event:
+async def find_event(endpoint: Endpoint, request: web.Request) -> Event:
     """The event in the path, or 404."""
     context = request.match_info["context"]
     seq, line = number_in(request, "seq", BIGINT_MAX), number_in(request, "line", INT_MAX)
     if context not in CONTEXTS:
         raise not_found("Event")
     select = QUERIES["events"].format(context=context)
-    row = await door.models.fetch_one(context, f"{select}\nWHERE e.seq = $1 AND e.line = $2", seq, line)
+    row = await endpoint.models.fetch_one(context, f"{select}\nWHERE e.seq = $1 AND e.line = $2", seq, line)
     if row is None:
         raise not_found("Event")
     return make_event(row)

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from drover.api.reads.assignments import ASSIGNMENTS, ATTEMPTS, Assignment
 from drover.api.reads.attempts import AttemptEvent
-from drover.api.reads.door import Question, Subject, lists, not_found, reads, uuid_in
+from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, uuid_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, one_of
 from drover.api.reads.queries import QUERIES
@@ -101,7 +101,7 @@ class Jobs(Subject):
         errors=(404,),
     )
     async def detail(self, question: Question) -> JobDetail:
-        models, job_id = self._door.models, uuid_in(question.request, "id")
+        models, job_id = self._endpoint.models, uuid_in(question.request, "id")
         job = await JOBS.one(models, "j.id = $1", job_id)
         if job is None:
             raise not_found("Job")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from drover.api.reads.alerts import ALERTS, Alert
-from drover.api.reads.door import Door, Question, Subject, reads
+from drover.api.reads.endpoint import Endpoint, Question, Subject, reads
 from drover.api.reads.parameters import Asked
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.series import (
@@ -65,13 +65,13 @@ class Overview(msgspec.Struct):
 class Overviews(Subject):
     def __init__(
         self,
-        door: Door,
+        endpoint: Endpoint,
         system: SystemReader,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(door)
+        super().__init__(endpoint)
         self._system = system
         self._now = now
         self._clock = clock
@@ -98,7 +98,7 @@ class Overviews(Subject):
 
     async def _look(self) -> Overview:
         now = self._now()
-        ended = await self._door.models.fetch_one("fleet", QUERIES["count_ended_attempts"])
+        ended = await self._endpoint.models.fetch_one("fleet", QUERIES["count_ended_attempts"])
         return Overview(
             at=now,
             devices=dict.fromkeys(DeviceStatus, 0) | await self._counts("fleet", "count_devices"),
@@ -115,18 +115,18 @@ class Overviews(Subject):
         )
 
     async def _counts(self, context: str, query: str) -> dict[str, int]:
-        return {row["state"]: row["count"] for row in await self._door.models.fetch(context, QUERIES[query])}
+        return {row["state"]: row["count"] for row in await self._endpoint.models.fetch(context, QUERIES[query])}
 
     async def _alerts(self) -> AlertSummary:
-        counts = await self._door.models.fetch_united(CONTEXTS, _open_alerts)
-        newest = await ALERTS.page(self._door.models, Asked({"open": True, "limit": OPEN_ALERTS_MAX}))
+        counts = await self._endpoint.models.fetch_united(CONTEXTS, _open_alerts)
+        newest = await ALERTS.page(self._endpoint.models, Asked({"open": True, "limit": OPEN_ALERTS_MAX}))
         return AlertSummary(sum(row["count"] for row in counts), newest.items)
 
     async def _last_hour(self, now: datetime) -> Series:
         minutes = last_hour(now)
 
         async def rows(context: str, query: str) -> list[Any]:
-            return await self._door.models.fetch(context, QUERIES[query], minutes[0])
+            return await self._endpoint.models.fetch(context, QUERIES[query], minutes[0])
 
         ended = {"completed": "completed", "failed": "failed"}
         attempts: AttemptSeries = attempt_series(minutes, await rows("fleet", "minutes_of_attempts"))

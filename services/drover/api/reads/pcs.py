@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from drover.api.reads.door import Question, Subject, reads
+from drover.api.reads.endpoint import Question, Subject, reads
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import text
 from drover.api.reads.queries import QUERIES
@@ -71,9 +71,9 @@ class Pcs(Subject):
         kinds=PCS.kinds,
     )
     async def list(self, question: Question) -> Page[Pc]:
-        page = await PCS.page(self._door.models, question.asked)
+        page = await PCS.page(self._endpoint.models, question.asked)
         pcs = {pc.id: pc for pc in page.items}
-        slots = await self._door.models.fetch(CONTEXT, QUERIES["slots"], list(pcs))
+        slots = await self._endpoint.models.fetch(CONTEXT, QUERIES["slots"], list(pcs))
         for record in slots:
             pcs[record["pc_id"]].in_use.append(_slot(record))
         return page

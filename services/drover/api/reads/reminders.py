@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from drover.api.reads.door import Question, Subject, lists, not_found, reads, text_in
+from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, text_in
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, TO, moment, one_of, text
 from drover.api.reads.queries import QUERIES
@@ -109,7 +109,7 @@ class Reminders(Subject):
         kinds=REMINDERS.kinds,
     )
     async def list(self, question: Question) -> Page[Reminder]:
-        page = await REMINDERS.page(self._door.models, question.asked)
+        page = await REMINDERS.page(self._endpoint.models, question.asked)
         if not _reads_words(question):
             page.items = [replace(reminder, title=None) for reminder in page.items]
         return page
@@ -125,7 +125,7 @@ class Reminders(Subject):
         errors=(404,),
     )
     async def detail(self, question: Question) -> ReminderDetail:
-        models = self._door.models
+        models = self._endpoint.models
         user_id, page_id = text_in(question.request, "user_id"), text_in(question.request, "page_id")
         reminder = await REMINDERS.one(models, "a.user_id = $1 AND a.page_id = $2", user_id, page_id)
         body = await models.fetch_one(CONTEXT, QUERIES["reminder_body"], user_id, page_id)

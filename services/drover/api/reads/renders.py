@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from drover.api.reads.door import Question, Subject, lists, not_found, number_in, reads
+from drover.api.reads.endpoint import Question, Subject, lists, not_found, number_in, reads
 from drover.api.reads.listing import Key, Listing, Page, Where
 from drover.api.reads.parameters import FROM, INT_MAX, TO, day, one_of, text
 from drover.api.reads.queries import QUERIES
@@ -80,7 +80,7 @@ class Renders(Subject):
         errors=(404,),
     )
     async def detail(self, question: Question) -> RenderDetail:
-        models, render_id = self._door.models, number_in(question.request, "id", INT_MAX)
+        models, render_id = self._endpoint.models, number_in(question.request, "id", INT_MAX)
         render = await RENDERS.one(models, "r.id = $1", render_id)
         if render is None:
             raise not_found("Render")
@@ -103,5 +103,5 @@ class Renders(Subject):
     )
     async def workers(self, question: Question) -> Page[RenderWorker]:
         """All on one page: there are only as many as licences."""
-        rows = await self._door.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
+        rows = await self._endpoint.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
         return Page([_make_worker(row) for row in rows], None)

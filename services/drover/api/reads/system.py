@@ -12,7 +12,7 @@ from nats.errors import Error as NatsError
 
 from drover.api.leads import CONNECTED, Lead, LogState
 from drover.api.reads.database import ReadModels
-from drover.api.reads.door import Door, Question, Subject, reads
+from drover.api.reads.endpoint import Endpoint, Question, Subject, reads
 from drover.api.reads.queries import QUERIES
 from drover.web.errors import ApiError
 from drover.writer.refusals import Refusal
@@ -217,8 +217,8 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
 
 
 class Systems(Subject):
-    def __init__(self, door: Door, reader: SystemReader) -> None:
-        super().__init__(door)
+    def __init__(self, endpoint: Endpoint, reader: SystemReader) -> None:
+        super().__init__(endpoint)
         self._reader = reader
 
     @reads(

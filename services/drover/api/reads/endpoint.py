@@ -34,7 +34,7 @@ class Question(NamedTuple):
     principal: Principal
 
 
-class Door:
+class Endpoint:
     def __init__(self, freshness: Freshness, models: ReadModels) -> None:
         self.models = models
         self._freshness = freshness
@@ -51,8 +51,8 @@ class Door:
 class Subject:
     """The reads of one kind of data: methods that `reads` and `lists` declare."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
 
 
 S = TypeVar("S", bound=Subject)
@@ -89,7 +89,7 @@ def reads(
         @handles(route)
         @wraps(read)
         async def handle(subject: S, request: web.Request, principal: Principal) -> web.Response:
-            question = await subject._door.ask(request, principal, contexts=contexts, kinds=kinds)
+            question = await subject._endpoint.ask(request, principal, contexts=contexts, kinds=kinds)
             return respond(await read(subject, question))
 
         return handle
@@ -112,7 +112,7 @@ def lists(
 
     async def read(subject: Subject, question: Question) -> Page[Any]:
         request, asked, _ = question
-        return await listing.page(subject._door.models, asked.with_(**in_path(request)) if in_path else asked)
+        return await listing.page(subject._endpoint.models, asked.with_(**in_path(request)) if in_path else asked)
 
     declare = reads(
         path,

@@ -1,4 +1,4 @@
-"""Who may read, how fresh, and what is said when it cannot be had."""
+"""Who may read, how fresh the answer is, and what callers get while the read model is unavailable."""
 
 from __future__ import annotations
 
