@@ -1,5 +1,5 @@
 
--- Views of the fleet that are queries of their own. Those that only show columns are made from the rows.
+-- Hand-written views of the fleet. Views that only show columns are generated from the rows.
 
 CREATE VIEW pcs AS
 SELECT pc.id, pc.capacity, pc.created_at, pc.updated_at, pc.held_until, d.*
@@ -12,8 +12,8 @@ FROM pc_rows pc CROSS JOIN LATERAL (
   FROM (SELECT device_status(error_rule, running, alive) AS status FROM device_rows WHERE pc_id = pc.id) AS devices
 ) d;
 
--- A device is eligible where it is heard, not in error, and wanted by the ACTIVE job, if there is one. Those that the
--- job was given by name are wanted whatever its target says. 20 is PC_CAPACITY_MAX of the fleet's policy.
+-- A device is eligible if it is heard, not in error, and targeted by the ACTIVE job, if there is one. Devices that a
+-- person chose for the job count as targeted, whatever its target says. 20 is PC_CAPACITY_MAX of the fleet's policy.
 CREATE VIEW pc_device_summary AS
 SELECT pc.id AS pc_id, pc.capacity, d.running_count::int, d.eligible_device_count::int,
        least(20, pc.capacity, d.eligible_device_count)::int AS target

@@ -1,5 +1,5 @@
 
--- Views of the render queue that are queries of their own. Those that only show columns are made from the rows.
+-- Hand-written views of the render queue. Views that only show columns are generated from the rows.
 
 -- How long each stage usually takes: 003 §2.2.
 CREATE VIEW render_stage_ranges AS
@@ -9,8 +9,7 @@ FROM (VALUES (1, 'preparing', 1::float8, 2::float8),
              (3, 'encoding', 10, 60),
              (4, 'uploading', 5, 30)) AS ranges (number, stage, seconds_min, seconds_max);
 
--- Each stage that each render has been in, against its range. One that is under way may turn out `above`, and nothing
--- else is said of it before it is over.
+-- Each stage that each render has been in, compared with its range. The verdict of a current stage is `above` or null.
 CREATE VIEW render_stages AS
 SELECT render_queue_id, number, stage, seconds, under_way, seconds_min, seconds_max,
        CASE
@@ -40,8 +39,8 @@ FROM (
 ) AS stages
 WHERE seconds IS NOT NULL;
 
--- Those that were heard of within a day, and those that have a render in hand, heard or not. They beat every 10 s: three
--- beats missed, and a worker counts as gone.
+-- Workers that were heard within a day, and those that have a render, heard or not. They send a heartbeat every 10 s;
+-- after three missed ones a worker counts as gone.
 CREATE VIEW render_workers AS
 SELECT coalesce(w.worker_id, r.worker_id) AS worker_id,
        CASE
@@ -57,8 +56,8 @@ FULL JOIN (
 ) AS r ON r.worker_id = w.worker_id
 WHERE r.id IS NOT NULL OR w.last_seen_at > now() - interval '1 day';
 
--- 003 §7.2 as RN-14 reads it: all that is pending; the mean of the latest 100 within a day; the rate in percent of those
--- requested within a day; live workers, busy or idle. Null: there is nothing to take it from.
+-- 003 §7.2 as RN-14 reads it: all pending renders; the mean of the latest 100 within a day; the success rate in percent
+-- of those requested within a day; live workers, busy or idle. Null: there are none to compute it from.
 CREATE VIEW render_figures AS
 SELECT (SELECT count(*) FROM render_rows WHERE status = 'pending') AS pending_count,
        (

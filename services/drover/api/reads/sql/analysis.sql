@@ -1,4 +1,4 @@
--- What is read of analyses. User ids only: nothing here says who somebody is.
+-- Queries on analyses. Users are ids only, without personal data.
 
 -- name: analyses
 SELECT {columns}

@@ -1,6 +1,6 @@
--- What is read of the fleet. `{columns}` stands for the columns of the row that a query shows, `{work}` for those of the
--- assignment that a device has in hand (`columns.py`), `{page}` for the rows of a page. What belongs to them is looked up
--- row by row (LATERAL … LIMIT 1): PostgreSQL would otherwise rather read whole tables into a hash.
+-- Queries on the fleet. `{columns}` stands for the columns of the row that a query shows, `{work}` for those of a
+-- device's current assignment (`columns.py`), `{page}` for the rows of a page. They are joined row by row
+-- (LATERAL … LIMIT 1): otherwise PostgreSQL would hash whole tables.
 
 -- name: devices
 SELECT {columns}, {work}

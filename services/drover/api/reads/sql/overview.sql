@@ -1,4 +1,4 @@
--- Counts by state. What is under way is counted whole; of what has ended, the last day.
+-- Counts by state: everything that has not ended, and what ended within a day.
 
 -- name: count_devices
 SELECT rm_fleet.device_status(error_rule, running, alive) AS state, count(*) AS count
@@ -15,7 +15,7 @@ FROM rm_fleet.job_rows WHERE ended_at > now() - interval '1 day'
 GROUP BY status
 
 -- name: count_assignments
--- The expression is that of the index.
+-- Must be the same expression as in the index.
 SELECT phase AS state, count(*) AS count
 FROM rm_fleet.assignment_rows
 WHERE CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END IN ('pending', 'claimed', 'running')
@@ -45,7 +45,7 @@ FROM rm_analysis.test_rows WHERE completed_at > now() - interval '1 day'
 GROUP BY status
 
 -- name: count_alarms
--- There may be a million: those of the next day are counted up to a bound.
+-- There may be a million alarms, so those of the next day are counted up to a bound.
 SELECT 'due' AS state, count(*) AS count
 FROM rm_reminder.alarm_rows WHERE next_alarm_time <= now() AND processed_at IS NULL
 UNION ALL

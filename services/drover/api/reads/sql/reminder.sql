@@ -1,4 +1,4 @@
--- What is read of reminders.
+-- Queries on reminders.
 
 -- name: reminders
 SELECT {columns}, a.title, u.timezone,

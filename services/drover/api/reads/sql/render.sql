@@ -1,4 +1,4 @@
--- What is read of renders. Not gfx_data: it is sealed, and who may see what is in it is asked at /rest/v1.
+-- Queries on renders. Without gfx_data: it is sealed, and only /rest/v1 checks who may see it.
 
 -- name: renders
 SELECT {columns}

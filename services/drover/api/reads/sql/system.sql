@@ -1,4 +1,4 @@
--- How the platform itself is.
+-- Queries on the platform itself.
 
 -- name: checkpoints
 SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE schema = 'rm_' || context
@@ -21,7 +21,7 @@ LIMIT 20
 SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS size_bytes
 
 -- name: connections
--- Whoever is connected to this database, by the name that it gave itself.
+-- Connections to this database, by application name.
 SELECT application_name AS name, count(*) AS connections, count(*) FILTER (WHERE state = 'active') AS active,
        min(backend_start) AS since
 FROM pg_stat_activity

@@ -1,4 +1,5 @@
--- What every context has a table of. `{context}` is the name of one: each becomes a branch, and the branches are merged.
+-- Queries on the tables that every context has. `{context}` is its name: each context is a branch, and the branches are
+-- merged.
 
 -- name: alerts
 SELECT '{context}'::text AS context, {columns}
