@@ -55,5 +55,5 @@ ROW_FAILURES: Final = Counter(
 )
 PRESENCE_ROWS: Final = Counter("drover_presence_rows", "Presence rows written", ["context"])
 PRESENCE_DROPPED: Final = Counter(
-    "drover_presence_dropped", "Heartbeats not written: malformed, or too many devices waiting", ["context"]
+    "drover_presence_dropped", "Signs of life not written: malformed, or too many devices waiting", ["context"]
 )

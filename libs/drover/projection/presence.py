@@ -1,6 +1,6 @@
-"""Writes heartbeats into a context's presence table: the newest per device, at most once a second.
+"""Writes signs of life into a context's presence table: the newest per device, at most once a second.
 
-Volatile by design. Each context says which table it is, and which fields of a heartbeat go there.
+Volatile by design. Each context says which table it is, and which fields of a sign of life go there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PresenceTable:
 
     context: str
     upsert: str
-    """Takes one array per column, the key first. A heartbeat older than the row changes nothing."""
+    """Takes one array per column, the key first. A sign of life older than the row changes nothing."""
     key: Callable[[Beat], Key | None]
     """The sender; None if a column could not hold it: one such row would make the whole statement fail."""
     columns: Callable[[Beat], tuple[Any, ...]]
@@ -47,7 +47,7 @@ class PresenceTable:
 
 
 class PresenceWriter:
-    """Accepts heartbeats at any rate; costs Postgres one statement a second. Stop writes what is waiting."""
+    """Accepts signs of life at any rate; costs Postgres one statement a second. Stop writes what is waiting."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class PresenceWriter:
         return len(self._waiting)
 
     def note(self, beats: Iterable[Beat]) -> None:
-        """Keep the newest heartbeat of each device until the next write. Never blocks; malformed ones are counted."""
+        """Keep each device's newest sign of life until the next write. Never blocks; malformed ones are counted."""
         key_of = self._table.key
         for beat in beats:
             key = key_of(beat)
@@ -130,7 +130,7 @@ class PresenceWriter:
             except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 log.warning("presence_waits", context=self._table.context, rows=len(keys) - start, why=repr(error))
                 for key in keys[start:]:
-                    self._merge(key, waiting[key])  # heartbeats that came meanwhile are newer and win
+                    self._merge(key, waiting[key])  # signs of life that came meanwhile are newer and win
                 self._wake.set()
                 return
 

@@ -108,7 +108,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _presence(host: Host, table: PresenceTable) -> list[Component]:
-    """Writes heartbeats from telemetry into the table that views join."""
+    """Writes signs of life from telemetry into the table that views join."""
     presence = PresenceWriter(host.pool, table)
 
     def note(batch: TelemetryBatch) -> None:

@@ -56,7 +56,7 @@ class PcDeviceSummary(Row, frozen=True):
     capacity: int
     running_count: int
     eligible_device_count: int
-    """Devices that are online, not in error, and targeted by the ACTIVE job, if there is one."""
+    """Devices that are heard, not in error, and targeted by the ACTIVE job, if there is one."""
     target: int
 
 
@@ -78,7 +78,7 @@ class DeviceFacts(Row, frozen=True):
 
 
 class DeviceRow(DeviceFacts, frozen=True):
-    """Its status derives: error, else busy while something runs, else online while it sends heartbeats, else offline.
+    """Its status derives: error, else busy while something runs, else online while it is heard, else offline.
 
     Pages have free space, and columns that change often are in no index, so that updates stay on their page (HOT). For
     HOT, predicates of partial indices count like indexed columns.
@@ -90,7 +90,7 @@ class DeviceRow(DeviceFacts, frozen=True):
     """The assignment that holds its slot: offered, sent, running or about to be retried."""
     error_rule: str | None = None
     heard_at: datetime | None = None
-    """The last heartbeat that an event reports; telemetry has later ones."""
+    """The last sign of life that an event reports; telemetry has later ones."""
 
 
 class Device(DeviceFacts, frozen=True, kw_only=True):

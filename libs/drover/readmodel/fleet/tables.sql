@@ -59,8 +59,8 @@ CREATE TABLE pc_rows (
 );
 COMMENT ON COLUMN pc_rows.held_until IS 'It gets no work until then: all its phones failed.';
 
--- Its status derives: error, else busy while something runs, else online while it sends heartbeats, else offline. Pages
--- have free space, and columns that change often are in no index, so that updates stay on their page (HOT). For HOT,
+-- Its status derives: error, else busy while something runs, else online while it is heard, else offline. Pages have
+-- free space, and columns that change often are in no index, so that updates stay on their page (HOT). For HOT,
 -- predicates of partial indices count like indexed columns.
 CREATE TABLE device_rows (
   id              uuid PRIMARY KEY,
@@ -82,7 +82,7 @@ CREATE TABLE device_rows (
 COMMENT ON COLUMN device_rows.error_condition IS 'What must be over before it gets work again: `screen_locked`, `battery_low`.';
 COMMENT ON COLUMN device_rows.held_until IS 'It gets no offer until then: it did not accept the last ones.';
 COMMENT ON COLUMN device_rows.assignment_id IS 'The assignment that holds its slot: offered, sent, running or about to be retried.';
-COMMENT ON COLUMN device_rows.heard_at IS 'The last heartbeat that an event reports; telemetry has later ones.';
+COMMENT ON COLUMN device_rows.heard_at IS 'The last sign of life that an event reports; telemetry has later ones.';
 CREATE UNIQUE INDEX device_rows_serial_number ON device_rows (serial_number);
 -- Ordered by serial number: all devices, or those of a PC or a group. By bytes, so that a prefix is a range.
 CREATE INDEX device_rows_serial ON device_rows (serial_number COLLATE "C");

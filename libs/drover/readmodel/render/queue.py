@@ -122,7 +122,7 @@ class RenderStage(Row, frozen=True):
 class WorkerFacts(Row, frozen=True):
     worker_id: str
     status: Annotated[str, words("busy", "idle", "gone")]
-    """`busy`, `idle`, or `gone`: no heartbeat for 30 s."""
+    """`busy`, `idle`, or `gone`: not heard for 30 s."""
     last_seen_at: datetime | None
     run: int | None
     render_status: Status | None

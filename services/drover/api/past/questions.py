@@ -76,7 +76,7 @@ class OpenAlert(msgspec.Struct, frozen=True):
 
 
 class FleetMoment(msgspec.Struct, frozen=True):
-    """The farm at a moment. Without heartbeats and progress between two events, which are not recorded."""
+    """The farm at a moment. Without signs of life and progress between two events, which are not recorded."""
 
     at: datetime
     pcs: list[PastPc]

@@ -42,7 +42,7 @@ class ReminderDetail(msgspec.Struct):
 
     reminder: Reminder
     body: str | None
-    """Likewise."""
+    """The user's own text; null for callers who may not read it."""
     history: Page[ReminderEvent]
     """Newest first: the first page of `/api/reminder-events?page_id=…`."""
 

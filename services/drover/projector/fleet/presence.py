@@ -1,4 +1,4 @@
-"""Heartbeats of devices, and what runs on them, for `tel_fleet.presence`."""
+"""Signs of life of devices, and what runs on them, for `tel_fleet.presence`."""
 
 from __future__ import annotations
 
