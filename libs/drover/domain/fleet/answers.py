@@ -1,4 +1,4 @@
-"""What the caller of a recorded command is told: from its events alone, so that a repeat is told the same."""
+"""The answer to a recorded command: made from its events alone, so that a repeat gets the same answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
 
 
 def answer(events: Sequence[e.FleetEvent]) -> Any:
-    """By the first event that anybody asked for; what follows from it speaks for itself in the read models."""
+    """The answer for the first event that has one; the read models show what follows from it."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -37,7 +37,7 @@ def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, A
 
 
 def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any] | None:
-    for other in events:  # a device that brought its PC along is the one asked for
+    for other in events:  # the command registered the device; the PC came with it
         if isinstance(other, e.DeviceRegistered):
             return _device(other, events)
         if isinstance(other, e.DeviceChanged):
@@ -103,7 +103,7 @@ def _attempt(event: e.AttemptEvent) -> dict[str, Any]:
 
 
 def _started(event: e.AttemptStarted, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # a final report that came without its beginning
+    for other in events:  # a final report without an earlier `running`
         if isinstance(other, e.AttemptSucceeded):
             return _succeeded(other, events)
         if isinstance(other, e.AttemptFailed):

@@ -1,4 +1,4 @@
-"""What can be asked of the fleet."""
+"""The commands of the fleet."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 
 
 class RegisterPc(Command):
-    """Make a PC known, or change its capacity."""
+    """Register a PC, or change its capacity."""
 
     pc_id: str
     capacity: int = PC_CAPACITY_DEFAULT
 
 
 class RegisterDevice(Command):
-    """Make a phone known. A PC that nobody registered yet comes with it."""
+    """Register a phone, and its PC if that is not registered yet."""
 
     device_id: str
     serial_number: str
@@ -27,7 +27,7 @@ class RegisterDevice(Command):
 
 
 class ChangeDevice(Command):
-    """Move a phone, or change what it can do. What is None stays."""
+    """Move a phone, or change its capabilities. None: no change."""
 
     device_id: str
     group_id: str | None = None
@@ -36,7 +36,7 @@ class ChangeDevice(Command):
 
 
 class ResetDevice(Command):
-    """A person says that a device in error is well again."""
+    """A person clears the error of a device."""
 
     device_id: str
 
@@ -48,7 +48,7 @@ class MarkOnline(Command):
 
 
 class MarkOffline(Command):
-    """Presence has not heard a device that does not run anything for 30 s."""
+    """Presence has not heard an idle device for 30 s."""
 
     device_id: str
     last_seen: datetime | None = None
@@ -62,21 +62,21 @@ class MarkSilent(Command):
 
 
 class MarkStalled(Command):
-    """Presence hears the device, but its progress stands still for too long."""
+    """Presence hears the device, but its progress has not changed for too long."""
 
     assignment_id: str
     run: int
 
 
 class ClearCondition(Command):
-    """The device says that it is unlocked, or charged."""
+    """The device reports that it is unlocked, or charged."""
 
     device_id: str
     condition: str
 
 
 class CreateJob(JobSpec, Command, frozen=True, tag=True, kw_only=True):  # type: ignore[misc]  # others are mutable
-    """All fields of a job, as the client gave them or with their defaults."""
+    """All fields of a job, with defaults where the client gave no value."""
 
     job_id: str
     is_active: bool = True
@@ -87,7 +87,7 @@ class PauseJob(Command):
 
 
 class ResumeJob(Command):
-    """Let a paused job, or one that was created inactive, have its turn."""
+    """Resume a paused job, or activate one that was created inactive."""
 
     job_id: str
 
@@ -101,7 +101,7 @@ class CancelJob(Command):
 
 
 class AssignJob(Command):
-    """Name a device for a job."""
+    """Assign a device to a job by name."""
 
     assignment_id: str
     job_id: str
@@ -113,7 +113,7 @@ class CancelAssignment(Command):
 
 
 class SendAttempt(Command):
-    """An agent fetches its work, or it is pushed to it."""
+    """Deliver work to an agent that polls, or push it."""
 
     assignment_id: str
     run: int
@@ -127,12 +127,12 @@ class ClaimForPc(Command):
 
 
 class Report(Command):
-    """What all reports have: of which assignment, and (unless the agent knows nothing of runs) of which run."""
+    """The fields of every report: its assignment and its run (None from agents that do not know runs)."""
 
     assignment_id: str
     run: int | None = None
     as_device: str | None = None
-    """The device whose key was used, where it was bound to one: it reports for itself only."""
+    """The device that the key is bound to, if any: such a key reports for that device only."""
 
 
 class ReportRunning(Report):
@@ -158,17 +158,17 @@ class ReportFailed(Report):
     error_code: str | None = None
     error_message: str | None = None
     retry_count: int | None = None
-    """What the agent thinks; the server counts for itself."""
+    """The agent's own count; the server does not rely on it."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
 
 class FireOverdue(Command):
-    """What the clock would do next, asked for by a caller."""
+    """Fire the timers that are due, at the request of a caller."""
 
 
 class ReportThrottled(Command):
-    """A gateway has stopped a device's requests: three 429 in a row."""
+    """A gateway stopped a device's requests after three 429 in a row."""
 
     device_id: str
 

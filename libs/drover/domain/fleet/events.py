@@ -1,4 +1,4 @@
-"""What can happen in the fleet. Additive only: a breaking change is a new type and an upcaster."""
+"""The events of the fleet. Additive only: a breaking change is a new type and an upcaster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PcCapacityChanged(Event):
 
 
 class PcHeld(Event):
-    """All its phones fail: something is wrong with the PC, so none of them gets work for a while."""
+    """All its phones fail, so the PC itself is at fault: none of them gets work for a while."""
 
     pc_id: str
     until: datetime
@@ -32,7 +32,7 @@ class PcHoldEnded(Event):
 
 
 class DeviceRegistered(Event):
-    """A phone became known. It is offline until it is heard."""
+    """A phone was registered. It is offline until it is heard."""
 
     device_id: str
     serial_number: str
@@ -49,7 +49,7 @@ class DeviceChanged(Event):
 
 
 class DeviceCameOnline(Event):
-    """It is heard again. A device in error stays there all the same."""
+    """The device is heard again. If it is in error, it stays in error."""
 
     device_id: str
 
@@ -57,22 +57,22 @@ class DeviceCameOnline(Event):
 class DeviceWentOffline(Event):
     device_id: str
     last_seen: datetime | None
-    """The last sign of life that telemetry held; a claim of a volatile record, kept for people."""
+    """The last sign of life in telemetry. Telemetry is volatile, so this is only for people to read."""
 
 
 class DeviceQuarantined(Event):
-    """It is in error and gets no work until `until`, until `condition` is over, or until somebody resets it."""
+    """The device is in error: no work until `until`, until `condition` ends, or until a person resets it."""
 
     device_id: str
     rule: str
     until: datetime | None
     condition: str | None
     job_id: str | None
-    """The job whose failures led to it: if that job turns out to be bad, the device is released."""
+    """The job whose failures caused it: if that job turns out to be bad, the device is released."""
 
 
 class DeviceReleased(Event):
-    """The error is over, or never came to be; its failures are forgotten. Online if it is heard, else offline."""
+    """The error ended, or was prevented; failures are reset. Online if the device is heard, else offline."""
 
     device_id: str
     reason: str
@@ -80,18 +80,18 @@ class DeviceReleased(Event):
 
 
 class DeviceReset(Event):
-    """A person ended the error. Offline until it is heard next."""
+    """A person cleared the error. Offline until the device is heard again."""
 
     device_id: str
 
 
 class DeviceHeld(Event):
-    """It did not take what it was offered: no offer until then."""
+    """The device did not take its offer: no offers until this time."""
 
     device_id: str
     until: datetime
     untaken: int
-    """Offers in a row that it did not take."""
+    """Consecutive offers that it did not take."""
 
 
 class DeviceHoldEnded(Event):
@@ -99,12 +99,12 @@ class DeviceHoldEnded(Event):
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which devices a job is for: those that meet all that is said here, and at most `count` of them."""
+    """The devices that a job is for: those that meet all conditions, and at most `count` of them."""
 
     group_id: str | None = None
     pc_id: str | None = None
     device_ids: tuple[str, ...] | None = None
-    """An empty list: only devices that are assigned by name later."""
+    """Empty: only devices that are assigned by name later."""
     count: int | None = None
 
 
@@ -124,13 +124,13 @@ class JobCreated(Event):
 
 
 class JobActivated(Event):
-    """It is the one ACTIVE job now."""
+    """The job became the only ACTIVE one."""
 
     job_id: str
 
 
 class JobReturned(Event):
-    """All its devices left before it ran anywhere: back into the queue, so that it does not block the others."""
+    """All its devices left before it ran anywhere: it returns to the queue, so that it does not block others."""
 
     job_id: str
 
@@ -140,7 +140,7 @@ class JobPaused(Event):
     reason: str
     """`admin` or `poison`."""
     rule: str | None
-    """What three devices failed with."""
+    """The error with which three devices failed."""
 
 
 class JobResumed(Event):
@@ -150,7 +150,7 @@ class JobResumed(Event):
 class JobDeactivated(Event):
     job_id: str
     rule: str | None
-    """The failure that speaks for every device; None: a person did it."""
+    """The error that proves the job bad on every device; None: a person deactivated it."""
 
 
 class JobCancelled(Event):
@@ -170,7 +170,7 @@ class JobCompleted(Event):
 
 
 class JobArchived(Event):
-    """The decider forgets it; the read models do not."""
+    """The decider forgets the job; the read models keep it."""
 
     job_id: str
 
@@ -181,7 +181,7 @@ class JobNeedAdded(Event):
 
 
 class SupplyAdvanced(Event):
-    """So many PCs further on in the look for devices that can take the ACTIVE job."""
+    """The search for devices for the ACTIVE job looked at this many more PCs."""
 
     job_id: str
     pcs: int
@@ -194,15 +194,15 @@ class AssignmentEvent(Event):
 
 
 class AssignmentRequested(AssignmentEvent):
-    """A person named a device for a job. It waits for a slot."""
+    """A person assigned a device to a job. The assignment waits for a slot."""
 
 
 class AssignmentReopened(AssignmentEvent):
-    """It had failed with attempts left and was asked for again."""
+    """It had failed with attempts left, and was requested again."""
 
 
 class AssignmentParked(AssignmentEvent):
-    """It keeps its attempts and waits, without a slot, until its device or its job is back."""
+    """It keeps its attempts and waits without a slot until its device or its job is back."""
 
     reason: str
 
@@ -217,7 +217,7 @@ class AttemptEvent(AssignmentEvent):
 
 
 class AttemptCreated(AttemptEvent):
-    """Supplied: it has a slot and waits to be fetched."""
+    """The attempt has a slot and waits for its agent."""
 
     pc_id: str
 
@@ -229,7 +229,7 @@ class AttemptSent(AttemptEvent):
 
 
 class AttemptStarted(AttemptEvent):
-    """The agent said that it runs."""
+    """The agent reported that it runs."""
 
     progress_pct: int
     claimed_started_at: datetime | None
@@ -255,12 +255,12 @@ class AttemptSucceeded(AttemptEvent):
 
 class AttemptFailed(AttemptEvent):
     code: str
-    """As the agent said it."""
+    """As the agent reported it."""
     rule: str
-    """By which rule it is treated."""
+    """The rule that applies to it."""
     message: str | None
     blamed: bool
-    """It counts against the device."""
+    """Whether it counts against the device."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
@@ -271,13 +271,13 @@ class AttemptTimedOut(AttemptEvent):
 
 
 class AttemptRolledBack(AttemptEvent):
-    """It ran and was lost with its network: no attempt is used up, and the assignment waits for its device."""
+    """It ran and its network was lost: it uses up no attempt, and the assignment waits for its device."""
 
     reason: str
 
 
 class AttemptCancelled(AttemptEvent):
-    """It was supplied and taken back before it ran."""
+    """It was withdrawn before it ran."""
 
     reason: str
 
@@ -292,11 +292,11 @@ class AttemptFailedFinal(AttemptEvent):
     rule: str
     message: str | None
     replaced: bool
-    """Another device may have it: it does not count for a job that is for a number of devices."""
+    """Another device may replace it: it does not count toward a target of a number of devices."""
 
 
 class StaleReportRefused(AttemptEvent):
-    """A report of a run that is over. Written down once for each run, without any effect."""
+    """A report of a run that has ended. Recorded once for each run; it has no effect."""
 
     status: str
     current_run: int

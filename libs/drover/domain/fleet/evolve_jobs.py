@@ -1,4 +1,4 @@
-"""How jobs, and the look for devices of the ACTIVE one, follow from their events."""
+"""Applies events to jobs, and to the search for devices of the ACTIVE job."""
 
 from __future__ import annotations
 

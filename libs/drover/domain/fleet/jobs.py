@@ -1,4 +1,4 @@
-"""What people do with jobs and assignments."""
+"""Commands of people for jobs and assignments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
         return reject(Code.UNIQUE_VIOLATION, "A job with this id exists", field="id", value=command.job_id)
     if fleet.open_jobs >= OPEN_JOBS_MAX:
         return reject(
-            Code.CONFLICT, f"{OPEN_JOBS_MAX} jobs are open, which is the most; cancel some, or let some end first"
+            Code.CONFLICT, f"{OPEN_JOBS_MAX} jobs are open, which is the limit; cancel some or wait until some end"
         )
     for device_id in (command.target and command.target.device_ids) or ():
         if device_id not in fleet.devices:
@@ -118,7 +118,7 @@ def assign_job(fleet: Fleet, command: AssignJob, now: datetime) -> Decision:
 
 
 def _assign_again(fleet: Fleet, job: Job, command: AssignJob, before: str) -> Decision:
-    """The job has been there: only a failure with attempts left can be taken up again."""
+    """The job already ended on this device: only a failure with attempts left can be reopened."""
     ended = fleet.ended[before]
     if job.is_open and ended.status is AssignmentStatus.FAILED and ended.failed < ATTEMPTS_MAX:
         return accept(AssignmentReopened(before, job.job_id, command.device_id), then=follow_up())
@@ -142,7 +142,8 @@ def cancel_assignment(fleet: Fleet, command: CancelAssignment, now: datetime) ->
             return NOTHING
         return reject(Code.CONFLICT, f"Assignment already {ended.status}", status=ended.status)
     if assignment.phase is Phase.RUNNING:
-        return reject(Code.CONFLICT, "Assignment is running; what runs may end", status=assignment.status)
+        message = "A running assignment cannot be cancelled; it will finish"
+        return reject(Code.CONFLICT, message, status=assignment.status)
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
         events.append(AttemptCancelled(*attempt_of(assignment), BY_A_PERSON))

@@ -1,6 +1,6 @@
-"""What the fleet's decider knows. Small by design: history is in the log, presence in memory of the scheduler.
+"""The state of the fleet's decider. Small by design: the log has the history, the scheduler's memory has presence.
 
-The counts and sets that say who could take work are kept by `index.py`; nothing else writes them.
+Only `index.py` writes the counts and sets of devices that could take work.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class JobStatus(StrEnum):
 
 
 class Phase(StrEnum):
-    """Where a live assignment stands. All but RUNNING show as pending."""
+    """The phase of a live assignment. Clients see all but RUNNING as pending."""
 
     WAITING = "waiting"
-    """Without a slot: for its turn, its device or its job. Agents do not see it."""
+    """Waits without a slot for its turn, its device or its job. Agents do not see it."""
     RETRYING = "retrying"
-    """With its slot, until the delay after a failure is over. Agents do not see it."""
+    """Keeps its slot until the delay after a failure ends. Agents do not see it."""
     OFFERED = "offered"
     SENT = "sent"
     RUNNING = "running"
 
 
 class AssignmentStatus(StrEnum):
-    """What clients see."""
+    """The status that clients see."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -67,25 +67,25 @@ class Pc(msgspec.Struct):
     updated_at: datetime
     devices: dict[str, None] = {}
     in_use: int = 0
-    """Slots taken: offered, sent, running or about to be retried, of whichever job."""
+    """Slots in use: offered, sent, running or waiting for a retry, of any job."""
     offered: dict[str, None] = {}
-    """Assignments that wait to be fetched."""
+    """Assignments that wait for their agent."""
     held_until: datetime | None = None
     failing: dict[str, datetime] = {}
-    """Devices that went into error, and when: for telling a bad PC from bad phones."""
+    """Devices that went into error, and when: tells a bad PC from bad phones."""
     heard: int = 0
     """How many of its devices are alive."""
     silent: dict[str, datetime] = {}
-    """Devices that fell silent, and when: for telling a PC that vanished from one phone that did."""
+    """Devices that fell silent, and when: tells a lost PC from a lost phone."""
     available: int = 0
     seen_in: int = 0
-    """The look (`Supply.look`) for which the next two hold."""
+    """The search (`Supply.look`) that `countable`, `free` and `back` belong to."""
     countable: int = 0
     """Devices that the ACTIVE job may count on."""
     free: dict[str, None] = {}
-    """Devices that could take the ACTIVE job and have not had it."""
+    """Devices that could take the ACTIVE job and did not have it yet."""
     back: dict[str, None] = {}
-    """Devices that could go on with it: an assignment of theirs waits."""
+    """Devices that could continue with it: their assignment waits."""
 
 
 class Device(msgspec.Struct):
@@ -102,10 +102,10 @@ class Device(msgspec.Struct):
     held_until: datetime | None = None
     untaken: int = 0
     failures: int = 0
-    """In a row, those that count against it."""
+    """Consecutive failures that count against it."""
     crashes: int = 0
     assignment: str | None = None
-    """What it has in flight: one that holds a slot."""
+    """Its assignment that holds a slot."""
     running: bool = False
     named_in: dict[str, None] = {}
     """Open jobs that name this device."""
@@ -125,7 +125,7 @@ class Device(msgspec.Struct):
 
 
 class Assignment(msgspec.Struct):
-    """A live one. Ended ones leave only an `Ended`."""
+    """A live assignment. An ended one leaves only an `Ended`."""
 
     assignment_id: str
     job_id: str
@@ -138,7 +138,7 @@ class Assignment(msgspec.Struct):
     rollbacks: int = 0
     has_run: bool = False
     asked_for: bool = False
-    """A person named its device for it."""
+    """A person assigned it by name."""
     assigned_at: datetime | None = None
     sent_at: datetime | None = None
     started_at: datetime | None = None
@@ -149,11 +149,11 @@ class Assignment(msgspec.Struct):
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
-    """Past runs of which a late report is on record."""
+    """Past runs whose late report is recorded."""
 
     @property
     def attempt(self) -> int:
-        """The number of the attempt that is under way or comes next."""
+        """The number of the current or next attempt."""
         return self.failed + 1
 
     @property
@@ -166,7 +166,7 @@ class Assignment(msgspec.Struct):
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
-    """What is left of an assignment, so that late reports and repeats are told the truth."""
+    """The rest of an ended assignment, so that late reports and repeats get a correct answer."""
 
     job_id: str
     device_id: str
@@ -185,44 +185,44 @@ class Job(msgspec.Struct):
     created_at: datetime
     updated_at: datetime
     wanted: bool
-    """It may have its turn: it was not created inactive."""
+    """It may become ACTIVE: it was not created inactive."""
     status: JobStatus = JobStatus.CREATED
     needs: list[str] = []
     activated_at: datetime | None = None
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The rule for which it was paused as poison."""
+    """The rule that paused it as poison."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
     present: int = 0
-    """Of the devices that it names, how many could take work now."""
+    """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}
     """Device to its live assignment."""
     offered: dict[str, None] = {}
-    """Live assignments that hold a slot and do not run."""
+    """Live assignments that hold a slot and are not running."""
     waiting: dict[str, None] = {}
     """Live assignments without a slot."""
     returned_at: int | None = None
-    """`Fleet.arrivals` when the look for its devices found none: until there are others it is not tried again."""
+    """`Fleet.arrivals` when the search found no device: it is not tried again until that changes."""
     ran: dict[str, str] = {}
-    """Devices that have had it, with the assignment: it ended there, well or not, and does not come back by itself."""
+    """Devices where it ended, with success or not, and the assignment: it does not return there by itself."""
     taken_back: dict[str, None] = {}
-    """Ended assignments of devices that have not had it."""
+    """Ended assignments whose device may still get the job."""
     proven_on: list[str] = []
-    """The first two PCs on which it was completed: where it works elsewhere, a PC that fails speaks against itself."""
+    """The first two PCs that completed it: if it works on another PC, a PC that fails is itself at fault."""
     made: int = 0
-    """Assignments ever, from which their ids derive."""
+    """How many assignments it ever had; their ids derive from it."""
     in_flight: int = 0
     counted: int = 0
-    """Devices that count for a target of a number."""
+    """Devices that count toward a target of a number of devices."""
     completed: int = 0
     failed: int = 0
     replaced: int = 0
-    """Of those, devices whose place another may take."""
+    """Of those, the devices that another one may replace."""
     final_failures: dict[str, list[str]] = {}
-    """By rule: devices where it failed finally."""
+    """By rule: devices where it failed for good."""
     poison_rules: list[str] = []
-    """They have no further effect on devices."""
+    """Rules whose failures no longer affect devices."""
 
     @property
     def is_open(self) -> bool:
@@ -234,7 +234,7 @@ class Job(msgspec.Struct):
 
     @property
     def quota_left(self) -> int | None:
-        """Further devices it may go to; None: any number."""
+        """How many more devices it may go to; None: any number."""
         target = self.spec.target
         return None if target is None or target.count is None else max(0, target.count - self.counted)
 
@@ -243,19 +243,19 @@ OPEN = frozenset({JobStatus.CREATED, JobStatus.ACTIVE, JobStatus.PAUSED})
 
 
 class Supply(msgspec.Struct):
-    """The look for devices that can take the ACTIVE job: PC after PC, then kept up by what happens."""
+    """The search for devices that can take the ACTIVE job: PC by PC, then updated by events."""
 
     job_id: str
     look: int
-    """Its number: what a PC remembers of an earlier look is void."""
+    """The number of this search: results that a PC keeps from an earlier one are void."""
     route: list[str] | None
-    """PCs to look at; None: all, in the order of their registration."""
+    """PCs to search; None: all, in the order of registration."""
     cursor: int = 0
     free: int = 0
-    """Free devices on the PCs seen so far."""
+    """Free devices on the PCs searched so far."""
     back: int = 0
     expected: int = 0
-    """Devices that the job may still come to, only not now: they are at work for another, or held back for a while."""
+    """Devices that may take the job later: they run another job, or are held for a while."""
 
 
 class Fleet(msgspec.Struct):
@@ -275,19 +275,19 @@ class Fleet(msgspec.Struct):
     assignments: dict[str, Assignment] = {}
     ended: dict[str, Ended] = {}
     withdrawing: dict[str, None] = {}
-    """Jobs whose pending assignments are being taken back."""
+    """Jobs whose pending assignments are being withdrawn."""
     hungry: dict[str, None] = {}
-    """PCs with a slot to fill and a free device to fill it."""
+    """PCs with a free slot and a free device."""
     resuming: dict[str, None] = {}
-    """PCs with a slot for a device that could go on."""
+    """PCs with a free slot and a device that could continue."""
     available: int = 0
     available_in_group: dict[str, int] = {}
     arrivals: int = 0
     """Grows whenever a device becomes available."""
     next_job: str | None = None
-    """Without an ACTIVE job: the oldest that a device could take now."""
+    """If no job is ACTIVE: the oldest job that a device could take now."""
     unsettled: bool = False
-    """`next_job` has to be found anew."""
+    """`next_job` must be searched again."""
     alerts: dict[str, str] = {}
     """Open ones: `kind:subject` to id."""
     timers: Timers = msgspec.field(default_factory=Timers)

@@ -1,4 +1,4 @@
-"""Whether a command is well formed: all that can be said without looking at the fleet. Edges ask it beforehand."""
+"""Checks of a command that need no fleet state. Edges call them before they send it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from drover.domain.fleet.policy import (
 
 
 def validate(command: Command) -> Rejection | None:
-    """Why it can never be accepted, or None."""
+    """Why the command can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
 
 
 def _report(command: Report) -> Rejection | None:
-    """A run is recorded as it was claimed, so it has a bound that every reader can hold."""
+    """The run is recorded as reported, so it must fit into the integers of every reader."""
     return check_range(0, RUN_MAX, run=command.run)
 
 
@@ -102,7 +102,7 @@ def _report_completed(command: ReportCompleted) -> Rejection | None:
 
 
 def ends_before_it_began(started_at: datetime | None, completed_at: datetime | None) -> Rejection | None:
-    """V004. Both are claims of one clock, the agent's; no time of ours is compared with them."""
+    """V004. Both come from the agent's clock; they are never compared with our time."""
     if started_at is None or completed_at is None or completed_at > started_at:
         return None
     return invalid("completed_at", completed_at.isoformat(), "completed_at must be after started_at", "V004")

@@ -227,7 +227,7 @@ def test_a_video_that_is_not_there_ends_the_job_for_every_device_and_punishes_no
     assert job_of(scenario).status is JobStatus.DEACTIVATED
     assert phone(scenario, D1).status is DeviceStatus.ONLINE
     assert phone(scenario, D1).failures == 0
-    assert phone(scenario, D2).status is DeviceStatus.BUSY  # what runs may end
+    assert phone(scenario, D2).status is DeviceStatus.BUSY  # a running attempt may finish
 
 
 @pytest.mark.req("DF-15")
