@@ -74,7 +74,7 @@ class Farm(RuleBasedStateMachine):
         (event,) = self.codec.decode(self.codec.encode([event]))
         moves = isinstance(event, e.DeviceChanged) and self.fleet.devices[event.device_id].pc_id != event.pc_id
         takes_slot = isinstance(event, e.AttemptCreated) and not (
-            (known := self.fleet.assignments.get(event.assignment_id)) and known.holds_slot
+            (known := self.fleet.assignments.get(event.assignment_id)) and known.phase is not Phase.WAITING
         )
         self.counts.see(self.fleet, event)
         FLEET.evolve(self.fleet, event)

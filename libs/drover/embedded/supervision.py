@@ -38,7 +38,6 @@ class SupervisedServer(ABC):
         self._process: GuardedProcess | None = None
         self._watch: asyncio.Task[None] | None = None
         self._change: Final = asyncio.Lock()  # one start or stop at a time
-        self._up: Final = asyncio.Event()
         self._deaths: Final[deque[float]] = deque(maxlen=DEATHS_MAX + 1)
         self._given_up: Final = asyncio.Event()
         self._failure: DroverError | None = None
@@ -86,21 +85,8 @@ class SupervisedServer(ABC):
         """Send SIGKILL, as the kernel does when memory is short, and wait for the end. Supervision starts it again."""
         process = self._process
         assert process is not None, f"{self.name} is not running"
-        self._up.clear()
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
-
-    async def wait_up(self) -> None:
-        """Wait until the server answers. Raises when supervision gives up, which bounds the wait."""
-        up = asyncio.create_task(self._up.wait())
-        given_up = asyncio.create_task(self._given_up.wait())
-        try:
-            await asyncio.wait((up, given_up), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            up.cancel()
-            given_up.cancel()
-        if self._failure is not None:
-            raise self._failure
 
     async def wait_failed(self) -> NoReturn:
         """Wait until supervision gives up, then raise its error, so that the platform ends with it."""
@@ -115,7 +101,6 @@ class SupervisedServer(ABC):
                 watch.cancel()
                 await asyncio.wait((watch,))
             process, self._process = self._process, None
-            self._up.clear()
             if process is not None:
                 code = await process.stop(first)
                 log.info("embedded_server_stopped", server=self.name, pid=process.pid, exit_code=code)
@@ -123,7 +108,6 @@ class SupervisedServer(ABC):
     async def _bring_up(self) -> None:
         began = monotonic()
         self._process = await self._launch()
-        self._up.set()
         took_s = round(monotonic() - began, 3)
         log.info("embedded_server_started", server=self.name, pid=self._process.pid, took_s=took_s)
 
@@ -144,7 +128,6 @@ class SupervisedServer(ABC):
                 code = await self._process.wait()
                 log.error("embedded_server_died", server=self.name, pid=self._process.pid, exit_code=code)
             self._process = None
-            self._up.clear()
             self._deaths.append(monotonic())
             recent = sum(died > monotonic() - DEATHS_WINDOW_S for died in self._deaths)
             if recent > DEATHS_MAX:

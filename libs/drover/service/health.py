@@ -1,4 +1,4 @@
-"""Named checks of whether this process is alive and ready. How they are served is not here."""
+"""Named checks of whether this process is ready. How they are served is not here."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ Check = Callable[[], str | None]
 
 
 class Health:
-    """The checks of one process. Live: no restart is needed. Ready: it may get requests.
+    """The checks of one process. Ready: it may get requests.
 
     Degraded: it may get requests, but has a problem that sending them elsewhere would not solve.
     """
 
     def __init__(self) -> None:
-        self._live: dict[str, Check] = {}
         self._ready: dict[str, Check] = {}
         self._degraded: dict[str, Check] = {}
         self._phase: str | None = "starting"
-
-    def add_live(self, name: str, check: Check) -> None:
-        assert name not in self._live, name
-        self._live[name] = check
 
     def add_ready(self, name: str, check: Check) -> None:
         assert name not in self._ready, name
@@ -37,10 +32,6 @@ class Health:
 
     def draining(self) -> None:
         self._phase = "draining"
-
-    def not_live(self) -> dict[str, str]:
-        """Why it is not alive, by check. Empty: it is."""
-        return _failing(self._live)
 
     def not_ready(self) -> dict[str, str]:
         """Why it is not ready, by check. Empty: it is."""

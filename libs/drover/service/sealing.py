@@ -100,11 +100,6 @@ class Sealer:
             ring[kid] = _key_bytes(text, number)
         return cls(ring)
 
-    @property
-    def current_key_id(self) -> str:
-        """The key that seals. Records under other keys need `rewrap`."""
-        return self._current
-
     def seal(self, plaintext: bytes, *, context: str, subject: str) -> str:
         """A text that only `open` with the same context and subject can decrypt."""
         assert len(plaintext) <= PLAINTEXT_BYTES_MAX
@@ -128,11 +123,6 @@ class Sealer:
         if envelope.kid == self._current:
             return sealed
         return self._text(self._wrap(data_key, context, subject), envelope.nonce, envelope.ct)
-
-    @staticmethod
-    def key_id(sealed: str) -> str:
-        """The ring key of a sealed text. Nothing is decrypted, so nothing is proven."""
-        return _parse(sealed).kid
 
     def _text(self, wrap: bytes, nonce: bytes, content: bytes) -> str:
         return _encode(_Envelope(VERSION, self._current, wrap, nonce, content)).decode()

@@ -23,15 +23,18 @@ class Health(msgspec.Struct):
     """By failing part, a sentence that says why."""
 
 
-def _probe(path: str, id: str, summary: str) -> Route:
-    well, unwell = Answer(Health, "Yes"), Answer(Health, "No; `reasons` says why")
+_WELL: Final = Answer(Health, "Yes")
+_UNWELL: Final = Answer(Health, "No; `reasons` says why")
+
+
+def _probe(path: str, id: str, summary: str, answers: dict[int, Answer]) -> Route:
     return Route(
         method="GET",
         path=path,
         id=id,
         tag="process",
         summary=summary,
-        answers={200: well, 503: unwell},
+        answers=answers,
         caller="anybody",
     )
 
@@ -40,11 +43,12 @@ class Probes:
     def __init__(self, health: ProcessHealth) -> None:
         self._health = health
 
-    @handles(_probe("/livez", "isAlive", "Whether the process is alive"))
+    @handles(_probe("/livez", "isAlive", "Whether the process is alive", {200: _WELL}))
     async def livez(self, request: web.Request) -> web.Response:
-        return _respond(self._health.not_live())
+        """A process that answers is alive: a fault that needs a restart ends the process."""
+        return _respond({})
 
-    @handles(_probe("/readyz", "isReady", "Whether the process takes requests"))
+    @handles(_probe("/readyz", "isReady", "Whether the process takes requests", {200: _WELL, 503: _UNWELL}))
     async def readyz(self, request: web.Request) -> web.Response:
         return _respond(self._health.not_ready(), self._health.degraded())
 

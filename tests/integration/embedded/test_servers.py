@@ -19,6 +19,7 @@ from drover.embedded import supervision
 from drover.embedded.errors import DataDirectoryUnusable, PortTaken, ServerKeepsDying, ServerStartFailed
 from drover.embedded.nats import PORTS, nats_server
 from drover.embedded.postgres import SOCKET_NAME, SOCKET_PATH_BYTES_MAX, postgres_server, socket_directory
+from drover.testing.waiting import eventually
 
 pytestmark = pytest.mark.req("EV-10")
 
@@ -40,6 +41,12 @@ async def execute(dsn: str, statement: str):
         return await connection.fetchval(statement)
     finally:
         await connection.close()
+
+
+async def kill_and_wait_for_the_restart(server: supervision.SupervisedServer) -> None:
+    killed = server.pid
+    await server.kill()
+    await eventually(lambda: server.pid not in (killed, 0), within_s=60)
 
 
 async def server_variables(system_url: str) -> dict:
@@ -94,8 +101,7 @@ async def test_nats_without_a_password_is_refused(own_nats):
 async def test_nats_that_is_killed_comes_back_on_its_port_with_its_data(own_nats):
     await store(own_nats.url, "acknowledged")
     before = (own_nats.port, own_nats.pid)
-    await own_nats.kill()
-    await own_nats.wait_up()
+    await kill_and_wait_for_the_restart(own_nats)
     assert own_nats.port == before[0]
     assert own_nats.pid != before[1]
     assert await stored(own_nats.url) == "acknowledged"
@@ -104,8 +110,7 @@ async def test_nats_that_is_killed_comes_back_on_its_port_with_its_data(own_nats
 async def test_postgres_that_is_killed_comes_back_with_its_data(own_postgres):
     dsn, pid = own_postgres.dsn, own_postgres.pid
     await execute(dsn, "CREATE TABLE kept AS SELECT 'committed' AS text")
-    await own_postgres.kill()
-    await own_postgres.wait_up()
+    await kill_and_wait_for_the_restart(own_postgres)
     assert own_postgres.dsn == dsn
     assert own_postgres.pid != pid
     assert await execute(dsn, "SELECT text FROM kept") == "committed"
@@ -117,8 +122,7 @@ async def test_a_backend_that_computes_on_after_the_death_of_postgres_does_not_k
     computing = asyncio.create_task(busy.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
     while await execute(own_postgres.dsn, f"SELECT state FROM pg_stat_activity WHERE pid = {backend}") != "active":
         pass
-    await own_postgres.kill()
-    await own_postgres.wait_up()
+    await kill_and_wait_for_the_restart(own_postgres)
     with pytest.raises((asyncpg.PostgresError, ConnectionError)):
         await computing
     assert await execute(own_postgres.dsn, "SELECT 1") == 1
@@ -150,7 +154,6 @@ async def test_a_server_that_was_stopped_stays_down_until_it_is_started(own_nats
     with pytest.raises(OSError):
         await asyncio.open_connection("127.0.0.1", own_nats.port)
     await own_nats.start()
-    await own_nats.wait_up()
     await store(own_nats.url, "up again")
 
 
@@ -168,8 +171,7 @@ async def test_a_server_that_keeps_dying_is_given_up_with_its_last_words(own_nat
     monkeypatch.setattr(supervision, "RESTART", Backoff(first_s=0.001, max_s=0.016))
     watch = asyncio.create_task(own_nats.wait_failed())
     for _ in range(supervision.DEATHS_MAX):
-        await own_nats.kill()
-        await own_nats.wait_up()
+        await kill_and_wait_for_the_restart(own_nats)
     assert not watch.done()
     await own_nats.kill()
     with pytest.raises(ServerKeepsDying) as caught:

@@ -31,7 +31,7 @@ def test_the_text_is_compact_json_with_the_five_parts():
     sealed = sealer().seal(b"a@b.c", **WHERE)
     assert list(msgspec.json.decode(sealed)) == ["v", "kid", "wrap", "nonce", "ct"]
     assert " " not in sealed
-    assert Sealer.key_id(sealed) == "old"
+    assert msgspec.json.decode(sealed)["kid"] == "old"
 
 
 @pytest.mark.req("SY-15")
@@ -79,8 +79,6 @@ def test_one_changed_bit_anywhere_is_noticed(data):
 def test_what_is_no_sealed_text_is_damaged_and_nothing_worse(text):
     with pytest.raises(SealDamaged):
         sealer().open(text, **WHERE)
-    with pytest.raises(SealDamaged):
-        Sealer.key_id(text)
 
 
 def test_parts_cut_short_are_damaged():
@@ -94,15 +92,14 @@ def test_parts_cut_short_are_damaged():
 def test_rotation_the_first_key_seals_and_the_old_one_still_opens():
     sealed = sealer(f"old:{OLD}").seal(b"secret", **WHERE)
     both = sealer(f"new:{NEW}", f"old:{OLD}")
-    assert both.current_key_id == "new"
     assert both.open(sealed, **WHERE) == b"secret"
-    assert Sealer.key_id(both.seal(b"x", **WHERE)) == "new"
+    assert msgspec.json.decode(both.seal(b"x", **WHERE))["kid"] == "new"
 
 
 def test_rewrapped_it_opens_without_the_old_key_and_its_content_is_untouched():
     sealed = sealer(f"old:{OLD}").seal(b"secret", **WHERE)
     moved = sealer(f"new:{NEW}", f"old:{OLD}").rewrap(sealed, **WHERE)
-    assert Sealer.key_id(moved) == "new"
+    assert msgspec.json.decode(moved)["kid"] == "new"
     assert msgspec.json.decode(moved)["ct"] == msgspec.json.decode(sealed)["ct"]
     assert sealer(f"new:{NEW}").open(moved, **WHERE) == b"secret"
 

@@ -160,10 +160,6 @@ class Assignment(msgspec.Struct):
     def status(self) -> AssignmentStatus:
         return AssignmentStatus.RUNNING if self.phase is Phase.RUNNING else AssignmentStatus.PENDING
 
-    @property
-    def holds_slot(self) -> bool:
-        return self.phase is not Phase.WAITING
-
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
     """The rest of an ended assignment, so that late reports and repeats get a correct answer."""
