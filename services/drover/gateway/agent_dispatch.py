@@ -17,7 +17,7 @@ from drover.domain.fleet.events import (
     AttemptTimedOut,
     FleetEvent,
 )
-from drover.gateway.agent_hand import Desk
+from drover.gateway.agent_delivery import DeliveryContext
 from drover.gateway.agent_protocol import Over
 from drover.gateway.agent_registry import Registry
 from drover.gateway.roster import Roster
@@ -36,10 +36,10 @@ _OVER: Final[dict[type, Over | None]] = {
 class Dispatch:
     """Hears of each commit after the roster has folded it."""
 
-    def __init__(self, roster: Roster, registry: Registry, desk: Desk) -> None:
+    def __init__(self, roster: Roster, registry: Registry, context: DeliveryContext) -> None:
         self._roster = roster
         self._registry = registry
-        self._desk = desk
+        self._context = context
 
     def hear(self, events: Sequence[FleetEvent]) -> None:
         if not self._registry:
@@ -58,6 +58,6 @@ class Dispatch:
             session.offer_what_waits(device)
 
     def _over(self, event: AssignmentEvent, reason: Over | None) -> None:
-        hand = self._desk.holder.get(event.assignment_id)
-        if hand is not None:
-            hand.over(event.assignment_id, event.run if isinstance(event, AttemptEvent) else None, reason)
+        deliveries = self._context.holder.get(event.assignment_id)
+        if deliveries is not None:
+            deliveries.over(event.assignment_id, event.run if isinstance(event, AttemptEvent) else None, reason)

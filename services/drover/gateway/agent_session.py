@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from drover.domain.errors import Code
 from drover.domain.fleet.state import Device
 from drover.gateway.agent_connection import Connection
-from drover.gateway.agent_hand import Desk, Hand
+from drover.gateway.agent_delivery import AgentDeliveries, DeliveryContext
 from drover.gateway.agent_protocol import (
     AgentFrame,
     BadFrame,
@@ -53,7 +53,7 @@ class Surroundings:
 
     roster: Roster
     registry: Registry
-    desk: Desk
+    context: DeliveryContext
     reports: Reports
     telemetry: Telemetry
     clock: Callable[[], datetime]
@@ -68,7 +68,7 @@ class Session:
         self._connection = connection
         self._principal = principal
         self._around = around
-        self._hand = Hand(around.desk, principal, connection.put)
+        self._deliveries = AgentDeliveries(around.context, principal, connection.put)
         self._lane = ReportLane(self._submit, connection.put)
         self._has_left = False
         self._finish_by: float | None = None
@@ -86,7 +86,7 @@ class Session:
         for held in judged:
             assignment = fleet.assignments.get(held.assignment_id) if held.goes_on else None
             if assignment is not None and registry.session_for(fleet.devices[assignment.device_id]) is self:
-                self._hand.holds(held.assignment_id, held.run)
+                self._deliveries.holds(held.assignment_id, held.run)
         devices = list(self.scope.devices(fleet))
         known = [KnownDevice(device.device_id, device.serial_number) for device in devices]
         self._connection.put(Welcome(known, list(judged)))
@@ -112,7 +112,7 @@ class Session:
                 await self.finish()
             finally:
                 await self._lane.close()
-                await self._hand.close()
+                await self._deliveries.close()
 
     def replace(self) -> None:
         bye = Bye("A newer socket speaks for the same device or PC", REPLACED_RECONNECT_AFTER_S)
@@ -132,7 +132,7 @@ class Session:
             return
         self._has_left = True
         self._around.registry.leave(self)
-        self._hand.drop_all()
+        self._deliveries.drop_all()
         self._lane.stop()
         if self.scope.device_id is not None:
             # Its PC may have a socket too, which speaks for it from now on.
@@ -144,9 +144,9 @@ class Session:
 
     def offer_what_waits(self, device: Device) -> None:
         """At most one: a device has one thing in hand."""
-        assignment = self._around.desk.offers.waiting(device.device_id)
+        assignment = self._around.context.offers.waiting(device.device_id)
         if assignment is not None:
-            self._hand.offer(assignment)
+            self._deliveries.offer(assignment)
 
     # From the agent
 
@@ -186,10 +186,10 @@ class Session:
 
     async def _submit(self, report: Report) -> None:
         if report.is_final:
-            self._hand.reported_end(report.assignment_id, report.run, recorded=True)
+            self._deliveries.reported_end(report.assignment_id, report.run, recorded=True)
         try:
             await self._around.reports.submit(self._principal, report.assignment_id, report)
         except BaseException:
             if report.is_final:
-                self._hand.reported_end(report.assignment_id, report.run, recorded=False)
+                self._deliveries.reported_end(report.assignment_id, report.run, recorded=False)
             raise

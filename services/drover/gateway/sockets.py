@@ -11,9 +11,9 @@ from aiohttp import web
 
 from drover.domain.fleet.events import FleetEvent
 from drover.gateway.agent_connection import Connection
+from drover.gateway.agent_delivery import DeliveryContext, Offers
 from drover.gateway.agent_dispatch import Dispatch
 from drover.gateway.agent_greeting import RosterMoves, TurnedAway, greet
-from drover.gateway.agent_hand import Desk, Offers
 from drover.gateway.agent_protocol import FRAME_BYTES_MAX, Bye, CloseCode
 from drover.gateway.agent_registry import Registry
 from drover.gateway.agent_session import Reports, Session, Surroundings, Telemetry
@@ -43,9 +43,9 @@ class AgentSockets:
     ) -> None:
         self._auth = auth
         self._permissions = permissions
-        registry, desk = Registry(), Desk(roster, offers)
-        self._around = Surroundings(roster, registry, desk, reports, telemetry, clock)
-        self._dispatch = Dispatch(roster, registry, desk)
+        registry, context = Registry(), DeliveryContext(roster, offers)
+        self._around = Surroundings(roster, registry, context, reports, telemetry, clock)
+        self._dispatch = Dispatch(roster, registry, context)
         self._moves = RosterMoves()
         roster.subscribe(self._hear)
 

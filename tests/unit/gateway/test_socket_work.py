@@ -22,8 +22,8 @@ from drover.domain.fleet.commands import (
     SendAttempt,
 )
 from drover.domain.fleet.events import AssignmentCancelled, AttemptCreated, AttemptSent, Target
-from drover.gateway import agent_greeting, agent_hand
-from drover.gateway.agent_hand import Desk
+from drover.gateway import agent_delivery, agent_greeting
+from drover.gateway.agent_delivery import DeliveryContext
 from drover.testing.waiting import eventually
 from tests.unit.gateway.office import device_id
 from tests.unit.gateway.socket_farm import running_farm
@@ -103,8 +103,8 @@ async def test_a_pc_is_offered_what_is_for_its_phones_those_included_that_come_l
 
 
 async def test_the_offers_of_one_commit_go_to_the_log_together_but_not_all_at_once(farm, monkeypatch):
-    desk: Desk = farm.sockets._around.desk
-    desk.deliveries = asyncio.Semaphore(8)
+    context: DeliveryContext = farm.sockets._around.context
+    context.deliveries = asyncio.Semaphore(8)
     farm.phones(20)
     agent = await farm.connect()
     await agent.hello(pc="PC-01")
@@ -119,7 +119,7 @@ async def test_the_offers_of_one_commit_go_to_the_log_together_but_not_all_at_on
 
 
 async def test_while_the_writer_is_away_an_offer_is_tried_again(farm, monkeypatch):
-    monkeypatch.setattr(agent_hand, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
+    monkeypatch.setattr(agent_delivery, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
     (serial,) = farm.phones()
     agent = await farm.agent(serial)
     farm.writer.answer = Rejected(Code.UNAVAILABLE, "Nobody answered in time")
@@ -132,13 +132,13 @@ async def test_while_the_writer_is_away_an_offer_is_tried_again(farm, monkeypatc
 
 
 async def test_an_offer_that_could_not_be_recorded_for_long_is_left_to_the_clock(farm, monkeypatch):
-    monkeypatch.setattr(agent_hand, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
+    monkeypatch.setattr(agent_delivery, "DELIVERY", Backoff(first_s=0.0, max_s=0.0))
     (serial,) = farm.phones()
     await farm.agent(serial)
     farm.writer.answer = Rejected(Code.UNAVAILABLE, "Nobody answered in time")
     farm.job()
-    await eventually(lambda: not farm.sockets._around.desk.holder)
-    assert len(farm.writer.asked) == agent_hand.DELIVERY_TRIES_MAX
+    await eventually(lambda: not farm.sockets._around.context.holder)
+    assert len(farm.writer.asked) == agent_delivery.DELIVERY_TRIES_MAX
 
 
 async def test_an_offer_that_is_taken_back_on_its_way_is_not_pushed(farm):
@@ -467,4 +467,4 @@ async def test_when_a_run_is_completed_the_next_job_comes_at_once(farm):
     assert {frame["type"] for frame in frames} == {"done", "offer"}
     (offer,) = [frame["assignment"] for frame in frames if frame["type"] == "offer"]
     assert offer["job_id"] == next_job
-    assert [*farm.sockets._around.desk.holder] == [offer["id"]], "what is done is forgotten"
+    assert [*farm.sockets._around.context.holder] == [offer["id"]], "what is done is forgotten"

@@ -297,7 +297,7 @@ async def test_a_phone_that_hangs_up_is_forgotten_and_sent_nothing_more(farm):
     await agent.socket.close()
     around = farm.sockets._around
     await eventually(lambda: len(around.registry) == 0)
-    assert around.desk.holder == {}
+    assert around.context.holder == {}
     farm.writer.asked.clear()
     farm.writer.do(PauseJob(job_id))
     farm.writer.do(ResumeJob(job_id))

@@ -48,22 +48,24 @@ class Given(msgspec.Struct):
     """Its final report is on its way, or recorded: nobody needs to tell it that the run is over."""
 
 
-class Desk:
+class DeliveryContext:
     """Where offers are handed out: what all hands of a process share."""
 
     def __init__(self, roster: Roster, offers: Offers) -> None:
         self.roster = roster
         self.offers = offers
-        self.holder: dict[str, Hand] = {}
+        self.holder: dict[str, AgentDeliveries] = {}
         """By assignment: who was given its current run."""
         self.deliveries = asyncio.Semaphore(DELIVERIES_MAX)
 
 
-class Hand:
+class AgentDeliveries:
     """The runs of one agent. Each is pushed once; the same one twice only if the agent forgot it in between."""
 
-    def __init__(self, desk: Desk, principal: Principal, put: Callable[[Offer | Withdrawn], None]) -> None:
-        self._desk = desk
+    def __init__(
+        self, context: DeliveryContext, principal: Principal, put: Callable[[Offer | Withdrawn], None]
+    ) -> None:
+        self._context = context
         self._principal = principal
         self._put = put
         self._given: dict[str, Given] = {}
@@ -109,17 +111,17 @@ class Hand:
         await end(*self._deliveries)
 
     def _take(self, assignment_id: str, given: Given) -> Given:
-        other = self._desk.holder.get(assignment_id)
+        other = self._context.holder.get(assignment_id)
         if other is not None and other is not self:
             other._forget(assignment_id)
         self._given[assignment_id] = given
-        self._desk.holder[assignment_id] = self
+        self._context.holder[assignment_id] = self
         return given
 
     def _forget(self, assignment_id: str) -> None:
         self._given.pop(assignment_id, None)
-        if self._desk.holder.get(assignment_id) is self:
-            del self._desk.holder[assignment_id]
+        if self._context.holder.get(assignment_id) is self:
+            del self._context.holder[assignment_id]
 
     async def _deliver(self, assignment_id: str, given: Given) -> None:
         place, started = begin(None), perf_counter()
@@ -148,12 +150,12 @@ class Hand:
         for failures in range(DELIVERY_TRIES_MAX):
             if failures:
                 await asyncio.sleep(DELIVERY.pause_s(failures))
-            async with self._desk.deliveries:
-                assignment = self._desk.roster.fleet.assignments.get(assignment_id)
+            async with self._context.deliveries:
+                assignment = self._context.roster.fleet.assignments.get(assignment_id)
                 if assignment is None or assignment.run != given.run or assignment.phase not in _TO_GIVE:
                     return None
                 try:
-                    return await self._desk.offers.deliver(assignment, self._principal)
+                    return await self._context.offers.deliver(assignment, self._principal)
                 except ApiError as error:
                     if error.status < 500:
                         raise
