@@ -1,1 +1,1 @@
-"""The agents' edge: heartbeats from memory, writes as commands, reads by the PostgREST subset. No fleet rules."""
+"""The agents' edge: heartbeats in memory, writes as commands, reads as a subset of PostgREST. No fleet rules."""

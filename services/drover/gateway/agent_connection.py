@@ -1,4 +1,4 @@
-"""One agent's WebSocket: frames in, frames out in bounded memory, and an orderly end. What frames mean is not here."""
+"""One agent's WebSocket: frames in, frames out in bounded memory, an orderly end. Frames are not interpreted here."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from drover.gateway.agent_protocol import (
 from drover.service.tasks import end
 
 SILENT_AFTER_S: Final = 45.0
-"""Four heartbeats that did not come: the peer is gone, without a word."""
+"""After four missed heartbeats the peer is gone."""
 UNSENT_FRAMES_MAX: Final = 256
-"""What an agent that does not read may have waiting; then it is cut off."""
+"""An agent that does not read is disconnected when this many frames wait for it."""
 CLOSE_WITHIN_S: Final = 1.5
-"""For the last frames and the closing handshake together; then the connection is cut."""
+"""Limit for the last frames and the closing handshake together; then the connection is aborted."""
 
 BAD_FRAME: Final = "BAD_FRAME"
 
@@ -37,11 +37,11 @@ _numbers: Final = count(1)
 
 
 class Connection:
-    """Reads for one caller, writes for all. It ends once, whoever asks for it first."""
+    """One reader, any number of writers. The first call of `end` ends it."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self.number = next(_numbers)
-        """Tells which of two is the newer one."""
+        """The newer of two connections has the higher number."""
         self._socket = socket
         self._transport = transport
         self._unsent: asyncio.Queue[ServerFrame] = asyncio.Queue(UNSENT_FRAMES_MAX)
@@ -51,7 +51,7 @@ class Connection:
         self._bad_frames = 0
         self._ending: asyncio.Task[None] | None = None
         self.on_end: Callable[[], None] = _nothing
-        """Called at once when the server decides to end it, before the last frames go out."""
+        """Called when the server ends the connection, before the last frames are sent."""
 
     @property
     def is_ending(self) -> bool:
@@ -59,7 +59,7 @@ class Connection:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Sends until the block ends, and lets an end that is under way come to its own."""
+        """Send until the block ends, and wait for an end that has begun."""
         sender = asyncio.create_task(self._send(), name="agent-sender")
         try:
             yield
@@ -71,14 +71,14 @@ class Connection:
                 await end(sender)
 
     async def receive(self) -> AgentFrame | BadFrame | None:
-        """The next frame; None: there will be no more."""
+        """The next frame; None: the connection has ended."""
         if self.is_ending:
             return None
         self._idle.clear()
         try:
             async with asyncio.timeout(SILENT_AFTER_S) as self._reading:
                 message = await self._socket.receive()
-        except TimeoutError:  # or made to by `_stop_reading`
+        except TimeoutError:  # also forced by `_stop_reading`
             self.end(CloseCode.SILENT, bye=Bye(f"Nothing was heard for {SILENT_AFTER_S:.0f} s"))
             return None
         finally:
@@ -96,7 +96,7 @@ class Connection:
         return frame
 
     def put(self, frame: ServerFrame) -> None:
-        """Have it sent after those before it. Never waits: an agent that does not read must not hold anybody up."""
+        """Queue the frame. Never waits: an agent that does not read must not block others."""
         if self.is_ending:
             return
         try:
@@ -108,14 +108,14 @@ class Connection:
         self.put(Fault(code, message))
 
     def not_understood(self, bad: BadFrame) -> None:
-        """Say so; who sends nothing but nonsense is cut off."""
+        """Answer with an error. After too many bad frames, disconnect."""
         self.fault(BAD_FRAME, bad.message)
         self._bad_frames += 1
         if self._bad_frames >= BAD_FRAMES_MAX:
             self.end(CloseCode.BAD_FRAMES)
 
     def end(self, code: CloseCode, *, bye: Bye | None = None) -> asyncio.Task[None]:
-        """Close with this code, after what is still unsent. In bounded time, whatever the peer does."""
+        """Close with this code after the unsent frames. Takes bounded time, whatever the peer does."""
         if self._ending is None:
             CLOSED.labels(code.value).inc()
             self._ending = asyncio.create_task(self._end(code, bye), name="agent-end")
@@ -127,7 +127,7 @@ class Connection:
             frame = await self._unsent.get()
             try:
                 await self._socket.send_frame(encode(frame), WSMsgType.TEXT)
-            except ConnectionError:  # the reader is about to learn of it
+            except ConnectionError:  # the reader notices it too
                 return
             FRAMES_OUT[type(frame)].inc()
             self._unsent.task_done()
@@ -145,12 +145,12 @@ class Connection:
                 await self._stop_reading()
                 await self._socket.close(code=code)
         except (TimeoutError, ConnectionError):
-            # A peer that takes nothing would keep the connection, and what was written to it, for a long time.
+            # A peer that reads nothing would keep the connection and its write buffer for a long time.
             if self._transport is not None:
                 self._transport.abort()
 
     async def _stop_reading(self) -> None:
-        """So that `close` reads the peer's own close: with another reader it hangs up at once, and its code is lost."""
+        """Let `close` read the peer's close frame: with another reader it disconnects at once, and the code is lost."""
         if self._reading is not None:
             self._reading.reschedule(asyncio.get_running_loop().time())
         await self._idle.wait()

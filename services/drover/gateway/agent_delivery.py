@@ -1,4 +1,4 @@
-"""What one agent has been given, and is being given: offers pushed, runs withdrawn. Who gets what is not known here."""
+"""Deliveries to one agent: offers pushed, runs withdrawn. Which device gets which work is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from drover.web.auth import Principal
 from drover.web.errors import ApiError
 
 DELIVERIES_MAX: Final = 256
-"""Offers of this process on their way to the log at once; the bus puts many of them into one message."""
+"""Concurrent deliveries of this process; the bus batches their commands into few messages."""
 DELIVERY_TRIES_MAX: Final = 8
 DELIVERY: Final = Backoff(first_s=1.0, max_s=30.0)
-"""So many tries outlast the 90 s after which the offer is taken back."""
+"""Enough to outlast the 90 s after which the offer is withdrawn."""
 
 log = structlog.get_logger("drover.gateway")
 
 
 class Offers(Protocol):
-    """What is needed of `drover.gateway.offers.Offers`."""
+    """The part of `drover.gateway.offers.Offers` that is used here."""
 
     def waiting(self, device_id: str) -> Assignment | None: ...
 
@@ -39,28 +39,28 @@ class Offers(Protocol):
 
 
 class Given(msgspec.Struct):
-    """One run that this agent has, or is about to have."""
+    """One run that this agent has, or is about to get."""
 
     run: int
     pushed: bool = False
     """The agent knows of it."""
     ended_by_agent: bool = False
-    """Its final report is on its way, or recorded: nobody needs to tell it that the run is over."""
+    """Its final report is in flight or recorded: the agent need not be told that the run ended."""
 
 
 class DeliveryContext:
-    """Where offers are handed out: what all hands of a process share."""
+    """What the deliveries of all agents of a process share."""
 
     def __init__(self, roster: Roster, offers: Offers) -> None:
         self.roster = roster
         self.offers = offers
         self.holder: dict[str, AgentDeliveries] = {}
-        """By assignment: who was given its current run."""
+        """By assignment: the agent that has its current run."""
         self.deliveries = asyncio.Semaphore(DELIVERIES_MAX)
 
 
 class AgentDeliveries:
-    """The runs of one agent. Each is pushed once; the same one twice only if the agent forgot it in between."""
+    """The runs of one agent. Each is pushed once; again only if the agent forgot it in between."""
 
     def __init__(
         self, context: DeliveryContext, principal: Principal, put: Callable[[Offer | Withdrawn], None]
@@ -69,15 +69,15 @@ class AgentDeliveries:
         self._principal = principal
         self._put = put
         self._given: dict[str, Given] = {}
-        """At most one for each device of the session, and those that an agent said it holds."""
+        """At most one for each device of the session, plus those that the agent reported as held."""
         self._deliveries: set[asyncio.Task[None]] = set()
 
     def holds(self, assignment_id: str, run: int) -> None:
-        """The agent said so, and it is true."""
+        """The agent reports this run in its hello, and it is valid."""
         self._take(assignment_id, Given(run, pushed=True))
 
     def offer(self, assignment: Assignment) -> None:
-        """Have it pushed as soon as it is recorded as sent."""
+        """Push it as soon as it is recorded as sent."""
         given = self._given.get(assignment.assignment_id)
         if given is not None and given.run >= assignment.run:
             return
@@ -87,7 +87,7 @@ class AgentDeliveries:
         delivery.add_done_callback(self._deliveries.discard)
 
     def over(self, assignment_id: str, run: int | None, reason: Over | None) -> None:
-        """A run has ended (None: whichever it is). The agent is told the reason, if it does not know."""
+        """A run has ended (None: any run). Send the reason to the agent unless it knows."""
         given = self._given.get(assignment_id)
         if given is None or (run is not None and run != given.run):
             return
@@ -96,18 +96,18 @@ class AgentDeliveries:
             self._put(Withdrawn(assignment_id, given.run, reason))
 
     def reported_end(self, assignment_id: str, run: int | None, *, recorded: bool) -> None:
-        """The agent says how it ended; not `recorded`: that was refused, so it does not know after all."""
+        """The agent reports the end of a run. Not `recorded`: it was refused, so the agent must still be told."""
         given = self._given.get(assignment_id)
         if given is not None and run in (None, given.run):
             given.ended_by_agent = recorded
 
     def drop_all(self) -> None:
-        """The agent is gone. What was sent stays sent, and is given again to its next socket."""
+        """The agent is gone. What was sent stays sent, and is pushed again to its next socket."""
         for assignment_id in [*self._given]:
             self._forget(assignment_id)
 
     async def close(self) -> None:
-        """Give up on what is being delivered."""
+        """Cancel deliveries in flight."""
         await end(*self._deliveries)
 
     def _take(self, assignment_id: str, given: Given) -> Given:
@@ -134,7 +134,7 @@ class AgentDeliveries:
         if tracing.recorder is not None:
             end_request(place, "agent delivery", started, {}, failed=row is None)
         if self._given.get(assignment_id) is not given:
-            return  # it ended meanwhile, or another socket speaks for the device now
+            return  # it ended in the meantime, or another socket speaks for the device now
         if row is None:
             self._forget(assignment_id)
             return
@@ -143,9 +143,9 @@ class AgentDeliveries:
         OFFERS_PUSHED.inc()
 
     async def _recorded(self, assignment_id: str, given: Given) -> dict[str, Any] | None:
-        """Its row once it is recorded as sent; None: it is not to be given any more.
+        """The row, after it is recorded as sent; None: it must not be delivered any more.
 
-        Tried again while the writer is away: a phone gets no work for a while after an offer that it did not take.
+        Retries while the writer is away, because a phone gets no work for a while after an offer that it did not take.
         """
         for failures in range(DELIVERY_TRIES_MAX):
             if failures:

@@ -1,4 +1,4 @@
-"""From the fleet's events to the sockets that they matter to: a look-up each, however many sockets there are."""
+"""Routes the fleet's events to the sockets concerned: one lookup for each event, however many sockets there are."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _OVER: Final[dict[type, Over | None]] = {
     AttemptCancelled: Over.CANCELLED,
     AssignmentCancelled: Over.CANCELLED,
     AttemptFailed: Over.FAILED,
-    AttemptSucceeded: None,  # only its agent can have said so
+    AttemptSucceeded: None,  # only its agent can have reported it
 }
-"""How a run ends, and what its agent is told where that was not its own doing."""
+"""Events that end a run, and the reason that its agent gets if it did not end the run itself."""
 
 
 class Dispatch:
-    """Hears of each commit after the roster has folded it."""
+    """Called for each commit after the roster has folded it."""
 
     def __init__(self, roster: Roster, registry: Registry, context: DeliveryContext) -> None:
         self._roster = roster

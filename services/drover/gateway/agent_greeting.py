@@ -1,4 +1,4 @@
-"""The first words on an agent's socket: for whom it speaks, whether it may, and what is still so of what it holds."""
+"""The hello of an agent's socket: which devices it speaks for, whether it may, and which of its runs are valid."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from drover.web.auth import Principal
 from drover.web.permissions import Grant
 
 BEHIND_WAIT_S: Final = 1.0
-"""How long a hello waits for the roster where the agent seems to know of something newer."""
+"""How long a hello waits for the roster if the agent seems to know something newer."""
 STARTING_RECONNECT_AFTER_S: Final = 2
 
 
 class TurnedAway(DroverError):
-    """A socket whose hello is not taken."""
+    """The hello of a socket is refused."""
 
     def __init__(self, close: CloseCode, code: str, message: str) -> None:
         super().__init__(f"{close.value} {code}: {message}")
@@ -41,14 +41,14 @@ class TurnedAway(DroverError):
 
 
 class RosterMoves:
-    """Wakes those who wait for the roster to learn something."""
+    """Wakes the waiters after each commit of the roster."""
 
     def __init__(self) -> None:
         self._moved = asyncio.Event()
 
     def commit(self) -> None:
         self._moved.set()
-        self._moved.clear()  # those who wait are awake by now; the next ones wait for the next commit
+        self._moved.clear()  # current waiters are awake; new ones wait for the next commit
 
     async def until(self, condition: Callable[[], bool], within_s: float) -> bool:
         try:
@@ -63,14 +63,14 @@ class RosterMoves:
 async def greet(
     connection: Connection, principal: Principal, grant: Grant, around: Surroundings, moves: RosterMoves
 ) -> Session | None:
-    """A session that has begun; None: the socket is closed, or about to be."""
+    """A session that has begun; None: the socket is closed or closing."""
     hello = await _hello(connection)
     if hello is None:
         return None
     roster = around.roster
     if not roster.complete:
-        # It would send known devices away, and call work that is alive over.
-        bye = Bye("The gateway has just started and is still reading who is in the fleet", STARTING_RECONNECT_AFTER_S)
+        # A roster that is not up to date would refuse known devices and end live work.
+        bye = Bye("The gateway has just started and is still loading the fleet", STARTING_RECONNECT_AFTER_S)
         connection.end(CloseCode.RESTART, bye=bye)
         return None
     await moves.until(lambda: _scope(roster, hello) is not None, BEHIND_WAIT_S)
@@ -81,7 +81,7 @@ async def greet(
     if scope is None or (grant.own and scope != Scope(device_id=principal.device_id)):
         raise TurnedAway(CloseCode.NOT_ALLOWED, "42501", "This key is bound to another device")
     await moves.until(lambda: None not in [verdict(roster.fleet, scope, held) for held in hello.holding], BEHIND_WAIT_S)
-    # From here on without a pause: no event comes between what is found out and what is begun.
+    # No await from here on: no event may come between the verdicts and the start of the session.
     session = Session(connection, principal, scope, around)
     session.start([_judged(roster.fleet, scope, held) for held in hello.holding])
     return session
@@ -99,7 +99,7 @@ async def _hello(connection: Connection) -> Hello | None:
         if isinstance(frame, Hello) and (frame.serial_number is None) != (frame.pc_id is None):
             return frame
         if isinstance(frame, Hello):
-            message = "A hello says either serial_number or pc_id"
+            message = "A hello must have either serial_number or pc_id"
         else:
             message = frame.message if isinstance(frame, BadFrame) else "The first frame must be a hello"
     raise TurnedAway(CloseCode.BAD_FRAMES, BAD_FRAME, message)
@@ -113,7 +113,7 @@ def _scope(roster: Roster, hello: Hello) -> Scope | None:
 
 
 def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
-    """What is so by the roster; None: the agent knows of something that the roster has not heard of."""
+    """The verdict by the roster; None: the agent knows something that the roster does not know yet."""
     assignment = fleet.assignments.get(held.assignment_id)
     if assignment is None:
         ended = fleet.ended.get(held.assignment_id)
@@ -122,7 +122,7 @@ def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
         return Verdict.DROP
     if held.run > assignment.run:
         return None
-    # OFFERED too: the agent has it, so it was sent, and this roster is about to learn that.
+    # OFFERED too: the agent has it, so it was sent, and the roster will see that soon.
     goes_on = held.run == assignment.run and assignment.phase in (Phase.OFFERED, Phase.SENT, Phase.RUNNING)
     return Verdict.CONTINUE if goes_on else Verdict.DROP
 
@@ -130,7 +130,7 @@ def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
 def _judged(fleet: Fleet, scope: Scope, held: Holding) -> Judged:
     found = verdict(fleet, scope, held)
     if found is None:
-        # It may be news that has not come here yet, or it may be long over. The next report is answered by the writer,
-        # which knows; to drop live work on a guess would cost an attempt.
+        # It may be newer than the roster, or have ended long ago. The writer knows and will answer the next report;
+        # dropping live work on a guess would cost an attempt.
         found = Verdict.CONTINUE
     return Judged(held.assignment_id, held.run, found)

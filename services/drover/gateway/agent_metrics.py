@@ -1,4 +1,4 @@
-"""What the agents' sockets measure, save how many are open: `web.sockets` counts that. All labels are bounded."""
+"""Metrics of the agents' sockets; `web.sockets` counts the open ones. All labels are bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOSED: Final = Counter(
     "drover_gateway_agent_sockets_closed_total", "Sockets that the server closed, by code", ["code"]
 )
 OFFERS_PUSHED: Final = Counter("drover_gateway_offers_pushed_total", "Offers pushed to agents over their sockets")
-DELIVERIES: Final = Gauge("drover_gateway_deliveries", "Offers that are about to be recorded as sent and pushed")
+DELIVERIES: Final = Gauge("drover_gateway_deliveries", "Offers being recorded as sent and pushed")
 _FRAMES: Final = Counter(
     "drover_gateway_agent_frames_total", "Frames on agents' sockets, by direction and type", ["direction", "type"]
 )
@@ -24,7 +24,7 @@ def _meters(direction: str, *shapes: type[msgspec.Struct]) -> dict[Any, Counter]
 
 
 FRAMES_IN: Final = _meters("in", frames.Hello, frames.Beat, frames.Report, frames.BadFrame)
-"""By the frame's class; labels are looked up once, since a heartbeat would feel it."""
+"""By the frame's class. Labels are looked up once: heartbeats are too frequent for a lookup each."""
 FRAMES_OUT: Final = _meters(
     "out",
     frames.Welcome,

@@ -1,4 +1,4 @@
-"""The words on an agent's WebSocket (docs/agents.md), read strictly and written. Who says what when is not here."""
+"""The frames on an agent's WebSocket (docs/agents.md): strict decoding, and encoding. No rules about their order."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from drover.gateway.reports import ReportBody
 FRAME_BYTES_MAX: Final = 64 * 1024
 HELLO_WITHIN_S: Final = 10.0
 HEARTBEAT_EVERY_S: Final = 10
-"""What agents are told. A sign of life is missed after 30 s."""
+"""The interval that agents are given. A device counts as silent after 30 s."""
 BAD_FRAMES_MAX: Final = 10
 HOLDING_MAX: Final = 256
-"""A PC has at most 200 phones, and each of them one thing in hand."""
+"""A PC has at most 200 phones, and each of them at most one run."""
 REF_MAX: Final = 2**53
-"""The largest number that every JSON parser gives back as it was."""
+"""The largest integer that every JSON parser keeps exact."""
 _FAULT_CHARS_MAX: Final = 300
 
 
 class CloseCode(IntEnum):
     REPLACED = 1000
-    """A newer socket of the same device or PC is there: for this one all is said."""
+    """A newer socket of the same device or PC has replaced this one."""
     SILENT = 1001
     TOO_BIG = 1009
     RESTART = 1012
@@ -43,7 +43,7 @@ AssignmentId = Annotated[str, msgspec.Meta(max_length=64)]
 
 
 class Holding(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What the agent has in hand, by its own memory."""
+    """A run that the agent holds, by its own account."""
 
     assignment_id: AssignmentId
     run: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
@@ -51,7 +51,7 @@ class Holding(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Hello(msgspec.Struct, tag_field="type", tag="hello", forbid_unknown_fields=True, kw_only=True):
-    """The first frame: for whom this socket speaks."""
+    """The first frame: which device or PC this socket speaks for."""
 
     serial_number: str | None = None
     pc_id: str | None = None
@@ -59,13 +59,13 @@ class Hello(msgspec.Struct, tag_field="type", tag="hello", forbid_unknown_fields
 
 
 class Beat(Heartbeat, tag_field="type", tag="heartbeat", kw_only=True):
-    """A heartbeat as over HTTP; here it says itself whose it is."""
+    """A heartbeat as over HTTP, with the device that it is from."""
 
     serial_number: str | None = None
 
 
 class Report(ReportBody, tag_field="type", tag="report", kw_only=True):
-    """A report as over HTTP; here it says itself of what."""
+    """A report as over HTTP, with the assignment that it is about."""
 
     ref: Annotated[int, msgspec.Meta(ge=0, le=REF_MAX)]
     assignment_id: AssignmentId
@@ -75,11 +75,11 @@ AgentFrame = Hello | Beat | Report
 
 
 class BadFrame(msgspec.Struct, tag_field="type", tag="bad", frozen=True):
-    """Not understood. Nobody sends it: it has a tag to be counted by."""
+    """A frame that cannot be decoded. Never sent; the tag is only for metrics."""
 
     message: str
     ref: int | None = None
-    """It was meant as this report, so that it can be answered like one."""
+    """The `ref` of the report that it was meant as, so that it is answered as one."""
 
 
 # From the server
@@ -96,7 +96,7 @@ class Verdict(StrEnum):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What is still so of what the agent has in hand."""
+    """The verdict on a run that the agent holds."""
 
     assignment_id: str
     run: int
@@ -124,7 +124,7 @@ class Over(StrEnum):
     CANCELLED = "cancelled"
     ROLLED_BACK = "rolled_back"
     FAILED = "failed"
-    """The server found that it had, or a person said so."""
+    """The server noticed the failure, or a person recorded it."""
 
 
 class Withdrawn(msgspec.Struct, tag_field="type", tag="withdrawn", frozen=True):
@@ -144,7 +144,7 @@ class Refused(msgspec.Struct, tag_field="type", tag="refused", frozen=True):
     message: str
     details: Any = None
     retry_after_s: int | UnsetType = UNSET
-    """What HTTP says in the header Retry-After."""
+    """The same as the header Retry-After of HTTP."""
 
 
 class Bye(msgspec.Struct, tag_field="type", tag="bye", frozen=True):
@@ -171,12 +171,12 @@ _addressed: Final = msgspec.json.Decoder(_Addressed)
 
 
 def decode(raw: str) -> AgentFrame | BadFrame:
-    """Whatever was sent, this does not raise."""
+    """Never raises, whatever was sent."""
     try:
         frame = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         return _bad(raw, "nested too deeply" if isinstance(error, RecursionError) else str(error))
-    # PostgreSQL cannot keep the character NUL, so it is refused before it becomes an event.
+    # PostgreSQL cannot store NUL, so refuse it before it becomes an event.
     if "\\u0000" in raw and any(isinstance(text, str) and "\0" in text for text in msgspec.structs.astuple(frame)):
         return _bad(raw, "Text must not contain the character NUL")
     return frame

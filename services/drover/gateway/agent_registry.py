@@ -1,4 +1,4 @@
-"""Which session speaks for which device: a look-up for each event, never a scan. What sessions do is not known here."""
+"""Which session speaks for which device: a lookup for each event, never a scan. Sessions are opaque here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """For whom a socket speaks: one phone, or every phone of a PC, those included that join it later."""
+    """Whom a socket speaks for: one phone, or every phone of a PC, including phones that join later."""
 
     device_id: str | None = None
     pc_id: str | None = None
@@ -31,9 +31,9 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Registry:
-    """The sessions of this process: of each device and of each PC the newest.
+    """The sessions of this process: the newest of each device and of each PC.
 
-    A phone's own socket goes before that of its PC, whichever is newer: otherwise the two would throw each other out.
+    A phone's own socket has priority over its PC's, whichever is newer: otherwise the two would replace each other.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Registry:
         return len(self._by_device) + len(self._by_pc)
 
     def enter(self, session: Session) -> Session | None:
-        """The one that must go, if there are two now: the earlier one, or this one if its hello took too long."""
+        """Of two sessions for the same scope, the one to end: the earlier, or this one if its hello took too long."""
         place, key = self._place(session.scope)
         other = place.get(key)
         if other is not None and other.number > session.number:

@@ -1,4 +1,4 @@
-"""The reports of one socket on their way: so many at once, answered in order. What a report does is in `reports`."""
+"""Reports of one socket in flight: a bounded number, answered in order. `reports` handles each one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.service.tracing import begin, current_id, end_request
 from drover.web.errors import ApiError, internal
 
 UNDER_WAY_MAX: Final = 64
-"""With so many reports unanswered, reading stops until there is room again."""
+"""With this many reports unanswered, the socket is not read until there is room again."""
 
 Answer = Done | Refused
 
@@ -27,10 +27,10 @@ log = structlog.get_logger("drover.gateway")
 
 
 class ReportLane:
-    """Takes reports, has them submitted, and answers in the order in which they came.
+    """Submits reports and answers them in the order of arrival.
 
-    Those of different assignments go side by side. Those of one assignment go one after the other: on their way to the
-    writer one may overtake another when a reply is lost, and each is meant for the state that the one before leads to.
+    Reports of different assignments run concurrently. Reports of one assignment run in sequence: if a reply is lost,
+    one could overtake another on its way to the writer, and each expects the state that the one before it produced.
     """
 
     def __init__(self, submit: Callable[[Report], Awaitable[object]], answer: Callable[[Answer], None]) -> None:
@@ -38,12 +38,12 @@ class ReportLane:
         self._give = answer
         self._under_way: deque[asyncio.Future[Answer]] = deque()
         self._latest: dict[str, asyncio.Future[Answer]] = {}
-        """By assignment: the last of those under way."""
+        """By assignment: the last report in flight."""
         self._moved = asyncio.Event()
         self._stopped = False
 
     async def take(self, report: Report) -> None:
-        """Returns when it is under way; that takes as long as there is no room."""
+        """Submit the report. Waits while there is no room."""
         if not await self._room():
             return
         before = self._latest.get(report.assignment_id)
@@ -53,7 +53,7 @@ class ReportLane:
         task.add_done_callback(lambda done: self._settled(report.assignment_id, done))
 
     async def refuse(self, ref: int, message: str) -> None:
-        """One that could not be read, in its turn."""
+        """Answer a report that could not be decoded, in its turn."""
         if not await self._room():
             return
         refusal: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -62,17 +62,17 @@ class ReportLane:
         self._answer()
 
     async def finish(self, within_s: float) -> None:
-        """Wait until all are answered, if that does not take too long."""
+        """Wait until all are answered, at most `within_s`."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=within_s)
 
     def stop(self) -> None:
-        """Take no more. The agent sends what was not answered again, on its next socket."""
+        """Accept no more reports. The agent repeats unanswered ones on its next socket."""
         self._stopped = True
         self._moved.set()
 
     async def close(self) -> None:
-        """Give up on those that are still under way. Whether they took effect the agent learns when it repeats them."""
+        """Cancel reports in flight. The agent learns whether they took effect when it repeats them."""
         self.stop()
         await end(*self._under_way)
 
@@ -95,8 +95,9 @@ class ReportLane:
             await asyncio.wait([before])
             earlier = before.result()
             if isinstance(earlier, Refused) and earlier.status >= 500:
-                # Without that one, this one would be judged in a state that it is not meant for.
-                return Refused(report.ref, earlier.status, earlier.code, "An earlier report of it was not recorded")
+                # Without the earlier one, this report would meet a state that it does not expect.
+                message = "An earlier report of this assignment was not recorded"
+                return Refused(report.ref, earlier.status, earlier.code, message)
         try:
             await self._submit(report)
         except ApiError as error:
@@ -120,7 +121,7 @@ class ReportLane:
 
 
 def refusal_of(ref: int, error: ApiError) -> Refused:
-    """As HTTP would say it."""
+    """The refusal as HTTP would answer it."""
     retry_after = error.headers.get("Retry-After")
     wait_s = UNSET if retry_after is None else int(retry_after)
     return Refused(ref, error.status, error.code, error.message, error.details, wait_s)

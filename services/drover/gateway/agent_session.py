@@ -1,4 +1,4 @@
-"""One agent's socket after its hello: it listens, and passes on what is for its devices. How it began is not here."""
+"""One agent's socket after its hello (`agent_greeting`): receives frames, and pushes work for its devices."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from drover.gateway.roster import Roster
 from drover.web.auth import Principal
 
 REPORTS_END_WITHIN_S: Final = 2.0
-"""How long a socket that ends waits for the answers to what it was told."""
+"""How long a closing socket waits for the answers to its reports."""
 REPLACED_RECONNECT_AFTER_S: Final = 30
-"""Two agents that both think they are the same phone must not throw each other out all the time."""
+"""Two agents that claim to be the same phone must not replace each other all the time."""
 
 
 class Reports(Protocol):
-    """What is needed of `drover.gateway.reports.Reports`."""
+    """The part of `drover.gateway.reports.Reports` that is used here."""
 
     async def submit(self, principal: Principal, assignment_id: str, body: ReportBody) -> object: ...
 
 
 class Telemetry(Protocol):
-    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
@@ -60,7 +60,7 @@ class Surroundings:
 
 
 class Session:
-    """Lives from the welcome to the close of its socket."""
+    """Exists from the welcome to the close of its socket."""
 
     def __init__(self, connection: Connection, principal: Principal, scope: Scope, around: Surroundings) -> None:
         self.scope = scope
@@ -77,7 +77,7 @@ class Session:
     # From its hello to its end
 
     def start(self, judged: Sequence[Judged]) -> None:
-        """Take the place of an earlier session, welcome, offer what waits. In one go, so that no event is missed."""
+        """Replace an earlier session, send the welcome, offer waiting work. No await, so that no event is missed."""
         registry, fleet = self._around.registry, self._around.roster.fleet
         replaced = registry.enter(self)
         if replaced is self:
@@ -98,7 +98,7 @@ class Session:
         self._heard()
 
     async def run(self) -> None:
-        """Listen until the socket is closed, by whichever side."""
+        """Receive frames until either side closes the socket."""
         try:
             while (frame := await self._connection.receive()) is not None:
                 if self._principal.expires_at <= self._around.clock().timestamp():
@@ -119,7 +119,7 @@ class Session:
         self._connection.end(CloseCode.REPLACED, bye=bye)
 
     async def finish(self) -> None:
-        """Take nothing more, and answer what is under way, if that does not take too long."""
+        """Accept no more frames, and answer reports in flight within a time limit."""
         self.leave()
         now = asyncio.get_running_loop().time()
         if self._finish_by is None:
@@ -127,7 +127,7 @@ class Session:
         await self._lane.finish(max(self._finish_by - now, 0.0))
 
     def leave(self) -> None:
-        """From now on nothing is pushed here."""
+        """Stop pushing to this socket."""
         if self._has_left:
             return
         self._has_left = True
@@ -135,7 +135,7 @@ class Session:
         self._deliveries.drop_all()
         self._lane.stop()
         if self.scope.device_id is not None:
-            # Its PC may have a socket too, which speaks for it from now on.
+            # If its PC has a socket, that one speaks for the device from now on.
             device = self._around.roster.fleet.devices[self.scope.device_id]
             if (other := self._around.registry.session_for(device)) is not None:
                 other.offer_what_waits(device)
@@ -143,7 +143,7 @@ class Session:
     # To the agent
 
     def offer_what_waits(self, device: Device) -> None:
-        """At most one: a device has one thing in hand."""
+        """At most one: a device has one run at a time."""
         assignment = self._around.context.offers.waiting(device.device_id)
         if assignment is not None:
             self._deliveries.offer(assignment)
@@ -151,7 +151,7 @@ class Session:
     # From the agent
 
     def _heard(self, device_id: str | None = None, reported: dict[str, Any] | None = None) -> None:
-        """A sign of life. On a PC's socket only of the device that it is about."""
+        """Record a sign of life. On a PC's socket, only for the device that the frame is about."""
         device_id = device_id or self.scope.device_id
         if device_id is not None:
             self._around.telemetry.beat(device_id, self._around.clock(), reported)
@@ -167,7 +167,7 @@ class Session:
             else:
                 await self._lane.refuse(frame.ref, frame.message)
         else:
-            self._connection.not_understood(BadFrame("There was a hello already"))
+            self._connection.not_understood(BadFrame("The hello was already sent"))
 
     def _take_heartbeat(self, beat: Beat) -> None:
         roster = self._around.roster
@@ -176,10 +176,10 @@ class Session:
         elif self.scope.device_id is not None:
             device = roster.fleet.devices[self.scope.device_id]
         else:
-            self._connection.not_understood(BadFrame("On the socket of a PC a heartbeat must say its serial_number"))
+            self._connection.not_understood(BadFrame("On the socket of a PC a heartbeat must have a serial_number"))
             return
         if device is None or not self.scope.covers(device):
-            # Not a bad frame: one phone that is not registered must not end the socket of the others.
+            # Not a bad frame: one unregistered phone must not end the socket of the others.
             self._connection.fault(Code.NOT_FOUND, f"No device {str(beat.serial_number)[:64]} on this socket")
             return
         self._heard(device.device_id, beat.claims())

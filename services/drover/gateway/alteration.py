@@ -1,6 +1,6 @@
-"""`PATCH` of rows of a context without a roster: commands go out, what they recorded is laid over what is stored.
+"""`PATCH` of rows of a context without a roster: send commands, then lay their results over the stored rows.
 
-Which commands, each relation says for itself.
+Each relation decides which commands.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """The commands of one PATCH go out in its caller's name."""
+    """Sends the commands of one PATCH in the name of its caller."""
 
     client: CommandClient
     origin: Origin
 
     async def send(self, commands: Sequence[Command], ids: Sequence[str]) -> list[Outcome]:
-        """One for each of these rows. Two commands for one row have the same id: the PATCH is one wish, and a repeat of
-        it with the same key is told what came of it, whichever command that was."""
+        """One command for each row. Two commands for one row have the same id: the PATCH is one request, and a repeat
+        with the same key gets the outcome of whichever command was recorded."""
         return await self.client.outcomes(commands, self.origin, targets=ids)
 
     async def ask(self, questions: Sequence[Command]) -> list[Outcome]:
-        """A question writes nothing, so it needs no key."""
+        """Send queries. A query writes nothing, so it needs no key."""
         return await self.client.outcomes(questions, Origin(by=self.origin.by))
 
 
@@ -64,7 +64,7 @@ class Alteration(Generic[T]):
         self._client = client
         self._stored = stored
         self._hint = hint
-        """What can be written, for whoever wrote something else."""
+        """Tells a client that wrote anything else what can be written."""
         self._unseal = unseal
 
     async def patch(self, request: web.Request, principal: Principal) -> web.Response:
@@ -95,7 +95,7 @@ class Alteration(Generic[T]):
         ]
 
     def _told(self, done: Accepted | None) -> Row:
-        """What the command recorded, which a late read model does not have yet."""
+        """What the command recorded; the read model may not have it yet."""
         told: Any = None if done is None else done.result
         if not isinstance(told, dict):
             return {}

@@ -1,4 +1,4 @@
-"""The composition of the gateway: the roster and its feed, telemetry, and the routes of agents and back offices."""
+"""Composition root of the gateway: the roster and its feed, telemetry, and the routes of agents and back offices."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Gateway:
     roster: Roster
     pool: Pool
     positions: Waiter
-    """How far the read models are."""
+    """The positions of the read models."""
     roster_at: Waiter
-    """How far the roster is."""
+    """The position of the roster."""
     tell: Tell = tell_nobody
 
     def handlers(self) -> list[object]:
@@ -104,13 +104,13 @@ class Gateway:
 
     @property
     def unknown_relation(self) -> Unlisted:
-        """What answers where no other route of `/rest/v1` does."""
+        """Answers paths of `/rest/v1` that no other route takes."""
         return Unlisted(ANY, "/rest/v1/{relation}", self._unknown)
 
     async def _unknown(self, request: web.Request) -> web.StreamResponse:
         self.auth.authenticate(request.headers)
         name = request.match_info["relation"]
-        if name in RELATIONS:  # known, but not with this method, which is why no other route took it
+        if name in RELATIONS:  # a known relation without this method
             return await nothing_here(request)
         raise unknown_relation(name)
 

@@ -1,4 +1,4 @@
-"""`POST` and `PATCH /rest/v1/job_assignments`: by-name assignments, cancellations; reports go on to `reports`."""
+"""`POST` and `PATCH /rest/v1/job_assignments`: assignments by name, cancellations; reports are passed to `reports`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from drover.web.route import AnyOf, handles
 
 
 class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `job_assignments` as a client writes it: a device is named for a job, and it waits for a slot."""
+    """A row of `job_assignments` as a client writes it: assigns a device to a job, and waits for a slot."""
 
     job_id: UUID
     device_id: UUID
@@ -43,13 +43,13 @@ class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Cancellation(msgspec.Struct, forbid_unknown_fields=True):
-    """What a person may say of an assignment. All else is said by its agent."""
+    """What a person may change on an assignment. Its agent reports everything else."""
 
     status: Literal["cancelled"]
 
 
 class _Kind(msgspec.Struct):
-    """What tells the two bodies of a PATCH apart. All else about them is checked where they are read."""
+    """The field that tells the two bodies of a PATCH apart. Each is fully checked where it is decoded."""
 
     status: str = ""
 
@@ -93,7 +93,7 @@ class Assignments:
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     async def _cancel(self, ids: Sequence[str], principal: Principal, origin: Origin) -> Sequence[Outcome]:
-        # Whoever may name a device for a job may take that back. To report, which every phone may, is not enough.
+        # Cancelling needs the permission to create: every phone may report, and that is not enough.
         self._permissions.demand(principal, "job_assignments", Verb.CREATE)
         self._cancellation.decode(origin.raw)
         commands = [CancelAssignment(assignment_id) for assignment_id in ids]
@@ -113,16 +113,16 @@ class Assignments:
         return await asyncio.gather(*map(submit, ids))
 
     def _assigned(self, command: AssignJob, done: Accepted) -> Row:
-        """The one that was made, or the one that was there already."""
+        """The new assignment, or the one that existed already."""
         named = {"job_id": command.job_id, "device_id": command.device_id, "status": "pending"}
         return named | self._row(done.result["id"], None)
 
     def _row(self, assignment_id: str, done: Accepted | None) -> Row:
-        """As far as live state and the answer to the command know it: of an ended one that is how it ended."""
+        """The row from live state and from the answer to the command; for an ended assignment, its end."""
         fleet = self._roster.fleet
         told: Row = done.result if done is not None and isinstance(done.result, dict) else {}
         if (assignment := fleet.assignments.get(assignment_id)) is not None:
-            return assignment_row(fleet, assignment) | told  # what was recorded, also where the roster is late
+            return assignment_row(fleet, assignment) | told  # the recorded values win if the roster is late
         if (ended := fleet.ended.get(assignment_id)) is not None:
             known = {"job_id": ended.job_id, "device_id": ended.device_id, "status": ended.status, "run": ended.run}
             return {"id": assignment_id, **known, **told}
@@ -133,4 +133,4 @@ def _is_cancellation(raw: bytes) -> bool:
     try:
         return _kind.decode(raw).status == "cancelled"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
-        return False  # whoever reads it as a report says what is wrong with it
+        return False  # decoding it as a report gives the error

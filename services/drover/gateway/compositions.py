@@ -1,4 +1,4 @@
-"""`/rest/v1/aep_compositions`: in which template a composition is, and how it is encoded."""
+"""`/rest/v1/aep_compositions`: the template of a composition, and how it is encoded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINT: Final = "name, template and output_module can be changed."
 
 
 class NewComposition(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `aep_compositions` as a client writes it. One that is there already takes on what is said of it."""
+    """A row of `aep_compositions` as a client writes it. An existing one is updated."""
 
     id: str | int
     name: str | None = None
@@ -39,7 +39,7 @@ class NewComposition(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CompositionChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change; None: as it is."""
+    """What a PATCH may change; None: no change."""
 
     name: str | None = None
     template: str | None = None
@@ -84,7 +84,7 @@ class Compositions:
 
 
 def _described(command: DescribeComposition, done: Accepted) -> Row:
-    """What it recorded; where nothing was new, what was said."""
+    """What the command recorded; if nothing changed, what it said."""
     blank: Row = dict.fromkeys(RELATIONS["aep_compositions"].columns)
     said: Row = {"name": command.name, "template": command.template, "output_module": command.output_module}
     return blank | {"id": command.composition_id} | said | (done.result or {})
@@ -95,7 +95,7 @@ async def _apply(change: CompositionChange, ids: Sequence[str], sending: Sending
         raise invalid("name, template or output_module is required", field="name")
     commands = {id_: change.command(id_) for id_ in ids}
     sending.client.check(*commands.values())
-    # The same command would make those that are not there, which is not what a PATCH is for.
+    # The same command would create missing compositions, which a PATCH must not do.
     found = await sending.ask([GetComposition(id_) for id_ in ids])
     outcomes = {id_: _known(id_, one) for id_, one in zip(ids, found, strict=True)}
     known = [id_ for id_, outcome in outcomes.items() if isinstance(outcome, Accepted)]
@@ -104,7 +104,7 @@ async def _apply(change: CompositionChange, ids: Sequence[str], sending: Sending
 
 
 def _known(composition_id: str, found: Outcome) -> Outcome:
-    """One that nobody ever spoke of has no version."""
+    """Reject a composition without a version: it does not exist."""
     if isinstance(found, Accepted) and not found.result["version"]:
         return Rejected(Code.NOT_FOUND, f"There is no composition {composition_id}", {"id": composition_id})
     return found

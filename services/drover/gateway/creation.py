@@ -1,4 +1,4 @@
-"""`POST` of rows: each becomes one command. Which command, and what the answer shows, each relation says for itself."""
+"""`POST` of rows: each becomes one command. Each relation decides which command, and what the answer shows."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ C = TypeVar("C", bound=Command)
 
 
 class Merge(msgspec.Struct, Generic[C], frozen=True):
-    """What `Prefer: resolution=merge-duplicates` does: supabase's `upsert`."""
+    """`Prefer: resolution=merge-duplicates`, which is Supabase's `upsert`."""
 
     command: Callable[[C, Rejected], Command]
-    """For a row that is there already: what makes it as it was sent. The refusal of the first says which one it is."""
+    """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
     on_conflict: tuple[str, ...]
-    """What may stand in the parameter of that name: the columns that tell rows apart."""
+    """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
 
 
 class Creation(Generic[T, C]):
@@ -61,9 +61,9 @@ class Creation(Generic[T, C]):
         self._show = show
         self._client = client
         self._unique = unique
-        """A field that no two rows of one body may share."""
+        """A field that must be unique within one body."""
         self._names = names
-        """Fields of the command that clients know by another name."""
+        """Fields of the command that have another name for clients."""
         self._merge = merge
 
     async def post(self, request: web.Request, principal: Principal) -> web.Response:
@@ -82,7 +82,7 @@ class Creation(Generic[T, C]):
             preferences = preferences.resolving()
             outcomes = await self._merged(commands, outcomes, origin)
         position = max((outcome.position for outcome in outcomes), default=0)
-        # So that whoever comes next, as a phone that was registered a moment ago, is known here.
+        # So that the next request, for example of a phone registered a moment ago, finds it here.
         await self._client.wait_local(position)
         return answer_creation(
             [self._show(command, done) for command, done in zip(commands, self._done(outcomes, many), strict=True)],
@@ -102,7 +102,7 @@ class Creation(Generic[T, C]):
         return commands
 
     async def _merged(self, commands: Sequence[C], outcomes: Sequence[Outcome], origin: Origin) -> list[Outcome]:
-        """Those that are there already become as they were sent."""
+        """Change existing rows to what was sent."""
         assert self._merge is not None
         settled = list(outcomes)
         there = {
@@ -110,7 +110,7 @@ class Creation(Generic[T, C]):
             for index, outcome in enumerate(outcomes)
             if isinstance(outcome, Rejected) and outcome.code == Code.UNIQUE_VIOLATION
         }
-        # By the same ids: a repeat of the whole request is then told what came of it, whichever command it was.
+        # With the same ids: a repeat of the whole request then gets the outcome of whichever command was recorded.
         merged = await self._client.outcomes(
             [self._merge.command(commands[index], refused) for index, refused in there.items()],
             origin,
@@ -122,9 +122,9 @@ class Creation(Generic[T, C]):
         return settled
 
     def _check(self, rows: Sequence[T], commands: Sequence[C], many: bool) -> None:
-        """Ask the domain what it thinks of each command on its own, before any of them is sent.
+        """Validate every command before any of them is sent.
 
-        Each command is atomic, an array of them is not: so all that can be refused beforehand is.
+        Each command is atomic, an array of them is not: so refuse as much as possible beforehand.
         """
         seen: dict[Any, int] = {}
         for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
@@ -135,11 +135,11 @@ class Creation(Generic[T, C]):
                 continue
             value = getattr(row, self._unique)
             if seen.setdefault(value, index) != index:
-                message = f"The same {self._unique} stands twice in the body"
+                message = f"The same {self._unique} appears twice in the body"
                 raise invalid(message, field=f"[{index}].{self._unique}", value=value)
 
     def _done(self, outcomes: Sequence[Outcome], many: bool) -> list[Accepted]:
-        """All of them, or the first refusal, which then says which rows were done all the same."""
+        """All results, or the first refusal, which lists the rows that were written nevertheless."""
         done = [outcome for outcome in outcomes if isinstance(outcome, Accepted)]
         for index, outcome in enumerate(outcomes):
             if isinstance(outcome, Rejected):
@@ -155,7 +155,7 @@ class Creation(Generic[T, C]):
         return done
 
     def _in_place(self, rejected: Rejected, index: int | None) -> ApiError:
-        """The refusal of one row, by the names that its client knows; in an array it says which."""
+        """The refusal of one row, with the client's field names; in an array, with the index of the row."""
         return self._placed(self._client.refusal(rejected), index)
 
     def _placed(self, error: ApiError, index: int | None) -> ApiError:
@@ -174,6 +174,6 @@ def _refuse_filters(query: str, merge: Merge[Any] | None) -> None:
         if merge is not None and name == _ON_CONFLICT:
             if value.replace(" ", "") not in merge.on_conflict:
                 expected = " or ".join(merge.on_conflict)
-                raise invalid(f"Rows are told apart by {expected}", field=_ON_CONFLICT, value=value[:64])
+                raise invalid(f"on_conflict must be {expected}", field=_ON_CONFLICT, value=value[:64])
         elif name not in _PARAMETERS:
             raise invalid("A POST takes no filters", field=name[:64], value=value[:64])

@@ -1,4 +1,4 @@
-"""`DELETE` of rows by their id: each becomes one command. What is not there is as good as deleted, as in PostgREST."""
+"""`DELETE` of rows by their id: each becomes one command. A missing row counts as deleted, as in PostgREST."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Deletion:
         ids = named_ids(query, relation, "DELETE")
         preferences, select = parse_view(relation, headers, query, len(ids))
         before: dict[str, Row] = {}
-        if preferences.representation and ids:  # what is to be shown is there before, and not after
+        if preferences.representation and ids:  # read the rows before they are deleted
             await self._client.readable(headers, principal)
             before = await self._stored.get(relation, ids)
         outcomes = await self._client.outcomes(
@@ -55,7 +55,7 @@ class Deletion:
         rows = None
         if preferences.representation:
             rows = [before.get(id_, {"id": id_of(relation, id_)}) for id_ in done.rows]
-            check_media(len(rows), preferences, headers)  # none, where one was asked for: nothing was done
+            check_media(len(rows), preferences, headers)  # no row, but one was requested: nothing was deleted
         extra = self._client.position_headers(done.position)
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 

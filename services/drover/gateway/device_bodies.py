@@ -1,4 +1,4 @@
-"""What a PATCH of `devices` may say: a heartbeat, or a change by the back office."""
+"""The bodies of a PATCH of `devices`: a heartbeat, or a change by the back office."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.domain.fleet.state import DeviceStatus
 
 
 class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a phone says of itself: claims. They decide nothing, save that a lock or a flat battery is over."""
+    """What a phone claims about itself. Claims decide nothing, except that a lock or a flat battery has ended."""
 
     last_seen_at: datetime | UnsetType | None = UNSET
     status: DeviceStatus | UnsetType = UNSET
@@ -21,7 +21,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     battery_pct: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
 
     def claims(self) -> dict[str, Any] | None:
-        """As telemetry carries them; None: nothing was claimed."""
+        """The claims as telemetry carries them; None: no claims."""
         claims: dict[str, Any] = {}
         if self.status is not UNSET:
             claims["status"] = self.status
@@ -35,7 +35,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class DeviceChange(Heartbeat):
-    """All that the service key may write: the claims of a heartbeat, or these."""
+    """Everything that the service key may write: the claims of a heartbeat, or these changes."""
 
     group_id: str | UnsetType = UNSET
     pc_id: str | UnsetType = UNSET
@@ -52,7 +52,7 @@ class DeviceChange(Heartbeat):
 
     @property
     def claims_life(self) -> bool:
-        """It says what only the phone itself can know."""
+        """Whether the body claims what only the phone itself can know."""
         claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
         return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
 

@@ -1,8 +1,8 @@
-"""What the back office writes to `devices`: where a phone is, what it can do, and that its error is over.
+"""Changes of `devices` by the back office: the place and capabilities of a phone, and the end of its error.
 
-`PATCH /rest/v1/devices` with the service key. `group_id`, `pc_id` and `capabilities` change the device. One in error is
-reset by `{"error": null}`, or by `{"status": "offline"}`, which is what it is then until it is heard; on any other
-device both do nothing. Whatever else the body says, it is a heartbeat, as agents send it.
+`PATCH /rest/v1/devices` with the service key. `group_id`, `pc_id` and `capabilities` change the device. `{"error":
+null}` or `{"status": "offline"}` resets a device in error, which is then offline until it is heard; both do nothing on
+other devices. Any other body is a heartbeat, as agents send it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from drover.web.permissions import Grant
 
 
 class DeviceChanges:
-    """Takes the back office's writes out of the heartbeats."""
+    """Handles the writes of the back office that are not heartbeats."""
 
     def __init__(self, roster: Roster, client: CommandClient) -> None:
         self._roster = roster
@@ -36,12 +36,12 @@ class DeviceChanges:
         self._body = Body(DeviceChange)
 
     async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
-        """The answer; None: it is a heartbeat. Who may write has been settled before."""
+        """The answer; None: it is a heartbeat. The caller has checked the permission."""
         change = self._body.decode(raw)
         if not (change.changes or change.resets):
             return None
         if change.claims_life:
-            raise invalid("One PATCH is a heartbeat or a change of the device, not both", field="status")
+            raise invalid("A PATCH must be a heartbeat or a change of the device, not both", field="status")
         headers, query = request.headers, request.rel_url.raw_query_string
         devices = find_devices(self._roster, query, principal, grant)
         preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
@@ -62,7 +62,7 @@ class DeviceChanges:
         return answer_update(rows, preferences, headers, select=select, extra=self._client.position_headers(position))
 
     def _refuse(self, commands: Sequence[ChangeDevice | ResetDevice], outcomes: Sequence[Outcome]) -> None:
-        """The first refusal, with what was done all the same: each device is changed by itself."""
+        """Raise the first refusal, with the devices that were changed nevertheless: each is changed by itself."""
         for command, outcome in zip(commands, outcomes, strict=True):
             if isinstance(outcome, Rejected):
                 error = self._client.refusal(outcome)

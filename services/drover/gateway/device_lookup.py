@@ -1,4 +1,4 @@
-"""Which devices a PATCH of `devices` is for, found in the roster. What is then done to them is not here."""
+"""Finds the devices of a PATCH of `devices` in the roster."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from drover.web.postgrest.grammar import parse_filter, split_parameters
 
 DEVICES_PER_PATCH_MAX: Final = 100
 
-# What phones really send, told apart from all else without the parser.
+# The query that phones really send, recognized without the parser.
 _PLAIN: Final = re.compile(r"serial_number=eq\.([A-Z0-9]{8,32})", re.ASCII)
 
 
 def find_devices(roster: Roster, query: str, principal: Principal, grant: Grant) -> Sequence[Device]:
-    """At least one, or 404. To a key that is bound to a device, 403 for any other."""
+    """At least one device, or 404. A key that is bound to a device gets 403 for any other."""
     plain = _PLAIN.fullmatch(query)
     if plain is not None:
         device = roster.device(plain[1])
@@ -35,8 +35,8 @@ def find_devices(roster: Roster, query: str, principal: Principal, grant: Grant)
                 check_own(grant, principal, device.device_id)
         return devices
     if not roster.complete:
-        # A 404 would tell a phone that it is not registered. Not knowing yet is something else.
-        raise unavailable("The gateway has just started and is still reading who is in the fleet")
+        # A 404 would tell a phone that it is not registered, which is not known yet.
+        raise unavailable("The gateway has just started and is still loading the fleet")
     raise ApiError(404, Code.NOT_FOUND, "Device not found")
 
 

@@ -1,4 +1,4 @@
-"""Keeps the roster up with the log. Asking Postgres would make every heartbeat depend on it."""
+"""Keeps the roster up to date from the log. Reading Postgres would make every heartbeat depend on it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ log = structlog.get_logger("drover.gateway")
 
 
 class RosterFeed:
-    """Folds the fleet's events into a roster: from the writer's latest snapshot if there is one, and then for ever."""
+    """Folds the fleet's events into a roster, starting at the writer's latest snapshot if there is one."""
 
     def __init__(self, event_log: EventLog, roster: Roster, snapshots: SnapshotStore | None = None) -> None:
         self.at = Positions([event_log.partition])
-        """For those who wait until the roster has what they wrote."""
+        """For callers that wait until the roster has their writes."""
         self._log = event_log
         self._roster = roster
         self._snapshots = None if snapshots is None else Snapshotter(FLEET, event_log.partition, snapshots)
         self._codec = Codec.of(FLEET)
         self._n = 0
-        # Until it has read what was there when it started, the roster would turn known devices away.
+        # Until it has caught up, the roster would refuse known devices.
         self._follower = Follower(event_log, self._take, name="the roster", begin=self._begin)
         self.wait_failed = self._follower.wait_failed
         self.why_not_ready = self._follower.why_not_ready
@@ -43,11 +43,11 @@ class RosterFeed:
             yield
 
     async def _begin(self, last: StoredCommit | None) -> int:
-        """Begin with the writer's snapshot. It is a cache: without a good one the log is read from its start."""
+        """Start at the writer's snapshot. It is a cache: without a valid one, read the log from its start."""
         target = 0 if last is None else last.seq
         fold = None if self._snapshots is None else await self._snapshots.load()
         if fold is not None:
-            newest = await self._log.last()  # again: the log may have grown since, and the snapshot with it
+            newest = await self._log.last()  # read again: log and snapshot may have grown since
             log_seq = 0 if newest is None else newest.seq
             if fold.seq <= log_seq:
                 self._roster.restore(fold.state, fold.seq)
@@ -63,7 +63,7 @@ class RosterFeed:
         self._reached(commit.seq, self._follower.target)
 
     def _read(self, commit: StoredCommit) -> list[Any]:
-        """The events of a commit, which must follow those before: with a hole, phones would be told of a past fleet."""
+        """The events of a commit, which must follow the previous one: with a gap, phones would see an old fleet."""
         events = self._codec.decode(commit.payload)
         for event in events:
             if event.n != self._n + 1:

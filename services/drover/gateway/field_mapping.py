@@ -1,4 +1,4 @@
-"""`/rest/v1/aep_field_mapping`: which field of gfx_data goes to which layer. Workers notice changes by themselves."""
+"""`/rest/v1/aep_field_mapping`: which field of gfx_data goes to which layer. Workers notice changes themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drover.web.route import handles
 
 Kind = Literal["data", "image"]
 
-_HINT: Final = "layer_name, kind and property can be changed. For another field delete this row and write another."
+_HINT: Final = "layer_name, kind and property can be changed. For another field, delete this row and create one."
 
 
 class NewField(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class NewField(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FieldChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change; None: as it is."""
+    """What a PATCH may change; None: no change."""
 
     layer_name: str | None = None
     kind: Kind | None = None

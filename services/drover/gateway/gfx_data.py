@@ -1,4 +1,4 @@
-"""gfx_data at the edge: checked and sealed on its way in, opened on its way out. Nothing behind the edge sees it."""
+"""gfx_data at the edge: validated and sealed on writes, opened on reads. Nothing behind the edge sees it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CONTEXT: Final = "render"
 
 
 class GfxDataHidden(DroverError):
-    """The caller may read the queue, and not this."""
+    """The caller may read the queue, but not this column."""
 
     def __init__(self) -> None:
         super().__init__("permission denied for column gfx_data of table render_queue")
 
 
 class NoSealingKeys(DroverError):
-    """There is no key to open it with."""
+    """No sealing keys are set, so it cannot be opened."""
 
     def __init__(self) -> None:
         super().__init__("DROVER_SEALING_KEYS is not set")
@@ -32,7 +32,7 @@ class NoSealingKeys(DroverError):
 
 class Sealed(msgspec.Struct, frozen=True):
     gfx_id: str
-    """What the seal is bound to."""
+    """The subject that the seal is bound to."""
     text: str
 
 
@@ -41,10 +41,10 @@ class GfxData:
         self._sealer = sealer
 
     def seal(self, gfx_data: dict[str, Any]) -> Sealed:
-        """400 with the place where it is not what 003 §3.4.2 describes."""
+        """Raises 400 with the field that does not match 003 §3.4.2."""
         check_shape(gfx_data)
         if self._sealer is None:
-            raise unavailable("gfx_data cannot be taken in while DROVER_SEALING_KEYS is not set")
+            raise unavailable("gfx_data cannot be accepted while DROVER_SEALING_KEYS is not set")
         gfx_id = str(uuid7())
         plaintext = msgspec.json.encode(gfx_data)
         return Sealed(gfx_id, self._sealer.seal(plaintext, context=CONTEXT, subject=gfx_id))
@@ -69,7 +69,7 @@ class GfxData:
 
 def check_shape(gfx_data: dict[str, Any]) -> None:
     try:
-        to_assets(gfx_data, {}, images="/")  # without a mapping all of it is unmapped, and all of it is looked at
+        to_assets(gfx_data, {}, images="/")  # without a mapping, every field is checked
     except GfxDataInvalid as error:
         field = "gfx_data" if error.place == "it" else f"gfx_data.{error.place}"
         raise invalid(f"{field} must be {error.expected}", field=field[:200]) from error

@@ -1,6 +1,6 @@
-"""`PATCH /rest/v1/devices`: the heartbeat. Touches the roster and telemetry; never the writer, never PostgreSQL.
+"""`PATCH /rest/v1/devices`: the heartbeat. Uses the roster and telemetry; never the writer, never PostgreSQL.
 
-What the back office writes comes by the same path and is shown to `device_changes` first.
+Writes of the back office use the same path; `device_changes` sees them first.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from drover.web.postgrest.respond import check_profile
 from drover.web.route import BY_HANDLER, AnyOf, handles
 
 OFFICE_COLUMNS: Final = frozenset({"group_id", "pc_id", "capabilities", "error"})
-"""Who is refused one of these is told that it may not, rather than that there is no such thing."""
+"""Columns for which a caller gets "not permitted" instead of "unknown"."""
 
 
 class Telemetry(Protocol):
-    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
 
 class Office(Protocol):
-    """What is needed of `drover.gateway.device_changes.DeviceChanges`."""
+    """The part of `drover.gateway.device_changes.DeviceChanges` that is used here."""
 
     async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
-        """The answer, or None: it is a heartbeat after all."""
+        """The answer; None: it is a heartbeat."""
 
 
 class Heartbeats:
-    """The handler, and what it needs."""
+    """The handler of heartbeats."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Heartbeats:
         if "Content-Profile" in headers:
             check_profile(headers, "Content-Profile")
         raw = await read_body(request)
-        if grant.columns is None:  # the back office, and people who work on the farm
+        if grant.columns is None:  # the back office, and operators
             done = await self._office.patch(request, principal, raw, grant)
             if done is not None:
                 return done
@@ -85,7 +85,7 @@ class Heartbeats:
         now = self._clock()
         answer = web.Response(status=204) if "Prefer" not in headers else _shown(devices, now, headers, query)
         reported = beat.claims()
-        for device in devices:  # all of them first: one that says too much must not silence the others
+        for device in devices:  # before the limits: a throttled device must not silence the others
             self._telemetry.beat(device.device_id, now, reported)
         for device in devices:
             self._limits.check_heartbeat(device.device_id)
@@ -102,7 +102,7 @@ class Heartbeats:
 
 
 def _shown(devices: Sequence[Device], now: datetime, headers: CIMultiDictProxy[str], query: str) -> web.Response:
-    """What a client that has preferences is answered, or the refusal of what it asked to see."""
+    """The answer to a client that asked for the rows, or the refusal of what it asked for."""
     preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
     rows = [device_row(device, now) for device in devices] if preferences.representation else None
     return answer_update(rows, preferences, headers, select=select)

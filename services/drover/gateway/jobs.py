@@ -1,4 +1,4 @@
-"""`POST` and `PATCH /rest/v1/jobs`: jobs are created, paused, resumed, ended. What follows is the decider's."""
+"""`POST` and `PATCH /rest/v1/jobs`: create, pause, resume and end jobs. The rules are in the decider."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from drover.web.route import handles
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A row of `jobs` as a client writes it. Left out: as 000 has it. Ranges and sums are the domain's to check."""
+    """A row of `jobs` as a client writes it. Defaults are those of 000. The domain checks ranges and sums."""
 
     id: UUID | UnsetType = UNSET
     is_active: bool = True
@@ -42,13 +42,13 @@ class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class JobChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change: one word, or the other that dashboards know, or both where they agree."""
+    """What a PATCH may change: `status`, or `is_active`, which dashboards use, or both if they agree."""
 
     status: Literal["active", "paused", "cancelled"] | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
 
     def command(self) -> Callable[[str], Command]:
-        """What is asked of each job."""
+        """The command for each job."""
         if self.status is UNSET:
             if self.is_active is UNSET:
                 raise invalid("status or is_active is required", field="status")
@@ -95,7 +95,7 @@ class Jobs:
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     def _created(self, command: CreateJob, done: Accepted) -> Row:
-        """What the command recorded, and of the other columns what is known by now."""
+        """What the command recorded; other columns from live state."""
         told: Row = done.result
         return self._row(told["id"]) | told
 

@@ -1,4 +1,4 @@
-"""How often a device may ask: 429 beyond it, and an alert when it does not listen. Counting is in `web.ratelimit`."""
+"""Rate limits of devices: 429 above them, and an alert for a device that ignores it. `web.ratelimit` counts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from drover.domain.fleet.commands import ReportThrottled
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 VITAL_FACTOR: Final = 4
-"""The buckets of heartbeats and of reports that matter are this much larger than the one of all else."""
+"""The buckets of heartbeats and of vital reports are this much larger than the one of all other requests."""
 STRAYS_FACTOR: Final = 20
-"""Likewise that of reports about unknown assignments, which all holders of one key share."""
+"""The same for reports about unknown assignments; all callers with one key share that bucket."""
 ACTOR: Final = "gateway"
 
 log = structlog.get_logger("drover.gateway")
 
 
 class DeviceLimits:
-    """Buckets for each device, and a stop for the first: throttling must not kill work."""
+    """Buckets for each device. Only polls and progress can be stopped: throttling must not kill work."""
 
     def __init__(self, bus: Bus, *, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._bus = bus
@@ -36,7 +36,7 @@ class DeviceLimits:
         """At most one for each device, every five minutes."""
 
     def check(self, device_id: str) -> None:
-        """Before a poll or a report of progress; three refusals in a row stop these for a while."""
+        """Call before a poll or a report of progress; three refusals in a row stop these for a while."""
         verdict = self._asking.check(device_id)
         if isinstance(verdict, Refused):
             if verdict.first_stop:
@@ -44,16 +44,16 @@ class DeviceLimits:
             raise too_many(verdict.retry_after_s)
 
     def check_heartbeat(self, device_id: str) -> None:
-        """They are never stopped for long."""
+        """Heartbeats are never stopped for long."""
         _demand(self._heartbeats, device_id)
 
     def check_vital(self, device_id: str) -> None:
-        """Before a report by which work begins or ends. Never stopped for long, and not by heartbeats either: those of
-        any phone can be sent by whoever has the key that is in all of them."""
+        """Call before a report that starts or ends work. Never stopped for long, and not counted with heartbeats:
+        anybody who has the key that all phones share can send heartbeats for any phone."""
         _demand(self._reports, device_id)
 
     def check_stray(self, caller: str) -> None:
-        """Before a report about something that nobody here has heard of: the writer has to be asked each time."""
+        """Call before a report about an unknown assignment: each one costs a request to the writer."""
         _demand(self._strays, caller)
 
     def _tell(self, device_id: str) -> None:

@@ -1,4 +1,4 @@
-"""Handing out work: recorded as SENT before anybody sees it. Which assignment a device gets is the decider's rule."""
+"""Delivers work: recorded as SENT before an agent sees it. The decider chooses the assignment of a device."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from drover.web.auth import Principal
 from drover.web.commands import CommandClient, origin_of
 
 _GONE: Final = frozenset({Code.NOT_FOUND, Code.CONFLICT, Code.STALE_ATTEMPT})
-"""Taken back, or handed out anew, since the roster heard of it."""
+"""It was withdrawn or delivered again after the roster's last update."""
 
 
 class Offers:
-    """What waits for a device, and its delivery. Poll and socket share it, so that one run is recorded once."""
+    """The offer that waits for a device, and its delivery. Poll and socket share it, so that a run is recorded once."""
 
     def __init__(self, roster: Roster, client: CommandClient) -> None:
         self._roster = roster
         self._client = client
         self._sending: dict[tuple[str, int], asyncio.Task[Outcome]] = {}
-        """Deliveries on their way to the log: at most one for each device that has an offer."""
+        """Deliveries in flight to the log: at most one for each device that has an offer."""
 
     def waiting(self, device_id: str) -> Assignment | None:
-        """What this device would be given now. There is never more than one: a device has one thing in hand."""
+        """The assignment that this device would get now. At most one: a device has one run at a time."""
         fleet = self._roster.fleet
         device = fleet.devices.get(device_id)
         if device is None or device.assignment is None:
@@ -37,10 +37,10 @@ class Offers:
         return assignment if assignment.phase in (Phase.OFFERED, Phase.SENT) else None
 
     async def deliver(self, assignment: Assignment, principal: Principal) -> Row | None:
-        """The row to give to the agent, with its job in it, once SENT is on disk; None: it is not its work any more.
+        """The row for the agent, with its job embedded, after SENT is on disk; None: it is no longer its work.
 
-        What was sent already is given again as it is, but the writer is asked all the same: it records nothing, and
-        this roster may not have heard yet that the run has begun or ended. While the writer is away: 503.
+        A run that was already sent is delivered again unchanged. The writer is asked nevertheless, and records nothing:
+        the roster may not know yet that the run has started or ended. While the writer is away: 503.
         """
         run = assignment.run
         outcome = await self._send(assignment, principal)
@@ -49,7 +49,7 @@ class Offers:
                 return None
             raise self._client.refusal(outcome)
         if outcome.position and not outcome.result:
-            return None  # the writer looked again and took it back instead
+            return None  # the writer withdrew it instead
         await self._client.wait_local(outcome.position)
         fleet = self._roster.fleet
         current = fleet.assignments.get(assignment.assignment_id)
@@ -64,5 +64,5 @@ class Offers:
             origin = origin_of(principal, route="deliver", device=assignment.device_id)
             sending = self._sending[key] = asyncio.create_task(self._client.outcome(SendAttempt(*key), origin))
             sending.add_done_callback(lambda _: self._sending.pop(key))
-        # Shielded: of two who wait for the same delivery, one that hangs up must not take it from the other.
+        # Shielded: if two callers wait for the same delivery, one that disconnects must not cancel it for the other.
         return await asyncio.shield(sending)

@@ -1,5 +1,4 @@
-"""`PATCH` and `DELETE` of rows by their id: which ones, and what became of each. What is changed is each relation's own
-business."""
+"""`PATCH` and `DELETE` of rows by their id: which rows, and the outcome of each. Each relation decides what changes."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _PARAMETERS: Final = frozenset({"select", "columns"})
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """What a PATCH (or a DELETE) is for, and what its caller would like to see of it. The body is read apart."""
+    """The rows of a PATCH or DELETE, and what its caller wants to see of them. The body is decoded elsewhere."""
 
     ids: tuple[str, ...]
     select: Sequence[Item]
@@ -38,17 +37,17 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 def parse_patch(query: str, headers: CIMultiDictProxy[str], relation: Relation) -> Patch:
-    """The rows that the one filter names, at least one. What could not be answered is refused here."""
+    """The rows that the filter names, at least one. Refuses here what could not be answered later."""
     check_profile(headers, "Content-Profile")
     ids = named_ids(query, relation, "PATCH")
     if not ids:
-        raise ApiError(404, Code.NOT_FOUND, f"No row of {relation.name} has an id of none")
+        raise ApiError(404, Code.NOT_FOUND, "The filter names no ids")
     preferences, select = parse_view(relation, headers, query, len(ids))
     return Patch(ids, select, preferences)
 
 
 def named_ids(query: str, relation: Relation, method: str) -> tuple[str, ...]:
-    """Of the one filter: `id`, with `eq` or `in`. Each once, and written in one way only."""
+    """The ids of the one filter (`id`, with `eq` or `in`), in canonical form and without duplicates."""
     filters = [parse_filter(key, value) for key, value in split_parameters(query) if key not in _PARAMETERS]
     if len(filters) != 1 or filters[0].column != "id" or filters[0].negated or filters[0].operator not in ("eq", "in"):
         raise invalid(f"A {method} of {relation.name} takes one filter: id, with eq or in", field="filter")
@@ -66,7 +65,7 @@ def named_ids(query: str, relation: Relation, method: str) -> tuple[str, ...]:
 
 
 def id_of(relation: Relation, id_: str) -> str | int:
-    """One of `named_ids` as rows have it."""
+    """One of `named_ids` with the type of the column."""
     return int(id_) if relation.columns["id"] in _NUMBERS else id_
 
 
@@ -78,17 +77,17 @@ def canonical_uuid(text: str) -> str:
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What became of the rows of a PATCH."""
+    """The outcome of a PATCH for each row."""
 
     rows: dict[str, Accepted | None]
-    """By id; None: there was nothing to write down. Those that nobody knows are not in it, as with any filter."""
+    """By id; None: nothing to record. Unknown ids are left out, as with any filter."""
     position: int
 
 
 def settle(client: CommandClient, ids: Sequence[str], results: Sequence[Outcome | ApiError | None]) -> Done:
-    """All that could be done, or the refusal of one, which then says what was done all the same.
+    """All outcomes, or the first refusal, which lists what was done nevertheless.
 
-    That nobody knows a row is no refusal, unless it is so of all of them.
+    An unknown row is no refusal, unless all rows are unknown.
     """
     rows: dict[str, Accepted | None] = {}
     refused: dict[str, ApiError] = {}

@@ -1,4 +1,4 @@
-"""`POST` and `PATCH /rest/v1/pcs`: PCs become known, and change how much they hold."""
+"""`POST` and `PATCH /rest/v1/pcs`: register PCs, and change their capacity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from drover.web.route import handles
 
 
 class NewPc(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `pcs` as a client writes it. One that is there already takes on this capacity."""
+    """A row of `pcs` as a client writes it. An existing PC gets this capacity."""
 
     id: str
     capacity: int = PC_CAPACITY_DEFAULT
@@ -79,16 +79,16 @@ class Pcs:
         return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
 
     def _known(self, ids: tuple[str, ...]) -> list[str]:
-        """Those that are there: the same command would make the others, which is not what a PATCH is for."""
+        """The PCs that exist: the command would create the others, which a PATCH must not do."""
         known = [pc_id for pc_id in ids if pc_id in self._roster.fleet.pcs]
         if known:
             return known
         if not self._roster.complete:
-            raise unavailable("The gateway has just started and is still reading who is in the fleet")
+            raise unavailable("The gateway has just started and is still loading the fleet")
         raise ApiError(404, Code.NOT_FOUND, "PC not found")
 
     def _shown(self, command: RegisterPc, done: Accepted) -> Row:
-        # A roster that is late knows at least what was asked for.
+        # The roster may be late; show at least what the command says.
         known = pc_row(self._roster.fleet, command.pc_id) if command.pc_id in self._roster.fleet.pcs else {}
         return known | {"id": command.pc_id, "capacity": command.capacity}
 

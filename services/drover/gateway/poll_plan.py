@@ -1,4 +1,4 @@
-"""Tells an agent's poll from any other read of `job_assignments`, by its query alone. Answering it is not done here."""
+"""Recognizes an agent's poll among the reads of `job_assignments` by its query. `polling` answers it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from drover.web.postgrest.ast import Column, Embed, Filter, Item, Query, Star
 from drover.web.postgrest.grammar import parse_query, split_parameters
 
 EMBEDDED: Final = "jobs"
-"""The one relation that comes with a polled row."""
+"""The one relation that a poll may embed."""
 SHAPES_MAX: Final = 256
 SHAPE_CHARS_MAX: Final = 512
-"""Queries that differ in nothing but the device are parsed once: agents of one kind all send the same."""
+"""Queries that differ only in the device are parsed once: agents of one kind send the same query."""
 
 _DEVICE: Final = re.compile(r"(?:^|&)device_id=eq\.([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?=&|$)")
 _WANTED: Final = {("device_id", "eq"), ("status", "eq")}
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a poll wants to see of its row."""
+    """The columns that a poll wants of its row."""
 
     select: tuple[Item, ...]
 
 
 class Plans:
-    """Reads queries, remembering a bounded number of shapes."""
+    """Parses queries, and caches a bounded number of their shapes."""
 
     def __init__(self) -> None:
         self._by_shape: dict[str, Plan | None] = {}
@@ -39,7 +39,7 @@ class Plans:
         return len(self._by_shape)
 
     def read(self, query: str) -> tuple[str, Plan] | None:
-        """The device that polls, and its plan; None: this is no poll."""
+        """The polling device and its plan; None: not a poll."""
         match = _DEVICE.search(query)
         if match is None:
             return None
@@ -60,13 +60,13 @@ class Plans:
 
 
 def device_in(query: str) -> str | None:
-    """The one device that a read is about, where it says so plainly."""
+    """The one device that a read is about, if its query names it plainly."""
     match = _DEVICE.search(query)
     return None if match is None else match[1].lower()
 
 
 def _plan(query: Query) -> Plan | None:
-    """What is odd in any way is left to the read model, which also knows how to refuse it."""
+    """None for anything unusual: the read model answers or refuses it."""
     asked = {
         (part.column, part.operator): part.value
         for part in query.where

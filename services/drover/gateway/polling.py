@@ -1,6 +1,6 @@
-"""Answers an agent's poll for work from memory; PostgreSQL is never asked. Which read is a poll: `poll_plan`.
+"""Answers an agent's poll for work from memory, without PostgreSQL. `poll_plan` recognizes a poll.
 
-An empty poll does not ask the writer either. Only a first delivery waits: until it is recorded as SENT.
+An empty poll needs no writer either. Only a delivery waits for the writer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from drover.web.postgrest.respond import Media, Page, apply_range, check_profile
 
 POLL_AFTER_HEADER: Final = "Drover-Poll-After"
 POLL_AFTER: Final = ((10, "30"), (3, "10"), (0, "5"))
-"""After so many empty answers in a row: seconds until another poll makes sense (000 §4.2)."""
+"""By the number of consecutive empty answers: seconds until the next poll makes sense (000 §4.2)."""
 
 AGENTS: Final = frozenset({Role.ANON, Role.DEVICE})
-"""Who polls. To the back office the same query is a read."""
+"""The roles that poll. For the back office the same query is a read."""
 
 _NO_PREFERENCES: Final = Preferences()
 _EMPTY: Final = {"Content-Type": "application/json; charset=utf-8", "Content-Range": "*/*"}
 
 
 class Polling:
-    """Takes polls out of the reads of `job_assignments`."""
+    """Answers the polls among the reads of `job_assignments`."""
 
     def __init__(
         self,
@@ -60,25 +60,25 @@ class Polling:
         self._clock = clock
         self._plans = Plans()
         self._empty: dict[str, int] = {}
-        """Empty answers in a row, by device: at most one entry for each that the fleet has."""
+        """Consecutive empty answers by device: at most one entry for each device of the fleet."""
 
     async def answer(self, request: web.Request, principal: Principal) -> web.Response | None:
-        """The answer to a poll; None: any other read. Who may read at all has been settled before."""
-        if principal.role not in AGENTS or request.method != "GET":  # looking is not fetching
+        """The answer to a poll; None: any other read. The caller has checked the permission."""
+        if principal.role not in AGENTS or request.method != "GET":  # a HEAD request must not fetch work
             return None
         poll = self._plans.read(request.rel_url.raw_query_string)
         headers = request.headers
         if poll is None or ("Range" in headers and apply_range(Query(), headers).offset):
             return None
         if not self._roster.complete:
-            # What an old roster has on offer was handed out, or taken back, long ago.
-            raise unavailable("The gateway has just started and is still reading what is on offer")
+            # The offers of an outdated roster were delivered or withdrawn long ago.
+            raise unavailable("The gateway has just started and is still loading the offers")
         device_id, plan = poll
-        view = _view(headers)  # first: what could not be shown must not be recorded as sent
+        view = _view(headers)  # first: a row that cannot be shown must not be recorded as sent
         is_known = device_id in self._roster.fleet.devices and principal.device_id in (None, device_id)
         if not is_known:
             return _respond(None, plan, view, POLL_AFTER[-1][1])
-        self._telemetry.beat(device_id, self._clock(), None)  # also when it polls too often
+        self._telemetry.beat(device_id, self._clock(), None)  # also if it polls too often
         self._limits.check(device_id)
         if MIN_POSITION_HEADER in headers:
             await self._freshness.wait(headers, principal.name, FLEET.context)

@@ -1,4 +1,4 @@
-"""`GET /rest/v1/…`: reads of the read models in PostgreSQL. An agent's poll is taken out first: it needs none of it."""
+"""`GET /rest/v1/…`: reads of the read models in PostgreSQL. An agent's poll is answered first, without PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from drover.web.route import handles
 
 
 class Reads:
-    """Whatever can be read, by whoever may."""
+    """The reads of all relations, by permission."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Reads:
             if answer is not None:
                 return answer
         relation = RELATIONS[name]
-        # One key is in every phone: of its many writers only the device that is asked about is waited for.
+        # All phones share one key: wait only for the writes of the device that is asked about.
         device = device_in(request.rel_url.raw_query_string) if principal.role is Role.ANON else None
         await self._freshness.wait(request.headers, principal.name, *relation.contexts, device=device)
         sight = self._permissions.sight(principal, RELATIONS)

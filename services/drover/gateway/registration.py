@@ -1,4 +1,4 @@
-"""`POST /rest/v1/devices`: phones become known. The rules are the decider's."""
+"""`POST /rest/v1/devices`: registers phones. The rules are in the decider."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Registration:
-    """Registering phones. Their heartbeats, and other changes to them, are `heartbeat`'s."""
+    """Registers phones. `heartbeat` handles their heartbeats and changes."""
 
     def __init__(self, client: CommandClient, roster: Roster) -> None:
         self._roster = roster
@@ -54,7 +54,7 @@ class Registration:
         return self._creation.post(request, principal)
 
     def _row(self, command: RegisterDevice, done: Accepted) -> Row:
-        """What the command recorded, and of the other columns what is known by now."""
+        """What the command recorded; other columns from live state."""
         told: Row = done.result
         device = self._roster.fleet.devices.get(told["id"])
         known = {} if device is None else device_row(device, None)

@@ -1,4 +1,4 @@
-"""`/rest/v1/rpc/clear_render_cache`: workers forget what they know of templates, mappings and compositions (RN-13)."""
+"""`/rest/v1/rpc/clear_render_cache`: clears the workers' caches of templates, mappings and compositions (RN-13)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from drover.web.bodies import Body
 from drover.web.errors import unavailable
 
 CLEAR_CACHE: Final = "render.cache.clear"
-"""What workers listen to."""
+"""The subject that workers subscribe to."""
 
 Tell = Callable[[str], Awaitable[bool]]
-"""Say a word (a subject) to whoever listens, and nobody answers. False: it could not be said."""
+"""Publish an empty message on a subject, without a reply. False: it could not be published."""
 
 
 async def tell_nobody(subject: str) -> bool:
-    """Where there is nobody to tell."""
+    """For a process without workers to tell."""
     return False
 
 

@@ -1,6 +1,6 @@
-"""`POST` and `PATCH /rest/v1/render_queue`: renders are requested, cancelled, released, run again (003 §4.2).
+"""`POST` and `PATCH /rest/v1/render_queue`: request, cancel, release and repeat renders (003 §4.2).
 
-All else about a render is said by its worker, who does not come by this door.
+Workers report everything else about a render, by another way.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from drover.web.postgrest.sealed import Unseal
 from drover.web.route import handles
 
 GFX_DATA: Final = "render_queue.gfx_data"
-"""What the table of permissions calls the right to see it."""
+"""The name of gfx_data in the table of permissions."""
 _ONLY_STATUS: Final = (
-    "Of a render only status can be written: cancelled, or pending, which takes it from its worker or, where it failed "
-    "or was cancelled, runs it again. All else is what workers report."
+    "Only the status of a render can be written: cancelled, or pending, which takes it from its worker or, if it "
+    "failed or was cancelled, runs it again. Workers report everything else."
 )
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
@@ -45,7 +45,7 @@ class NewRender(msgspec.Struct, forbid_unknown_fields=True):
     cue_item_id: str | int | None = None
     broadcast_date: date | None = None
     composition_name: str | None = None
-    """Left out: as gfx_data says, else as it is described, else the id."""
+    """Default: the name in gfx_data, else the name of the composition, else its id."""
     status: Literal["pending"] = "pending"
 
     @property
@@ -107,7 +107,7 @@ class RenderQueue:
         return self._alteration.patch(request, principal)
 
     def unseal(self, principal: Principal) -> Unseal:
-        """What opens gfx_data for this caller, or says that it may not see it."""
+        """The function that opens gfx_data for this caller, or refuses it."""
         return self._gfx_data.opener(may=self._permissions.may(principal, GFX_DATA, Verb.READ))
 
     def _request(self, row: NewRender) -> RequestRender:
@@ -122,8 +122,8 @@ class RenderQueue:
 async def _apply(change: RenderChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
     if change.status == "cancelled":
         return await sending.send([CancelRender(int(id_)) for id_ in ids], ids)
-    # From its worker. Where it has none because it ended: once more from the start. The writer knows which it is, and a
-    # repeat by the same id does not take a render that was run again from the worker who has it by now.
+    # Take it from its worker; if it has ended, run it again. The writer knows which applies, and a repeat with the same
+    # id does not take the repeated render from its new worker.
     outcomes = await sending.send([ReleaseRender(int(id_)) for id_ in ids], ids)
     ended = [index for index, outcome in enumerate(outcomes) if _is_conflict(outcome)]
     again = await sending.send([RerunRender(int(ids[index])) for index in ended], [ids[index] for index in ended])

@@ -1,4 +1,4 @@
-"""What agents report of their work, from HTTP or a socket, as commands; or as telemetry where nothing new is said."""
+"""Turns agents' reports, from HTTP or a socket, into commands; or into telemetry if they say nothing new."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from drover.web.commands import CommandClient, origin_of
 from drover.web.errors import invalid
 
 _CLAIMED_YEARS: Final = range(1970, 9999)
-"""What every part behind us can hold and turn into UTC. A phone's clock may be wrong, but not so wrong."""
+"""Times that every later component can store and convert to UTC. A phone's clock may be wrong, but not this wrong."""
 
-# Bounds that every integer of ours keeps; what a value means is the decider's to judge.
+# The bounds of all our integers; the decider judges what a value means.
 Integer = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 Percentage = Annotated[int, Meta(ge=0, le=100)]
 Claimed = Annotated[datetime, Meta(tz=True)]
 
 
 class Telemetry(Protocol):
-    """What is needed of `drover.bus.telemetry.TelemetryOut`."""
+    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
@@ -39,11 +39,11 @@ class Telemetry(Protocol):
 
 
 class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A report as an agent writes it. A field that its status has no use for is read and left aside."""
+    """A report as an agent writes it. Fields that its status does not use are decoded and ignored."""
 
     status: Literal["running", "completed", "failed"]
     run: Integer | None = None
-    """Which delivery it is about. Agents that know nothing of runs leave it out."""
+    """The delivery that it is about. Agents that do not know runs omit it."""
     progress_pct: Percentage | None = None
     started_at: Claimed | None = None
     completed_at: Claimed | None = None
@@ -55,9 +55,9 @@ class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
     error_message: str | None = None
     retry_count: Integer | None = None
     ad_playing: bool = False
-    """An advertisement holds the progress."""
+    """An advertisement pauses the progress."""
     popup_closed: bool = False
-    """The agent has just cleared what held it up."""
+    """The agent has just removed what blocked it."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
@@ -67,7 +67,7 @@ class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reports:
-    """Takes reports, whichever way they come. Who may report at all has been settled before."""
+    """Handles reports from HTTP and from sockets. The caller has checked the permission."""
 
     def __init__(
         self,
@@ -92,14 +92,14 @@ class Reports:
         key: str | None = None,
         raw: bytes = b"",
     ) -> Accepted | None:
-        """What the writer said; None: there was nothing to write down. Refusals are raised as what HTTP says.
+        """The writer's answer; None: nothing to record. Refusals are raised as ApiError.
 
-        `key` is the client's Idempotency-Key, if it sent one, and `raw` what it was sent with.
+        `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with.
         """
         assignment = self._roster.fleet.assignments.get(assignment_id)
         device_id = self._speaker(principal, assignment_id)
         if device_id is not None:
-            # Also of one that is refused below: throttling kills no work.
+            # Also if the report is refused below: throttling must not kill work.
             self._note_life(device_id, assignment, body)
             if body.is_final or (assignment is not None and assignment.phase is not Phase.RUNNING):
                 self._limits.check_vital(device_id)
@@ -113,12 +113,12 @@ class Reports:
         origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id)
         accepted = await self._client.send(command, origin)
         if body.is_final:
-            # Its slot was filled again in the same commit: an agent that polls next finds what is there for it.
+            # The same commit filled the slot again: wait, so that the agent's next poll finds the new work.
             await self._client.wait_local(accepted.position)
         return accepted
 
     def _speaker(self, principal: Principal, assignment_id: str) -> str | None:
-        """The device that this report comes from, as far as can be told."""
+        """The device that this report comes from, if known."""
         if principal.device_id is not None:
             return principal.device_id
         fleet = self._roster.fleet
@@ -141,7 +141,7 @@ class Reports:
 
 
 def _says_nothing_new(assignment: Assignment, body: ReportBody, principal: Principal) -> bool:
-    """A `running` of the current run that does not reach the next step of progress: the decider would do nothing."""
+    """A `running` of the current run below the next step of progress: the decider would do nothing."""
     return (
         body.status == "running"
         and body.error_code is None
@@ -163,7 +163,7 @@ def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Repo
     if body.status == "running":
         if body.error_code is not None:
             raise invalid(
-                "error_code goes with failed, not with running", field="error_code", value=body.error_code[:64]
+                "error_code is allowed with failed, not with running", field="error_code", value=body.error_code[:64]
             )
         return ReportRunning(
             assignment_id,

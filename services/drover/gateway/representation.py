@@ -1,4 +1,4 @@
-"""What a write answers with when the client asked to see it: what its command recorded, by the names of a read."""
+"""The rows that a write returns on request: what its command recorded, with the column names of a read."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from drover.web.postgrest.select import not_implemented, parse_select
 
 
 def check_select(select: Sequence[Item], relation: Relation) -> None:
-    """Before anything is written: a column that is not there must not turn a write that was done into a 400."""
+    """Check before anything is written: an unknown column must not turn a finished write into a 400."""
     for item in select:
         if isinstance(item, Embed):
             raise ApiError(400, "PGRST200", f"A write of '{relation.name}' embeds no other relation")
         if isinstance(item, Count) or (isinstance(item, Column) and not is_bare(item)):
-            raise not_implemented("A write shows columns as they are: without count(), paths and casts.")
+            raise not_implemented("A write returns plain columns: no count(), paths or casts.")
         if isinstance(item, Column) and item.name not in relation.columns:
             raise ApiError(400, "42703", f"column {relation.name}.{item.name} does not exist")
 
 
 def is_bare(column: Column) -> bool:
-    """Shown as it is, by its own name or by another."""
+    """Whether the column is shown unchanged, with or without an alias."""
     return column.path is None and column.cast is None
 
 
 def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str]) -> None:
-    """Likewise: what cannot be shown as it was asked for is refused before it is done."""
+    """The same for the media type: refuse before the write what could not be shown after it."""
     if preferences.representation and choose_media(headers) == "object" and rows != 1:
         details = f"The result contains {rows} rows"
         raise ApiError(406, "PGRST116", "Cannot coerce the result to a single JSON object", details=details)
@@ -44,7 +44,7 @@ def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str])
 def parse_view(
     relation: Relation, headers: CIMultiDictProxy[str], query: str, rows: int
 ) -> tuple[Preferences, Sequence[Item]]:
-    """What the caller of a write of this many rows would like to see of them, checked before it is done."""
+    """What the caller of a write of this many rows wants to see of them; checked before the write."""
     preferences = parse_prefer(headers.getall("Prefer", ()))
     check_affected(preferences, rows)
     if not preferences.representation:
@@ -64,7 +64,7 @@ def answer_update(
     select: Sequence[Item] = (),
     extra: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """204, or 200 with the rows."""
+    """204, or 200 with the rows if requested."""
     return _answer(204 if rows is None else 200, rows, preferences, headers, select, extra or {})
 
 
@@ -76,7 +76,7 @@ def answer_creation(
     select: Sequence[Item] = (),
     extra: Mapping[str, str],
 ) -> web.Response:
-    """201, with the rows where they were asked for."""
+    """201, with the rows if requested."""
     return _answer(201, rows if preferences.representation else None, preferences, headers, select, extra)
 
 
@@ -103,15 +103,15 @@ def _answer(
 
 
 def selected(row: Row, select: Sequence[Item], embedded: Mapping[str, Row] = MappingProxyType({})) -> Row:
-    """What was asked for of a row, and of the rows that can be embedded in it, by the names of their relations."""
+    """The requested columns of a row and of the rows embedded in it. `embedded`: rows by the name of their relation."""
     if not select:
         return row
     shown: Row = {}
     for item in select:
         if isinstance(item, Column):
-            shown[item.alias or item.name] = row.get(item.name)  # null: what the command does not say
+            shown[item.alias or item.name] = row.get(item.name)  # null if the command does not have it
         elif isinstance(item, Embed):
-            if item.query.select:  # of `jobs()` nothing is shown
+            if item.query.select:  # `jobs()` shows nothing
                 shown[item.key] = selected(embedded[item.relation], item.query.select)
         else:
             shown.update(row)

@@ -1,4 +1,4 @@
-"""How routes of a relation are declared: PostgREST's way to read, create, change and delete rows."""
+"""Declares the routes of a relation: read, create, change and delete rows, as in PostgREST."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from drover.web.route import (
     Schema,
 )
 
-_SELECT: Final = Parameter("select", str, "Columns, casts and embedded relations, as PostgREST has them.")
+_SELECT: Final = Parameter("select", str, "Columns, casts and embedded relations, as in PostgREST.")
 _PREFER: Final = Parameter(
     "Prefer",
     str,
@@ -36,9 +36,9 @@ _PREFER: Final = Parameter(
 )
 _READ: Final = (
     _SELECT,
-    Parameter("order", str, "Such as `created_at.desc,id`."),
-    Parameter("limit", Annotated[int, Meta(ge=0)], f"At most {ROWS_MAX} rows come in one answer."),
-    Parameter("offset", Annotated[int, Meta(ge=0)], "So many rows are left out."),
+    Parameter("order", str, "For example `created_at.desc,id`."),
+    Parameter("limit", Annotated[int, Meta(ge=0)], f"An answer has at most {ROWS_MAX} rows."),
+    Parameter("offset", Annotated[int, Meta(ge=0)], "The number of rows to skip."),
     _PREFER,
     MIN_POSITION,
 )
@@ -47,12 +47,12 @@ _FILTERS: Final = (
     " `or=(…)`, `and=(…)` over them."
 )
 _FILTER: Final = Parameter("id", str, "Which rows: `eq.<id>` or `in.(<id>,<id>)`.")
-_SERIAL: Final = Parameter("serial_number", str, "Of devices also by this: `eq.<serial number>`.")
+_SERIAL: Final = Parameter("serial_number", str, "For devices, instead of `id`: `eq.<serial number>`.")
 WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
 
 
 def _row(relation: Relation) -> Schema:
-    """A row as `select=*` gives it; of fewer columns, fewer."""
+    """A row as `select=*` returns it; fewer columns if fewer are selected."""
     properties = {column.name: _described(column) for column in relation.shape}
     required = list(properties)
     return Schema(
@@ -62,7 +62,7 @@ def _row(relation: Relation) -> Schema:
 
 
 def _written(relation: Relation) -> Schema:
-    """A row as a write shows it: what its command does not say is null, or not there."""
+    """A row as a write returns it: what its command does not have is null or absent."""
     columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
     return Schema(
         f"rest_{relation.name}_written",
@@ -91,7 +91,7 @@ def _title(name: str) -> str:
 
 
 def reads(name: str) -> Route:
-    """The handler checks the permission: all relations have the same one, and it is the poll of every phone."""
+    """The handler checks the permission: one handler serves all relations, and the poll of every phone."""
     return Route(
         method="GET",
         path=f"/rest/v1/{name}",
@@ -102,8 +102,8 @@ def reads(name: str) -> Route:
         permission=BY_HANDLER,
         parameters=_READ,
         answers={
-            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "Which rows, of how many if asked for."}),
-            206: Answer(_LISTS[name], "Some of them, where the number of all was asked for"),
+            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "The range, and the total if requested."}),
+            206: Answer(_LISTS[name], "A part of the rows; the total was requested"),
         },
         errors=(400, 406, 416, 503),
     )
@@ -121,15 +121,15 @@ def creates(name: str, row: Any) -> Route:
         parameters=(_SELECT, _PREFER, IDEMPOTENCY_KEY),
         body=AnyOf((row, list[row])),
         answers={
-            200: Answer(_WRITTEN[name], "Merged with what was there", headers=POSITION),
-            201: Answer(_WRITTEN[name], "Made; rows only with return=representation", headers=POSITION),
+            200: Answer(_WRITTEN[name], "Merged with existing rows", headers=POSITION),
+            201: Answer(_WRITTEN[name], "Created; rows only with return=representation", headers=POSITION),
         },
         errors=WRITE_ERRORS,
     )
 
 
 def changes(name: str, body: Any, *, permission: Permission | Literal["by handler"] | None = None) -> Route:
-    """`permission`: another one than that to update rows of the relation."""
+    """`permission`: if it differs from updating rows of the relation."""
     return _writes("PATCH", name, "Change", body, permission or Permission(name, Verb.UPDATE))
 
 

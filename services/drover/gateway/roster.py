@@ -1,4 +1,4 @@
-"""The fleet as this gateway knows it: the domain's own fold, in memory. What feeds and what asks it live elsewhere."""
+"""The fleet as this gateway knows it: the domain's fold, in memory. `feed` updates it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.fleet.events import FleetEvent
 from drover.domain.fleet.state import Device, Fleet
 
 SUBSCRIBERS_MAX: Final = 16
-"""Parts of this process that want to hear of every commit, each once; what they serve is their own business."""
+"""Called for every commit, once each."""
 
 Handle = Callable[[Sequence[FleetEvent]], None]
 
@@ -20,26 +20,26 @@ log = structlog.get_logger("drover.gateway")
 
 
 class Roster:
-    """Devices, jobs and live assignments. Grows with the fleet, and with nothing that a client can send."""
+    """Devices, jobs and live assignments. Grows only with the fleet, never with what clients send."""
 
     def __init__(self) -> None:
         self.complete = False
-        """Whether it has all that was there when it started: until then, what it does not know means nothing."""
+        """Whether it has caught up since its start: until then, a missing entry means nothing."""
         self.fleet: Fleet = FLEET.initial()
         self.seq = 0
-        """The commit it stands at."""
+        """The sequence of the last commit."""
         self._subscribers: list[Handle] = []
 
     def __len__(self) -> int:
         return len(self.fleet.devices)
 
     def restore(self, fleet: Fleet, seq: int) -> None:
-        """Begin with a fold that somebody else has made."""
+        """Start with the fold of a snapshot."""
         assert self.seq == 0, self.seq
         self.fleet, self.seq = fleet, seq
 
     def apply(self, events: Sequence[FleetEvent], seq: int) -> None:
-        """Fold the events of one commit, then tell whoever wants to know."""
+        """Fold the events of one commit, then call the subscribers."""
         assert seq > self.seq, (seq, self.seq)
         evolve, fleet = FLEET.evolve, self.fleet
         for event in events:
@@ -48,15 +48,15 @@ class Roster:
         for handle in self._subscribers:
             try:
                 handle(events)
-            except Exception:  # one part's fault must not keep the others from knowing the fleet
+            except Exception:  # one failing subscriber must not block the others
                 log.exception("roster_subscriber_failed", subscriber=repr(handle), seq=seq)
 
     def subscribe(self, handle: Handle) -> None:
-        """Call `handle` after each commit, with its events. It must be quick: the next commit waits for it."""
+        """Call `handle` with the events of each commit. It must be fast: the next commit waits for it."""
         assert len(self._subscribers) < SUBSCRIBERS_MAX
         self._subscribers.append(handle)
 
     def device(self, serial_number: str) -> Device | None:
-        """By the name that the phone itself knows."""
+        """By the serial number, which the phone itself knows."""
         device_id = self.fleet.device_by_serial.get(serial_number)
         return None if device_id is None else self.fleet.devices[device_id]

@@ -1,6 +1,6 @@
-"""Rows as clients see them, made from live state: the columns of `relations`, by the same names. No SQL, no HTTP.
+"""Rows as clients see them, made from live state, with the columns of `relations`. No SQL, no HTTP.
 
-What a live fleet does not know, or could only count, is null here; the read model has it.
+A value that live state does not have, or could only count, is null here; the read model has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDED_BY: Final = {JobStatus.COMPLETED: "done", JobStatus.EXPIRED: "time", JobS
 
 
 def _in_order(relation: str, row: Row) -> Row:
-    """As a read gives it: the same columns in the same order."""
+    """The row with the columns of a read, in the same order."""
     return {name: row[name] for name in RELATIONS[relation].columns}
 
 
@@ -58,7 +58,7 @@ def job_row(job: Job) -> Row:
         "paused_for": (job.paused_for or "admin") if job.status is JobStatus.PAUSED else None,
         "end_reason": _ENDED_BY.get(job.status),
         "updated_at": job.updated_at,
-        "pending": None,  # telling those apart that are to be retried would take a look at each
+        "pending": None,  # separating those that wait for a retry would need a scan
         "running": job.in_flight - len(job.offered),
         "retrying": None,
         "completed": job.completed,
@@ -70,8 +70,8 @@ def job_row(job: Job) -> Row:
 
 
 def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
-    """A live one."""
-    is_sent = assignment.phase in (Phase.SENT, Phase.RUNNING)  # else these moments are of an attempt that is over
+    """The row of a live assignment."""
+    is_sent = assignment.phase in (Phase.SENT, Phase.RUNNING)  # else these times belong to an attempt that has ended
     sent_at = assignment.sent_at if is_sent else None
     started_at = assignment.started_at if is_sent else None
     moments = (assignment.created_at, assignment.assigned_at, sent_at, started_at)
@@ -107,5 +107,5 @@ def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
 
 
 def offer_row(fleet: Fleet, assignment: Assignment) -> Row:
-    """With its job in it, as agents are given their work."""
+    """The row with its job embedded, as agents get their work."""
     return assignment_row(fleet, assignment) | {"jobs": job_row(fleet.jobs[assignment.job_id])}

@@ -1,4 +1,4 @@
-"""`/rest/v1/rpc/<function>`: what the operations queue (002) calls, and `why`. The rules are the decider's."""
+"""`/rest/v1/rpc/<function>`: the functions of the operations queue (002), and `why`. The rules are in the decider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from drover.web.route import BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Param
 from drover.web.route import Answer as Described
 
 TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
-"""The error code of a failure that a runner tells without one."""
+"""The error code of a failure that a runner reports without one."""
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,12 +43,12 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
-    """What a runner says of a task that failed."""
+    """A runner's report of a failed task."""
 
     task_device_id: UUID
     error: str | None = None
     run: int | None = None
-    """Of which claim; left out: of the one that there is now."""
+    """The run of the claim; default: the current one."""
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,7 +56,7 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Subject(msgspec.Struct, forbid_unknown_fields=True):
-    """What `why` is asked about: exactly one."""
+    """The subject of `why`: exactly one field."""
 
     assignment_id: UUID | None = None
     job_id: UUID | None = None
@@ -64,7 +64,7 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request for a function."""
+    """One call of a function."""
 
     function: str
     request: web.Request
@@ -131,7 +131,7 @@ class Rpc:
             parameters=(_FUNCTION, IDEMPOTENCY_KEY),
             body=AnyOf((Claim, TaskFailure, Subject, Nothing)),
             body_optional=True,
-            answers={200: Described(Any, "What the function gives", headers=POSITION)},
+            answers={200: Described(Any, "The result of the function", headers=POSITION)},
             errors=(*WRITE_ERRORS, 405),
         )
     )
@@ -151,29 +151,29 @@ class Rpc:
             permission=BY_HANDLER,
             parameters=(
                 _FUNCTION,
-                Parameter("assignment_id", UUID, "Why it waits. Exactly one of these three."),
+                Parameter("assignment_id", UUID, "The subject. Give exactly one of these three."),
                 Parameter("job_id", UUID, "Likewise."),
                 Parameter("device_id", UUID, "Likewise."),
             ),
-            answers={200: Described(Any, "What the function gives")},
+            answers={200: Described(Any, "The result of the function")},
             errors=(400, 404, 405, 503),
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """Arguments in the query. Only for what changes nothing: clients repeat a GET, and others follow links."""
+        """Arguments in the query. Only for functions without effects: clients repeat a GET, and others follow links."""
         name, function, principal, grant = self._find(request)
         if not function.only_reads:
             raise ApiError(
                 405,
                 "METHOD_NOT_ALLOWED",
-                f"{name} changes something: call it with POST",
+                f"{name} changes data: call it with POST",
                 headers={"Allow": "POST"},
             )
         check_profile(request.headers, "Accept-Profile")
         arguments: dict[str, str] = {}
         for argument, value in split_parameters(request.rel_url.raw_query_string):
             if argument in arguments:
-                raise invalid(f"{argument[:64]} stands twice in the query", field=argument[:64], value=value[:64])
+                raise invalid(f"{argument[:64]} appears twice in the query", field=argument[:64], value=value[:64])
             arguments[argument] = value
         return await self._answer(function, Call(name, request, principal, grant, msgspec.json.encode(arguments)))
 
@@ -187,7 +187,7 @@ class Rpc:
         return name, function, principal, self._permissions.demand(principal, f"rpc/{name}", Verb.CALL)
 
     async def _answer(self, function: Function, call: Call) -> web.Response:
-        choose_media(call.request.headers)  # what cannot be shown must not be done
+        choose_media(call.request.headers)  # refuse before the call what could not be shown after it
         answer = await function.call(call, function.body.decode(call.raw))
         return web.Response(
             body=encode_json(answer.result),
@@ -212,7 +212,7 @@ class Rpc:
         run = failure.run
         assignment = self._roster.fleet.assignments.get(assignment_id)
         if run is None and assignment is not None and assignment.phase in (Phase.OFFERED, Phase.SENT):
-            # It may fail before it began, which a report without a run cannot say.
+            # A task may fail before it starts, which a report without a run cannot express.
             run = assignment.run
         message = None if failure.error is None else failure.error[:MESSAGE_BYTES_MAX]
         as_device = call.principal.device_id
@@ -237,14 +237,14 @@ class Rpc:
         if explanation is not None:
             return Answer(explanation)
         if not self._roster.complete:
-            raise unavailable("The gateway has just started and is still reading what is in the fleet")
+            raise unavailable("The gateway has just started and is still loading the fleet")
         ((name, value),) = named.items()
         subject_name = name.removesuffix("_id").capitalize()
         raise ApiError(404, Code.NOT_FOUND, f"{subject_name} not found", details={name: value})
 
 
 def _device_of(fleet: Fleet, named: dict[str, str]) -> str:
-    """Whose business it is; nobody's, where it is not one device's."""
+    """The device that the subject belongs to; empty if it is not about one device."""
     if (assignment_id := named.get("assignment_id")) is not None:
         known = fleet.assignments.get(assignment_id) or fleet.ended.get(assignment_id)
         return "" if known is None else known.device_id

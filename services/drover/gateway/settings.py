@@ -7,9 +7,9 @@ from drover.service.setting_types import Burst, Rate
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """How much one device may ask for."""
+    """Rate limits of a device."""
 
     device_requests_per_s: Rate = 5.0
-    """Polls and reports of progress that one device may send in the long run; beyond that 429."""
+    """Polls and progress reports per second that one device may send in the long run; above that 429."""
     device_requests_burst: Burst = 20
-    """How many of them it may send at once. Heartbeats and final reports have four times as much, of their own."""
+    """How many of them it may send at once. Heartbeats and final reports have their own limits, four times as high."""

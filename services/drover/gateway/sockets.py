@@ -1,4 +1,4 @@
-"""`/agent/v1/connect`: the agents' sockets of this process. What is said on them is in the modules `agent_…`."""
+"""`/agent/v1/connect`: the agents' sockets of this process. The modules `agent_…` have the protocol."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from drover.web.route import BY_HANDLER, Answer, Route, Socket, handles
 
 PATH: Final = "/agent/v1/connect"
 FAREWELL_S: Final = 4.0
-"""When the server stops: for the answers that are under way, the goodbye and the close of all sockets together."""
+"""Limit at shutdown for pending answers, the goodbye and the close of all sockets together."""
 
 
 class AgentSockets:
-    """One for each process. Takes sockets, and is told of every commit by the roster."""
+    """One for each process. Accepts sockets, and gets every commit from the roster."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class AgentSockets:
         self._dispatch.hear(events)
 
     async def greet(self, connection: Connection, headers: Mapping[str, str]) -> Session | None:
-        """A session that has begun. Else the socket is closed, with the code that says why.
+        """A session that has begun; None: the socket was closed with a code that says why.
 
-        A bad key too: of an upgrade that is refused many clients see nothing, least of all the reason.
+        A bad key closes the socket too: many clients do not show why an upgrade was refused.
         """
         try:
             principal = self._auth.authenticate(headers)
@@ -89,7 +89,7 @@ class AgentSockets:
 
 
 class AgentSocket:
-    """One socket from its upgrade to its close, as `web.sockets` wants it."""
+    """One socket from its upgrade to its close, in the shape that `web.sockets` expects."""
 
     def __init__(self, sockets: AgentSockets, headers: Mapping[str, str], transport: asyncio.Transport | None) -> None:
         self._sockets = sockets
@@ -106,7 +106,7 @@ class AgentSocket:
                 await self._session.run()
 
     async def leave(self) -> None:
-        """The server stops: answer what is under way, then say that it comes back."""
+        """At shutdown: answer reports in flight, then announce the restart."""
         if self._session is not None:
             await self._session.finish()
         if self._connection is not None:

@@ -1,4 +1,4 @@
-"""Rows of a read model by id, for what a write shows of a context that has no roster here. Nothing depends on them."""
+"""Rows of a read model by id, for the answers to writes of a context without a roster. Best effort."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.web.postgrest.read import Pool, fetch, keep_sealed
 from drover.web.postgrest.sealed import Unseal
 
 WAIT_S: Final = 1.0
-"""How long an answer is held back until the read model has what was just written."""
+"""How long an answer waits until the read model has the write."""
 
 _decode: Final = msgspec.json.Decoder(list[Row]).decode
 
@@ -29,7 +29,7 @@ class StoredRows:
     async def get(
         self, relation: Relation, ids: Sequence[str], *, position: int = 0, unseal: Unseal = keep_sealed
     ) -> dict[str, Row]:
-        """As far as they can be had: while the database is away, or late, a write is shown by what its command says."""
+        """Best effort: if the database is away or late, the answer shows only what the command recorded."""
         if position:
             await self._positions.wait(relation.context, position, WAIT_S)
         query = Query(where=(Filter("id", "in", tuple(ids)),))

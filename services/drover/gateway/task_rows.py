@@ -1,4 +1,4 @@
-"""Rows of `task_devices`, the name that the operations queue (002) has for assignments, made from live state."""
+"""Rows of `task_devices`, the operations queue's (002) name for assignments, made from live state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from drover.gateway.rows import Row, assignment_row
 from drover.readmodel.models import RELATIONS
 
 CLAIMED: Final = "claimed"
-"""Fetched, and not yet begun."""
+"""Fetched, but not started."""
 
 _SAME: Final = tuple(name for name in RELATIONS["task_devices"].columns if name in RELATIONS["job_assignments"].columns)
-"""Columns that both have."""
+"""Columns that both relations have."""
 
 
 def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:
@@ -22,14 +22,14 @@ def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:
 
 
 def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
-    """One that was claimed just now. It is the caller's, even where live state is late or already further on."""
+    """An assignment that was just claimed. It is the caller's, even if live state is late or already ahead."""
     assignment = fleet.assignments.get(assignment_id)
     known = {} if assignment is None else task_device_row(fleet, assignment)
     return known | {"id": assignment_id, "status": CLAIMED, "run": run}
 
 
 def failed_row(fleet: Fleet, told: Row) -> Row:
-    """One that failed just now: `told` is what its command answered. With attempts left it is pending again."""
+    """An assignment that just failed: `told` is the answer to its command. With attempts left it is pending again."""
     assignment = fleet.assignments.get(told["id"])
     if told["status"] == AssignmentStatus.PENDING and assignment is not None:
         return task_device_row(fleet, assignment)
