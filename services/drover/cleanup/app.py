@@ -12,7 +12,7 @@ from nats.aio.client import Client
 
 from drover.bus.messages import Bus
 from drover.cleanup import health
-from drover.cleanup.books import Books
+from drover.cleanup.audit import Audit
 from drover.cleanup.cleaning import Cleaning
 from drover.cleanup.cron import CleanupCron
 from drover.cleanup.manual import ManualCleanup
@@ -47,12 +47,12 @@ class Cleanup:
     ) -> None:
         self.writer: Writer[Analyses] = nats_writer(client, ANALYSIS, instance=instance, lease_token=lease_token)
         self._cron = CleanupCron(self.writer, Schedule(settings.cleanup_cron), cleanup_options(settings))
-        self.books = Books(JetStreamLog(client, Partition(ANALYSIS.context)), self.writer)
+        self.audit = Audit(JetStreamLog(client, Partition(ANALYSIS.context)), self.writer)
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
         """Stopped before the writer, which takes nothing new while it drains."""
-        async with self.books.running(), self._cron.running():
+        async with self.audit.running(), self._cron.running():
             yield
 
 
@@ -106,7 +106,7 @@ def assemble(host: Host) -> Assembly:
         writers=[writer],
         components=[
             Component("analysis writer", Phase.WRITER, writer.running(), failure=writer.wait_failed),
-            Component("cleanup", Phase.REACTOR, cleanup.watching(), failure=cleanup.books.wait_failed),
+            Component("cleanup", Phase.REACTOR, cleanup.watching(), failure=cleanup.audit.wait_failed),
         ],
     )
 

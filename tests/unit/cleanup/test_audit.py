@@ -11,7 +11,7 @@ import structlog
 from prometheus_client import REGISTRY
 
 from drover.cleanup import words
-from drover.cleanup.books import Books
+from drover.cleanup.audit import Audit
 from drover.cleanup.words import USERS_SHOWN_MAX
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
@@ -27,7 +27,7 @@ RUN = "11111111-0000-7000-8000-000000000001"
 
 
 class Leader:
-    """A writer as far as books look at it, over a log in memory."""
+    """A writer as far as the audit needs it, over a log in memory."""
 
     def __init__(self):
         self.leading = asyncio.Event()
@@ -54,8 +54,8 @@ class Leader:
 
 
 @asynccontextmanager
-async def books(leader):
-    told = Books(leader.log, leader)
+async def audit(leader):
+    told = Audit(leader.log, leader)
     async with told.running():
         yield told
 
@@ -72,7 +72,7 @@ async def test_a_cleanup_is_told_once_with_count_and_user_ids(logged):
     leader.scenario.after(minutes=31)
     cleaned = count("drover_cleanup_tests_total", outcome="cleaned")
     runs = count("drover_cleanup_runs_total", result="clean")
-    async with books(leader):
+    async with audit(leader):
         await leader.do(c.Cleanup(RUN))
         await eventually(lambda: logged)
     (line,) = logged
@@ -86,7 +86,7 @@ async def test_a_cleanup_is_told_once_with_count_and_user_ids(logged):
 @pytest.mark.req("SY-06")
 async def test_nothing_to_do_is_told_too(logged):
     leader = Leader()
-    async with books(leader):
+    async with audit(leader):
         await leader.do(c.Cleanup(RUN))
         await eventually(lambda: logged)
     assert [line["event"] for line in logged] == ["cleanup-tests: No tests to cleanup"]
@@ -99,7 +99,7 @@ async def test_a_skipped_user_is_logged_as_an_error(logged):
     await leader.do(c.ChangeUser("user_abc", frozen=True))
     leader.scenario.after(minutes=31)
     skipped = count("drover_cleanup_tests_total", outcome="skipped")
-    async with books(leader):
+    async with audit(leader):
         await leader.do(c.Cleanup(RUN))
         await eventually(lambda: len(logged) == 2)
     first, last = logged
@@ -116,7 +116,7 @@ async def test_history_is_not_told_again_and_standbys_keep_silent(logged):
     await leader.do(c.Cleanup(RUN))
     leader.leading.clear()
     started = count("drover_analysis_tests_total", what="started")
-    async with books(leader) as told:
+    async with audit(leader) as told:
         await leader.stalled("user_def", 2)
         await leader.do(c.Cleanup("11111111-0000-7000-8000-000000000002", timeout_s=60))
         await eventually(lambda: told.at == leader.seq)
@@ -135,7 +135,7 @@ async def test_tests_are_counted_by_what_became_of_them():
     before = {
         what: count("drover_analysis_tests_total", what=what) for what in ("started", "completed", "failed", "late")
     }
-    told = Books(leader.log, leader)
+    told = Audit(leader.log, leader)
     for event in (
         e.TestStarted(test, "user_abc"),
         e.TestCompleted(test, "user_abc", None),

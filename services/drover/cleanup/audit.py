@@ -19,7 +19,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.writer.writer import Writer
 
 
-class Books:
+class Audit:
     def __init__(self, event_log: EventLog, writer: Writer[Analyses]) -> None:
         self._writer = writer
         self._codec = Codec.of(ANALYSIS)
@@ -77,11 +77,11 @@ class Books:
         words.cleaned(event.cleaned, [] if run is None else run.users, event.skipped, event.duration_ms)
 
 
-_TOLD: Final[dict[type, Callable[[Books, Any], None]]] = {
-    e.TestStarted: Books._started,
-    e.TestCompleted: Books._completed,
-    e.TestFailed: Books._failed,
-    e.LateReportRefused: Books._late,
-    e.TestSkipped: Books._skipped,
-    e.CleanupRunFinished: Books._finished,
+_TOLD: Final[dict[type, Callable[[Audit, Any], None]]] = {
+    e.TestStarted: Audit._started,
+    e.TestCompleted: Audit._completed,
+    e.TestFailed: Audit._failed,
+    e.LateReportRefused: Audit._late,
+    e.TestSkipped: Audit._skipped,
+    e.CleanupRunFinished: Audit._finished,
 }
