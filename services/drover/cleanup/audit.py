@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from drover.cleanup import metrics, words
+from drover.cleanup import log_lines, metrics
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import events as e
 from drover.domain.analysis.state import Analyses
@@ -62,7 +62,7 @@ class Audit:
         metrics.TESTS.labels("late").inc()
 
     def _skipped(self, event: e.TestSkipped) -> None:
-        words.skipped(event.test_id, event.user_id, event.reason, event.run_id)
+        log_lines.skipped(event.test_id, event.user_id, event.reason, event.run_id)
         if event.run_id is not None:
             metrics.CLEANED.labels("skipped").inc()
 
@@ -70,11 +70,11 @@ class Audit:
         metrics.RUNS.labels("skipped" if event.skipped else "clean").inc()
         metrics.SECONDS.observe(event.duration_ms / 1000)
         if event.cleaned == 0 and event.skipped == 0:
-            words.nothing_to_do()
+            log_lines.nothing_to_do()
             return
         state = self._writer.state
         run = None if state is None else state.runs.get(event.run_id)
-        words.cleaned(event.cleaned, [] if run is None else run.users, event.skipped, event.duration_ms)
+        log_lines.cleaned(event.cleaned, [] if run is None else run.users, event.skipped, event.duration_ms)
 
 
 _TOLD: Final[dict[type, Callable[[Audit, Any], None]]] = {

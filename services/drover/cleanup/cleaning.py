@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from drover.cleanup import metrics, words
+from drover.cleanup import log_lines, metrics
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
 from drover.cleanup.secret import CronSecrets
 from drover.web.callers import Callers
@@ -66,7 +66,7 @@ class Cleaning:
         try:
             done = await self._cleanup.run(by=BY)
         except CleanupFailed as error:
-            words.failed(error.reason)
+            log_lines.failed(error.reason)
             metrics.RUNS.labels("failed").inc()
             await self._cleanup.report(error.reason, by=BY)
             raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
@@ -79,5 +79,5 @@ class Cleaning:
         if now - self._told_at < TOLD_EVERY_S:
             self._unmentioned += 1
             return
-        words.wrong_secret(caller, self._unmentioned)
+        log_lines.wrong_secret(caller, self._unmentioned)
         self._told_at, self._unmentioned = now, 0

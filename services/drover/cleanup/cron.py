@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid_utils import uuid7
 
 from drover.bus.messages import Outcome, Rejected
-from drover.cleanup import words
+from drover.cleanup import log_lines
 from drover.cleanup.schedule import Schedule
 from drover.domain.analysis.commands import CRON, Cleanup, ReportCleanupFailed
 from drover.domain.analysis.state import Analyses
@@ -60,7 +60,7 @@ class CleanupCron:
             try:
                 self.look()
             except Exception as error:  # without it nothing would ever be cleaned up again, and nobody would notice
-                words.failed(repr(error))
+                log_lines.failed(repr(error))
             await asyncio.sleep(self._pause_s())
 
     def _pause_s(self) -> float:
@@ -100,5 +100,5 @@ class CleanupCron:
             self._report(f"the cleanup {run.run_id} does not end")
 
     def _report(self, reason: str) -> None:
-        words.failed(reason)
+        log_lines.failed(reason)
         self._writer.submit(ReportCleanupFailed(reason), by=BY)

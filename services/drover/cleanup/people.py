@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 
-from drover.cleanup import metrics, words
+from drover.cleanup import log_lines, metrics
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
 from drover.web.auth import Principal
 from drover.web.errors import ApiError, encode_json
@@ -49,7 +49,7 @@ class CleanupByPeople:
         try:
             done = await self._cleanup.run(by=principal.name)
         except CleanupFailed as error:
-            words.failed(error.reason)
+            log_lines.failed(error.reason)
             metrics.RUNS.labels("failed").inc()
             await self._cleanup.report(error.reason, by=principal.name)
             raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error

@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 from structlog.testing import capture_logs
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.cleanup import health, words
+from drover.cleanup import health, log_lines
 from drover.cleanup.app import CleanupEdge
 from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis import ANALYSIS
@@ -185,7 +185,7 @@ async def world(request):
 @pytest.fixture
 def logged(monkeypatch):
     # Loggers of their own: one that was used while logging was set up keeps to that.
-    monkeypatch.setattr(words, "log", structlog.get_logger("cleanup-tests"))
+    monkeypatch.setattr(log_lines, "log", structlog.get_logger("cleanup-tests"))
     monkeypatch.setattr(health, "log", structlog.get_logger("drover.cleanup"))
     with capture_logs() as lines:
         yield lines

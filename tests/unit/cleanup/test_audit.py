@@ -10,9 +10,9 @@ import pytest
 import structlog
 from prometheus_client import REGISTRY
 
-from drover.cleanup import words
+from drover.cleanup import log_lines
 from drover.cleanup.audit import Audit
-from drover.cleanup.words import USERS_SHOWN_MAX
+from drover.cleanup.log_lines import USERS_SHOWN_MAX
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.analysis import events as e
@@ -149,7 +149,7 @@ async def test_tests_are_counted_by_what_became_of_them():
 
 
 def test_a_line_names_so_many_users_and_counts_the_rest(logged):
-    words.cleaned(500, [f"user_{number}" for number in range(USERS_SHOWN_MAX + 7)], 0, 1)
+    log_lines.cleaned(500, [f"user_{number}" for number in range(USERS_SHOWN_MAX + 7)], 0, 1)
     (line,) = logged
     assert f"user_{USERS_SHOWN_MAX - 1}, … 7 more]" in line["event"]
 
@@ -159,11 +159,11 @@ def test_the_lines_as_they_come_out(monkeypatch):
     """`[INFO] 2025-01-26T10:00:00Z cleanup-tests: …`: level, time and text, in the order that every line here has."""
     stream, root = io.StringIO(), logging.getLogger()
     before = root.handlers, root.level
-    monkeypatch.setattr(words, "log", structlog.get_logger("cleanup-tests"))
+    monkeypatch.setattr(log_lines, "log", structlog.get_logger("cleanup-tests"))
     configure("console", "info", stream=stream)
     try:
-        words.cleaned(5, ["user_abc", "user_def"], 0, 3)
-        words.failed("DB connection timeout")
+        log_lines.cleaned(5, ["user_abc", "user_def"], 0, 3)
+        log_lines.failed("DB connection timeout")
     finally:
         root.handlers, root.level = before
         structlog.reset_defaults()
