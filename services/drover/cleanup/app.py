@@ -18,10 +18,10 @@ from drover.cleanup.cron import CleanupCron
 from drover.cleanup.manual import ManualCleanup
 from drover.cleanup.options import cleanup_options
 from drover.cleanup.people import CleanupByPeople
+from drover.cleanup.saju_tests import SajuTests
 from drover.cleanup.schedule import Schedule
 from drover.cleanup.secret import CronSecrets
 from drover.cleanup.settings import CleanupSettings
-from drover.cleanup.tests import Tests
 from drover.cleanup.users import Users
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.state import Analyses
@@ -83,7 +83,7 @@ class CleanupEdge:
             Cleaning(secrets, manual, callers),
             CleanupByPeople(manual),
             health.Dependencies(probes, version("drover")),
-            Tests(commands, freshness, self.pool),
+            SajuTests(commands, freshness, self.pool),
             Users(commands),
         ]
 
@@ -114,7 +114,7 @@ def assemble(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="cleanup",
     assemble=assemble,
-    handlers=(Cleaning, CleanupByPeople, health.Dependencies, Tests, Users),
+    handlers=(Cleaning, CleanupByPeople, health.Dependencies, SajuTests, Users),
     settings=(CleanupSettings,),
     reads_postgres=True,
     takes_requests=True,

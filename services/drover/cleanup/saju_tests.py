@@ -110,9 +110,7 @@ _ID: Final = (in_path("id", UUID, "Of the test."),)
 _WORKER: Final = Permission(ALL, Verb.UPDATE)
 
 
-class Tests:
-    __test__ = False  # not one of pytest's
-
+class SajuTests:
     def __init__(self, client: CommandClient, freshness: Freshness, pool: Any) -> None:
         self._client = client
         self._freshness = freshness
