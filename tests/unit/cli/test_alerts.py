@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from click.testing import CliRunner
 
-from drover.cli.checks import telling
+from drover.cli.checks import alerts as alert_check
 from drover.cli.commands.alerts import alerts
 from drover.cli.exits import Exit
 from drover.notifier.receivers.choice import ReceiverIncomplete
@@ -90,5 +90,5 @@ def test_nobody_to_tell_is_a_matter_of_configuration():
     ],
 )
 async def test_the_doctor_knows_who_is_told(environ, verdict, words):
-    found = await telling.alerts_are_told(scene(**environ))
+    found = await alert_check.alerts_are_told(scene(**environ))
     assert (found.verdict, words in found.found) == (verdict, True)

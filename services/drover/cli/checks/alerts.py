@@ -1,4 +1,4 @@
-"""Whether people are told of alerts: set, complete, and somebody at it. Sends nothing: `drover alerts test` does."""
+"""Checks whether alerts reach people: receivers set, complete, and served. `drover alerts test` sends a message."""
 
 from __future__ import annotations
 
