@@ -1,1 +1,1 @@
-"""All services put together: which there are, what they can be told, and any set of them in one process."""
+"""All services together: their registry, their settings, and any set of them in one process."""

@@ -1,7 +1,7 @@
-"""Whether the NATS servers sync every write: before the start, when one that does not is refused, and ever after.
+"""Checks that the NATS servers sync every write: before the start, and every minute after it.
 
-A server that is started again with another configuration is not refused, since what it has acknowledged it has: it is
-told of, by an error in the log and the metric `drover_log_synced`.
+Before the start, a server that does not sync is refused. Later, a server restarted with another configuration is only
+reported, by an error in the log and the metric `drover_log_synced`: it still has what it acknowledged.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ log = structlog.get_logger("drover.serve")
 
 
 async def check_durability(settings: Settings) -> None:
-    """Raises where a server does not sync, or nobody can be asked, and that is not allowed."""
+    """Raises if a server does not sync, or cannot be asked, unless the settings allow that."""
     SYNCED.set(0)
     if settings.allow_unsynced:
         log.warning("unsynced_servers_allowed", setting="DROVER_ALLOW_UNSYNCED")
         return
     if settings.nats_system_url is None:
-        raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set, so nobody can ask whether the servers sync")
+        raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set, so Drover cannot ask whether the servers sync")
     async with connected(settings.nats_system_url, f"{settings.instance}-durability") as system:
         log.info("servers_sync_every_write", servers=await refuse_unsynced(system))
     SYNCED.set(1)
@@ -39,7 +39,7 @@ async def check_durability(settings: Settings) -> None:
 
 @asynccontextmanager
 async def watching_durability(settings: Settings, *, look_every_s: float = LOOK_EVERY_S) -> AsyncIterator[None]:
-    """Ask again every minute. Nothing, where it is allowed not to be known."""
+    """Check every minute. Does nothing if the settings allow unsynced servers."""
     if settings.allow_unsynced or settings.nats_system_url is None:
         yield
         return
@@ -56,7 +56,7 @@ async def _watch(settings: Settings, look_every_s: float) -> None:
         try:
             await check_again(settings)
         except (DurabilityUnknown, NatsUnreachable) as error:
-            log.warning("durability_unknown", error=str(error))  # what was seen last still stands
+            log.warning("durability_unknown", error=str(error))  # keep the last known value
 
 
 async def check_again(settings: Settings) -> None:

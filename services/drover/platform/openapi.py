@@ -13,12 +13,12 @@ from drover.web.route import Route, routes_of
 TITLE: Final = "Drover"
 DESCRIPTION: Final = (
     "The control plane of a farm. `/api` is for people and their dashboard, `/auth/v1` and `/rest/v1` are what clients "
-    "of Supabase speak. Lists page by `cursor`: give `next` of the page before, until it is null. Times are UTC."
+    "of Supabase speak. Lists page by `cursor`: send `next` of the previous page, until it is null. Times are UTC."
 )
 
 
 def all_routes() -> tuple[Route, ...]:
-    """Each once: the routes of every service, whichever of them runs here, and those of every process."""
+    """The routes of every service, whether it runs here or not, and the routes of every process, once each."""
     handlers = dict.fromkeys(one for service in REGISTRY.values() for one in service.handlers)
     return routes_of(*handlers, Probes)
 

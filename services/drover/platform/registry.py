@@ -1,4 +1,4 @@
-"""Every service that there is, in the order in which their parts are put together."""
+"""All services, in the order of composition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any set of services in one process on one HTTP port. What a service is made of is in its own `app`."""
+"""Runs any set of services in one process on one HTTP port. Each service is described in its own `app`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = structlog.get_logger("drover.serve")
 
 
 def compose(host: Host, health: Health) -> tuple[web.Application, list[Component]]:
-    """The application and the components that the host's services add up to."""
+    """The application and the components of all services of the host."""
     app = create_application(health, body_bytes_max=host.settings.body_bytes_max)
     components: list[Component] = []
     writers: list[Writer[Any]] = []
@@ -44,7 +44,7 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
             continue
         assembly = service.assemble(host)
         missing = {type(one) for one in assembly.handlers} - {*service.handlers}
-        assert not missing, f"the value of the service {name} does not name {missing}"
+        assert not missing, f"the Service {name} does not declare {missing}"
         add_handlers(app, assembly.handlers, assembly.access)
         for route in assembly.unlisted:
             add_route(app, *route)
@@ -55,7 +55,7 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
         health.add_ready(check, why)
     takes_requests = any(REGISTRY[name].takes_requests for name in host.services)
     for writer in writers:
-        # A writer that is stuck must not take the routes of its process away with it.
+        # A stuck writer must not make the routes of its process unready.
         add = health.add_degraded if takes_requests else health.add_ready
         add(f"writer of {writer.partition}", partial(_why_refusing, writer))
     if "api" not in host.services:
@@ -76,7 +76,7 @@ async def serve(
     lease_token: str | None = None,
     first_admin: FirstAdmin | None = None,
 ) -> int:
-    """Run these services, and what else the process is made of, until a signal or a fault; the exit code."""
+    """Run these services and components until a signal or a fault. Returns the exit code."""
     settings = configuration[Settings]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(
@@ -110,7 +110,7 @@ async def serve(
         show_process(health, services)
         NATS_CONNECTED.set_function(lambda: float(client.is_connected))
         components += _servers(host)
-        # Last of all, so that the port opens when everything behind it works.
+        # Last, so that the port opens when everything behind it works.
         listener = serve_http(app, settings.http_host, settings.http_port, grace_s=settings.shutdown_grace_s)
         components.append(Component("http", Phase.EDGE, listener))
         log.info("starting", services=list(services), instance=settings.instance)
@@ -118,7 +118,7 @@ async def serve(
 
 
 def _servers(host: Host) -> list[Component]:
-    """Watches over the servers that the process stands on."""
+    """Components that watch the NATS and Postgres servers of the process."""
     components = [
         Component("nats connection", Phase.SERVER, nullcontext(), failure=partial(wait_closed, host.client)),
         Component("durability watch", Phase.SERVER, watching_durability(host.settings)),

@@ -1,4 +1,4 @@
-"""Every setting that there is, section by section. It imports no service, so that light commands stay light."""
+"""All settings, by section. It imports no service, so that simple commands start fast."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     AlertSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)
-"""Every variable that Drover reads."""
+"""All variables that Drover reads."""
 
 
 def load(environ: Mapping[str, str], *, without: Collection[str] = ()) -> Configuration:
