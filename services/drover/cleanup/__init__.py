@@ -1,1 +1,1 @@
-"""Analyses and their cleanup: the writer of `analysis`, cron, and what people, workers and cron jobs ask over HTTP."""
+"""Analyses and their cleanup: the writer of `analysis`, cron, and the HTTP routes for people, workers and cron jobs."""

@@ -1,4 +1,4 @@
-"""The composition of the cleanup service: the writer of analyses, cron and books beside it, and its routes."""
+"""Composition root of the cleanup service: the writer of analyses, cron, the audit, and the routes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from drover.writer.writer import Writer
 
 
 class Cleanup:
-    """One a process; of several processes one leads, fires cron and keeps the books, the others are warm."""
+    """One for each process. The leader fires cron and writes the audit; the others are warm standbys."""
 
     def __init__(
         self, client: Client, settings: CleanupSettings, *, instance: str, lease_token: str | None = None
@@ -51,14 +51,14 @@ class Cleanup:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Stopped before the writer, which takes nothing new while it drains."""
+        """Stopped before the writer: a draining writer accepts no commands."""
         async with self.audit.running(), self._cron.running():
             yield
 
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupEdge:
-    """What people, workers, cron jobs and watchers ask. Works in any process: commands go over the bus."""
+    """The routes for people, workers, cron jobs and monitoring. Works in any process: commands go over the bus."""
 
     settings: Settings
     cleanup: CleanupSettings

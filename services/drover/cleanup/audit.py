@@ -1,6 +1,6 @@
-"""Follows the log and tells of it: a line for each cleanup, numbers for Prometheus. Only where this process leads.
+"""Follows the log and reports: a log line for each cleanup, and metrics. Only the leading process does this.
 
-It begins with what comes after its start: history is in the tables, and nothing is told twice.
+It starts at the end of the log: the tables have the history, and nothing is reported twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Audit:
 
     @property
     def at(self) -> int:
-        """How far it has read."""
+        """The sequence of the last commit read."""
         return self._follower.seq
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""`POST /api/system/cleanup-tests`: a cleanup now, for whoever has the secret. Answers as in 001 §1.4."""
+"""`POST /api/system/cleanup-tests`: a cleanup now, for callers with the cron secret. Answers as in 001 §1.4."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from drover.web.route import Answer, Route, handles
 
 PATH: Final = "/api/system/cleanup-tests"
 BY: Final = "cron_secret"
-"""The actor: whoever has it."""
+"""The actor of every caller with the secret."""
 TOLD_EVERY_S: Final = 1.0
-"""Wrong secrets in between are counted, so that guessing fills no disk."""
+"""Wrong secrets in between are only counted, so that guessing does not fill the disk with log lines."""
 
 
 class Cleaned(msgspec.Struct):
@@ -51,16 +51,16 @@ class Cleaning:
             id="cleanUpTests",
             tag="system",
             summary="Clean up stalled tests now",
-            description="The secret of cron is in X-Cron-Secret, or is the bearer token.",
+            description="Send the cron secret in X-Cron-Secret, or as the bearer token.",
             caller="cron secret",
             answers={200: Answer(Cleaned, "Cleaned up")},
             errors=(500,),
         )
     )
     async def clean(self, request: web.Request) -> web.Response:
-        """Nothing of the request counts but the header: no body, and no query, where a secret would end up in logs."""
+        """Only the header counts: the body is ignored, and so is the query, where a secret would end up in logs."""
         if not self._secrets.match(request.headers):
-            self._tell_of_a_wrong_one(self._callers.key_of(request))
+            self._log_wrong_secret(self._callers.key_of(request))
             headers = {"WWW-Authenticate": 'Bearer realm="drover"'}
             raise ApiError(401, "UNAUTHORIZED", "Invalid cron secret", headers=headers)
         try:
@@ -73,7 +73,7 @@ class Cleaning:
         body = Cleaned("Cleanup completed", done.cleaned, done.users)
         return web.Response(body=encode_json(body), content_type="application/json")
 
-    def _tell_of_a_wrong_one(self, caller: str) -> None:
+    def _log_wrong_secret(self, caller: str) -> None:
         metrics.REFUSED.inc()
         now = self._clock()
         if now - self._told_at < TOLD_EVERY_S:

@@ -1,6 +1,6 @@
-"""Cleanup by the clock: fired by the process that leads, and once for each moment, whoever else fires too.
+"""Scheduled cleanup: the leading process fires it, once for each scheduled time.
 
-Which moment was the last is in the log; so a moment that nobody was there for is made up for at the next start, once.
+The log has the last scheduled time, so a time missed while no process ran is made up for once at the next start.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from drover.writer.writer import Writer
 
 BY: Final = "cron"
 LOOK_EVERY_S: Final = 5.0
-"""At most this late, also after a change of leader or of the clock."""
+"""A cleanup is at most this late, also after a change of leader or of the clock."""
 STUCK_AFTER: Final = timedelta(minutes=5)
-"""A cleanup that is at work for this long does not end by itself."""
+"""A cleanup that runs for this long is stuck."""
 
 
 class CleanupCron:
@@ -59,7 +59,7 @@ class CleanupCron:
             await self._writer.leading.wait()
             try:
                 self.look()
-            except Exception as error:  # without it nothing would ever be cleaned up again, and nobody would notice
+            except Exception as error:  # otherwise cleanups would stop, and nobody would notice
                 log_lines.failed(repr(error))
             await asyncio.sleep(self._pause_s())
 
@@ -69,7 +69,7 @@ class CleanupCron:
         return max(0.0, min(due_in_s, LOOK_EVERY_S))
 
     def look(self) -> None:
-        """Ask for the cleanup that is due, if one is and it has not been asked for."""
+        """Start the cleanup that is due, if any, unless it was already started."""
         state = self._writer.state
         if not self._writer.leading.is_set() or state is None:
             return
@@ -79,7 +79,7 @@ class CleanupCron:
         if state.cron_at is not None and due <= state.cron_at:
             return
         if state.run is not None or self._asking is not None:
-            return  # it would only be told of that one
+            return  # a new one would only join that one
         command = Cleanup(str(uuid7()), CRON, due, **self._options)
         self._asking = self._writer.submit(command, by=BY)
         self._asking.add_done_callback(self._answered)
@@ -89,7 +89,7 @@ class CleanupCron:
         if asking.cancelled() or asking.exception() is not None:
             return
         outcome = asking.result()
-        # Whoever leads next looks for itself what is due.
+        # After a change of leader, the new leader finds out what is due.
         if isinstance(outcome, Rejected) and outcome.code != Code.NOT_LEADER:
             self._report(f"{outcome.code}: {outcome.message}")
 
@@ -97,7 +97,7 @@ class CleanupCron:
         run = state.run
         if run is not None and now - run.started_at > STUCK_AFTER and self._reported != run.run_id:
             self._reported = run.run_id
-            self._report(f"the cleanup {run.run_id} does not end")
+            self._report(f"the cleanup {run.run_id} is stuck")
 
     def _report(self, reason: str) -> None:
         log_lines.failed(reason)

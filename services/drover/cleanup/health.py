@@ -1,4 +1,4 @@
-"""`GET /api/system/health`: how each dependency is, for whoever watches. Answers as in 001 §3.2, and no more."""
+"""`GET /api/system/health`: the health of each dependency, for monitoring. Answers as in 001 §3.2, and no more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from drover.writer.acceptance import ask_in_use
 PATH: Final = "/api/system/health"
 PROBE_S: Final = 2.0
 KEPT_S: Final = 2.0
-"""Anybody may ask, so that many who do cost as much as one."""
+"""Anybody may ask, so an answer is cached: many callers cost as much as one."""
 
 CONNECTED: Final = "connected"
 REACHABLE: Final = "reachable"
@@ -34,7 +34,7 @@ _WELL: Final = (CONNECTED, REACHABLE, NOT_CONFIGURED)
 log = structlog.stdlib.get_logger("drover.cleanup")
 
 Probe = Callable[[], Awaitable[str]]
-"""A word for how it is. May raise, and may hang."""
+"""Returns the status of a dependency. May raise, and may hang."""
 
 
 class SystemHealth(msgspec.Struct):
@@ -72,9 +72,9 @@ class Dependencies:
             path=PATH,
             id="getSystemHealth",
             tag="system",
-            summary="How each dependency is",
+            summary="Health of each dependency",
             caller="anybody",
-            answers={200: Answer(SystemHealth, "All is well"), 503: Answer(SystemHealth, "Something is not")},
+            answers={200: Answer(SystemHealth, "Healthy"), 503: Answer(SystemHealth, "Unhealthy")},
         )
     )
     async def get(self, request: web.Request) -> web.Response:
@@ -115,7 +115,7 @@ class Dependencies:
                 return await probe()
         except TimeoutError:
             return TIMEOUT
-        except Exception as error:  # whatever it is, it is not well; and who asks need not know more
+        except Exception as error:  # any error means unhealthy; callers need not know more
             log.warning("dependency_unwell", dependency=name, error=type(error).__name__)
             return ERROR
 
@@ -139,7 +139,7 @@ def nats(client: Any) -> Probe:
 
 
 def writers(client: Client) -> Probe:
-    """Whether commands would be accepted now, by every writer that there is. Why not is for the log: anybody asks."""
+    """Whether every writer accepts commands now. The reason goes to the log only, because anybody may ask."""
 
     async def ask() -> str:
         refused = [one.refusal for one in await ask_in_use(client, CONTEXTS) if one.refusal is not None]
@@ -151,7 +151,7 @@ def writers(client: Client) -> Probe:
 
 
 def address(url: str) -> Probe:
-    """Whether anything that works answers there: what it says without a key is no concern of ours."""
+    """Whether a server answers without a server error. A refusal for the missing key is fine."""
 
     async def ask() -> str:
         async with (

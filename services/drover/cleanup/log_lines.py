@@ -1,4 +1,4 @@
-"""The log lines of the cleanup, as the users wrote them (001 §4.1). User ids only."""
+"""The log lines of the cleanup, as 001 §4.1 prescribes them. User ids only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 USERS_SHOWN_MAX: Final = 100
-"""A line is for people. All of them are in the table `cleanup_runs`."""
+"""A line is for people to read. The table `cleanup_runs` has all ids."""
 
 log = structlog.get_logger("cleanup-tests")
 

@@ -1,4 +1,4 @@
-"""A cleanup that somebody asks for, and waits for: it may take several commits, so its end is asked for, too."""
+"""A cleanup on request. It may take several commits, so the caller polls for its end."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from drover.domain.errors import DroverError
 from drover.web.commands import CommandClient, Origin
 
 WAIT_S: Final = 25.0
-"""For its end, once it has begun. A thousand tests take less than one."""
+"""Limit for its end after it has begun. A thousand tests take less than a second."""
 LOOK: Final = Backoff(first_s=0.02, max_s=0.5)
 REPORT_S: Final = 2.0
 
 
 class CleanupFailed(DroverError):
-    """A cleanup could not be begun, or has not ended in time."""
+    """A cleanup did not start, or did not end in time."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -31,7 +31,7 @@ class CleanupFailed(DroverError):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """What a cleanup has done."""
+    """The result of a cleanup."""
 
     run_id: str
     cleaned: int
@@ -59,7 +59,7 @@ class ManualCleanup:
         self._wait_s = wait_s
 
     async def run(self, *, by: str) -> Finished:
-        """Until it has ended. Where one is at work already, that one. Raises CleanupFailed."""
+        """Run a cleanup to its end, or wait for the one that is already running. Raises CleanupFailed."""
         asked = await self._ask(Cleanup(str(uuid7()), **self._options), by, _Asked)
         try:
             async with asyncio.timeout(self._wait_s):
@@ -68,10 +68,10 @@ class ManualCleanup:
                 while len(users) < run.users_count:
                     run = await self._ask(GetCleanupRun(run.run_id, len(users)), by, _Run)
                     if not run.users:
-                        raise CleanupFailed("The list of users has a gap")
+                        raise CleanupFailed("The list of users is incomplete")
                     users += run.users
         except TimeoutError:
-            reason = f"The cleanup {asked.run_id} has not ended within {self._wait_s:g} s; it goes on"
+            reason = f"The cleanup {asked.run_id} has not ended within {self._wait_s:g} s; it continues"
             raise CleanupFailed(reason) from None
         return Finished(run.run_id, run.cleaned, run.skipped, users)
 
@@ -90,7 +90,7 @@ class ManualCleanup:
         return msgspec.convert(outcome.result, shape)
 
     async def report(self, reason: str, *, by: str) -> None:
-        """Raise an alert, if anybody is there to raise one."""
+        """Raise an alert, if the writer can be reached."""
         try:
             async with asyncio.timeout(REPORT_S):
                 await self._client.outcome(ReportCleanupFailed(reason), Origin(by=by))

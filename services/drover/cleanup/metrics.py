@@ -1,4 +1,4 @@
-"""What is measured of analyses and their cleanup. Counted once: by the process that leads."""
+"""Metrics of analyses and their cleanup. Only the leading process counts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ TESTS = Counter("drover_analysis_tests_total", "Analyses started, completed, fai
 CLEANED = Counter("drover_cleanup_tests_total", "Stalled analyses found by cleanups, by outcome", ["outcome"])
 RUNS = Counter("drover_cleanup_runs_total", "Cleanups finished: clean, with tests skipped, or failed", ["result"])
 for _result in ("clean", "skipped", "failed"):
-    RUNS.labels(_result)  # from 0 on: the first failure is a step, too
+    RUNS.labels(_result)  # start at 0, so that `increase` sees the first failure
 SECONDS = Histogram(
-    "drover_cleanup_duration_seconds", "From the start of a cleanup to its end, by event time", buckets=_DURATION_S
+    "drover_cleanup_duration_seconds",
+    "Seconds from the start of a cleanup to its end, by event time",
+    buckets=_DURATION_S,
 )
-REFUSED = Counter("drover_cleanup_refused_calls_total", "Calls of the cleanup without a good secret")
+REFUSED = Counter("drover_cleanup_refused_calls_total", "Cleanup requests without a valid secret")

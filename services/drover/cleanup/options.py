@@ -1,4 +1,4 @@
-"""What a cleanup is asked for with: the settings of this process, as the command carries them."""
+"""The options of a cleanup: the settings of this process as fields of the command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _A_RUN = "00000000-0000-7000-8000-000000000000"
 
 
 def cleanup_options(settings: CleanupSettings) -> dict[str, Any]:
-    """Fields of `Cleanup`. Refused here, at the start, rather than every hour."""
+    """Fields of `Cleanup`. Invalid ones are refused at the start instead of every hour."""
     tiers = dict(pair.split("=") for pair in settings.cleanup_tier_timeouts_s)
     options: dict[str, Any] = {
         "timeout_s": settings.cleanup_timeout_s,

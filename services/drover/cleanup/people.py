@@ -1,4 +1,4 @@
-"""`POST /api/saju/cleanup-runs`: a cleanup now, for people who run the farm. For cron jobs there is `cleaning`."""
+"""`POST /api/saju/cleanup-runs`: a cleanup now, for operators. Cron jobs use `cleaning`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH: Final = "/api/saju/cleanup-runs"
 
 
 class CleanupDone(msgspec.Struct):
-    """A cleanup that has ended. Asked for while one was at work, it is that one."""
+    """A cleanup that has ended. If one was already running, it is that one."""
 
     run_id: UUID
     cleaned_count: int
@@ -38,14 +38,14 @@ class CleanupByPeople:
             id="runCleanup",
             tag="saju",
             summary="Clean up stalled tests now, as a person",
-            description="Waits for its end. It may be asked for again at any time: what was cleaned up stays so.",
+            description="Waits for its end. Repeating it is safe: a test is cleaned up once.",
             permission=Permission("cleanup_runs", Verb.CREATE),
             answers={201: Answer(CleanupDone, "Cleaned up")},
             errors=(500,),
         )
     )
     async def clean(self, request: web.Request, principal: Principal) -> web.Response:
-        """Done twice it finds nothing the second time: it needs no key, and nothing of the body counts."""
+        """Idempotent, so it needs no key. The body is ignored."""
         try:
             done = await self._cleanup.run(by=principal.name)
         except CleanupFailed as error:

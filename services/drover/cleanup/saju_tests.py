@@ -1,4 +1,4 @@
-"""`/api/saju/tests`: people start tests and see theirs; workers complete and fail them."""
+"""`/api/saju/tests`: people start and list their tests; workers complete or fail them."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ _REMAINING: Final = "SELECT remaining_tests FROM rm_analysis.users WHERE id = $1
 
 
 class StartTest(msgspec.Struct, forbid_unknown_fields=True):
-    """All of it is optional: a person starts their own."""
+    """All fields are optional: a person starts their own test."""
 
     user_id: str | None = None
 
 
 class CompleteTest(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker says of a test that is done."""
+    """A worker's report of a completed test."""
 
     result_ref: str | None = None
 
 
 class FailTest(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker says of a test that failed."""
+    """A worker's report of a failed test."""
 
     error_code: str | None = None
     error_message: str | None = None
 
 
 class Test(msgspec.Struct):
-    __test__ = False  # not one of pytest's
+    __test__ = False  # pytest must not collect it
 
     id: UUID
     user_id: str
@@ -83,11 +83,11 @@ class TestList(msgspec.Struct):
 
     tests: list[Test]
     remaining_tests: int | None
-    """Of the user that was asked for; null where that is nobody in particular."""
+    """Tests that the requested user has left; null if no single user was requested."""
 
 
 class TestAnswer(msgspec.Struct):
-    """What of a test was just recorded."""
+    """The fields of a test that were just recorded."""
 
     __test__ = False
 
@@ -106,7 +106,7 @@ class TestAnswer(msgspec.Struct):
 _START: Final = Body(StartTest)
 _COMPLETE: Final = Body(CompleteTest)
 _FAIL: Final = Body(FailTest)
-_ID: Final = (in_path("id", UUID, "Of the test."),)
+_ID: Final = (in_path("id", UUID, "The id of the test."),)
 _WORKER: Final = Permission(ALL, Verb.UPDATE)
 
 
@@ -139,7 +139,7 @@ class SajuTests:
         write(
             path=f"{PATH}/{{id}}/complete",
             id="completeTest",
-            summary="A worker is done",
+            summary="Complete a test, as a worker",
             permission=_WORKER,
             parameters=_ID,
             body=CompleteTest,
@@ -156,7 +156,7 @@ class SajuTests:
         write(
             path=f"{PATH}/{{id}}/fail",
             id="failTest",
-            summary="A worker failed",
+            summary="Fail a test, as a worker",
             permission=_WORKER,
             parameters=_ID,
             body=FailTest,
@@ -182,13 +182,13 @@ class SajuTests:
             path=PATH,
             id="listTests",
             tag="saju",
-            summary="Tests, newest first: a person's own, or any",
+            summary="List tests, newest first: a person's own, or all",
             permission=Permission(ALL, Verb.READ, own=OWN),
             parameters=(
-                Parameter("user_id", str, "Of this user."),
-                Parameter("status", TestStatus, "In this state."),
-                Parameter("before", UUID, "Older than this test: the last one of the page before."),
-                Parameter("limit", Annotated[int, Meta(ge=1, le=ROWS_MAX)], "Rows in the answer."),
+                Parameter("user_id", str, "Only tests of this user."),
+                Parameter("status", TestStatus, "Only tests with this status."),
+                Parameter("before", UUID, "Only tests older than this one: the last test of the previous page."),
+                Parameter("limit", Annotated[int, Meta(ge=1, le=ROWS_MAX)], "The number of rows in the answer."),
                 MIN_POSITION,
             ),
             answers={200: Answer(TestList)},
@@ -211,10 +211,10 @@ class SajuTests:
 
 
 def _whose(principal: Principal, asked_for: str | None) -> str:
-    """A person speaks for themselves; the back office says for whom."""
+    """The user of a request: a person acts for themselves, the back office names the user."""
     if principal.user_id is not None:
         if asked_for not in (None, principal.user_id):
-            raise invalid("A person has tests of their own only", field="user_id", value=asked_for)
+            raise invalid("A person can only use their own tests", field="user_id", value=asked_for)
         return principal.user_id
     if asked_for is None:
         raise invalid("user_id is required", field="user_id")
@@ -223,7 +223,7 @@ def _whose(principal: Principal, asked_for: str | None) -> str:
 
 
 async def _body(request: web.Request) -> bytes:
-    """All of it is optional; and of a body that is not there, its type says nothing."""
+    """The body is optional. If it is empty, ignore its content type."""
     return await read_body(request) if request.body_exists else b""
 
 
@@ -238,14 +238,14 @@ def _query(request: web.Request) -> dict[str, Any]:
             raise invalid(f"{name[:64]} is not a known parameter", field=name[:64])
         asked[name] = value
     if asked["status"] not in (None, *TestStatus):
-        raise invalid(f"status is one of {', '.join(TestStatus)}", field="status", value=asked["status"][:64])
+        raise invalid(f"status must be one of {', '.join(TestStatus)}", field="status", value=asked["status"][:64])
     try:
         asked["before"] = None if asked["before"] is None else UUID(asked["before"])
     except ValueError:
-        raise invalid("before is the id of a test", field="before", value=asked["before"][:64]) from None
+        raise invalid("before must be the id of a test", field="before", value=asked["before"][:64]) from None
     text = str(asked["limit"])
     if not (text.isascii() and text.isdecimal()) or not 1 <= int(text[:9]) <= ROWS_MAX:
-        raise invalid(f"limit is a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
+        raise invalid(f"limit must be a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
     asked["limit"] = int(text)
     return asked
 

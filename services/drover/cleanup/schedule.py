@@ -1,4 +1,4 @@
-"""When cron is due: the moments of an expression, in UTC."""
+"""The times of a cron expression, in UTC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Schedule:
         self._expression = expression
         try:
             next(CronSim(expression, _SOME_DAY))
-        except (CronSimError, StopIteration) as error:  # 30 February never comes
+        except (CronSimError, StopIteration) as error:  # such as 30 February
             problem = (
                 f"DROVER_CLEANUP_CRON={expression} is not understood. It takes the five fields of cron, in UTC; for "
                 "example DROVER_CLEANUP_CRON='0 * * * *'."
@@ -26,7 +26,7 @@ class Schedule:
             raise ConfigurationError((problem,)) from error
 
     def latest(self, now: datetime) -> datetime:
-        """The last moment that has come, this very second included."""
+        """The last scheduled time up to now, the current second included."""
         return next(CronSim(self._expression, now.replace(microsecond=0) + _SECOND, reverse=True))
 
     def following(self, now: datetime) -> datetime:

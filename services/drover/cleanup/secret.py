@@ -1,4 +1,4 @@
-"""The secret of cron jobs: in a header, compared in constant time, two of them live while one replaces the other."""
+"""The cron secret: in a header, compared in constant time; two are valid during a rotation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class CronSecrets:
         self._secrets = tuple(secret.encode() for secret in secrets)
 
     def match(self, headers: Mapping[str, str]) -> bool:
-        """Whether the request has one of them, by either header. Without secrets nothing does."""
+        """Whether the request has one of the secrets in either header. Without secrets: never."""
         sent = _sent(headers).encode("utf-8", "surrogateescape")
-        # Each is compared, and all of it: how long that takes says nothing about how close a guess was.
+        # Compare every secret, in full: the time taken must not reveal how close a guess was.
         matches = [compare_digest(sent, secret) for secret in self._secrets]
         return any(matches)
 

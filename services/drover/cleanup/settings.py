@@ -7,18 +7,18 @@ from drover.service.setting_types import CleanupSeconds, CronExpression, CronSec
 
 
 class CleanupSettings(Section, frozen=True, kw_only=True):
-    """When stalled analyses are cleaned up, and who may ask for it."""
+    """When stalled analyses are cleaned up, and who may start it."""
 
     cron_secrets: CronSecrets = ()
-    """What `POST /api/system/cleanup-tests` asks for; the second one is on its way in or out. Not set: CRON_SECRET is
-    taken, and without that one too nobody may ask for it."""
+    """The secrets that `POST /api/system/cleanup-tests` accepts; a second one is for rotation. Default: CRON_SECRET;
+    without either, the route refuses everybody."""
     cleanup_cron: CronExpression = "0 * * * *"
     """When stalled analyses are cleaned up, in UTC."""
     cleanup_timeout_s: CleanupSeconds = 1800
-    """How long an analysis may take. What takes longer is stalled: it is failed and given back."""
+    """How long an analysis may take. One that takes longer is stalled: it is failed and refunded."""
     cleanup_tier_timeouts_s: TierTimeouts = ()
-    """The same for users of single tiers."""
+    """The same limit for users of certain tiers."""
     cleanup_notifies: Flag = True
-    """Record for each user of a cleanup that they are to be told."""
+    """Record for each user of a cleanup that they must be notified."""
     analysis_url: HttpUrl | None = None
-    """The provider of analyses. Only asked whether it can be reached, for `GET /api/system/health`."""
+    """The provider of analyses. Only used to check that it can be reached, for `GET /api/system/health`."""

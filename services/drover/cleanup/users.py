@@ -1,4 +1,4 @@
-"""`/api/saju/users`: the back office registers users, grants tests, sets tiers, freezes. Reading is at `/rest/v1`."""
+"""`/api/saju/users`: the back office registers users, grants tests, sets tiers, freezes. `/rest/v1` reads them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RELATION: Final = "users"
 
 
 class RegisterUser(msgspec.Struct, forbid_unknown_fields=True):
-    """A user, by an id that says nothing of who it is."""
+    """A user, by an id that does not identify the person."""
 
     user_id: str
     remaining_tests: int = 0
@@ -32,7 +32,7 @@ class RegisterUser(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChangeUser(msgspec.Struct, forbid_unknown_fields=True):
-    """What is given changes."""
+    """Only the given fields change."""
 
     tier: str | None = None
     frozen: bool | None = None
@@ -40,7 +40,7 @@ class ChangeUser(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class UserAnswer(msgspec.Struct):
-    """What of a user was just recorded."""
+    """The fields of a user that were just recorded."""
 
     id: str
     tier: str | UnsetType = UNSET
@@ -82,7 +82,7 @@ class Users:
             id="changeUser",
             summary="Grant tests, set the tier, freeze",
             permission=Permission(RELATION, Verb.UPDATE),
-            parameters=(in_path("id", str, "Of the user."),),
+            parameters=(in_path("id", str, "The id of the user."),),
             body=ChangeUser,
             answer=UserAnswer,
         )
@@ -102,7 +102,7 @@ class Users:
         status: int,
     ) -> web.Response:
         done = await self._client.send(command, request_origin(request, principal, raw=raw))
-        # A change that changes nothing has nothing to show.
+        # A command that changed nothing has no result.
         body = encode_json({"id": command.user_id} if done.result is None else done.result)
         headers = self._client.position_headers(done.position)
         return web.Response(body=body, status=status, content_type="application/json", headers=headers)

@@ -1,4 +1,4 @@
-"""What every route that records something about analyses has in common."""
+"""How the routes that record something about analyses are declared."""
 
 from __future__ import annotations
 

@@ -160,9 +160,9 @@ async def test_guessing_fills_no_disk(logged):
     now = [0.0]
     guarded = cleaning.Cleaning(CronSecrets([CRON_SECRET]), None, None, clock=lambda: now[0])
     for _ in range(100):
-        guarded._tell_of_a_wrong_one("10.0.0.1")
+        guarded._log_wrong_secret("10.0.0.1")
     now[0] += cleaning.TOLD_EVERY_S
-    guarded._tell_of_a_wrong_one("10.0.0.1")
+    guarded._log_wrong_secret("10.0.0.1")
     assert [line["unmentioned"] for line in logged] == [0, 99]
 
 
@@ -224,7 +224,7 @@ async def test_a_run_that_does_not_end_is_a_failure_and_not_a_wait_for_ever(worl
     world.analyses.after(minutes=31)
     world.bus.ticks_between = 0
     cleanup = manual.ManualCleanup(CommandClient(world.bus, "analysis"), {}, wait_s=0.05)
-    with pytest.raises(manual.CleanupFailed, match=r"has not ended within .* it goes on"):
+    with pytest.raises(manual.CleanupFailed, match=r"has not ended within .* it continues"):
         await cleanup.run(by="somebody")
 
 

@@ -190,9 +190,7 @@ async def test_a_run_that_does_not_end_is_reported_once(hall, logged):
     assert logged == []
     for _ in range(3):
         await hall.look(seconds=1)
-    assert [line["event"] for line in logged] == [
-        "cleanup-tests: Failed to cleanup tests - the cleanup r1 does not end"
-    ]
+    assert [line["event"] for line in logged] == ["cleanup-tests: Failed to cleanup tests - the cleanup r1 is stuck"]
     assert [type(command) for command in hall.leader.asked] == [c.ReportCleanupFailed]
 
 

@@ -301,7 +301,7 @@ async def test_a_phone_that_hangs_up_is_forgotten_and_sent_nothing_more(farm):
     farm.writer.asked.clear()
     farm.writer.do(PauseJob(job_id))
     farm.writer.do(ResumeJob(job_id))
-    assert around.desk.offers.waiting(farm.device_id(serial)) is not None
+    assert around.context.offers.waiting(farm.device_id(serial)) is not None
     await farm.connect()
     assert farm.writer.asked == []
 
