@@ -1,1 +1,1 @@
-"""The reminder service: writers of the context's partitions, the reactor that sends what is due, and its HTTP."""
+"""The reminder service: writers of the context's partitions, the reactor that sends due alarms, and the HTTP routes."""

@@ -1,4 +1,4 @@
-"""The composition of the reminder service: writers of all partitions, the reactor beside them, and its routes."""
+"""Composition root of the reminder service: writers of all partitions, their reactors, and the routes."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from drover.writer.writer import Writer
 
 
 class UnknownTimezone(DroverError):
-    """DROVER_REMINDER_TIMEZONE is no time zone."""
+    """DROVER_REMINDER_TIMEZONE is not a time zone."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"DROVER_REMINDER_TIMEZONE={name} is no time zone. Write a name such as Asia/Seoul.")
+        super().__init__(f"DROVER_REMINDER_TIMEZONE={name} is not a time zone. Write a name such as Asia/Seoul.")
         self.name = name
 
 
@@ -65,7 +65,7 @@ def policy_of(settings: ReminderSettings) -> Policy:
 
 
 class ReminderService:
-    """One a process. Partitions spread over the processes that run it; what one leads, it sends."""
+    """One for each process. Partitions spread over the processes; each one sends for the partitions that it leads."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ReminderService:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """All writers drain at once; then the others are told that this process leaves."""
+        """On exit, all writers drain at once; then the other processes learn that this one leaves."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._peers.running(self._client))
             for writer in self.writers:
@@ -111,7 +111,7 @@ class ReminderService:
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
-        """Stopped before the writers. Leaving lets what is being sent end, of all partitions at once."""
+        """Stopped before the writers. On exit, waits for the sendings in flight of all partitions at once."""
         if not self._settings.reminder_sends:
             yield
             return
@@ -125,7 +125,7 @@ class ReminderService:
 
 
 class ReminderEdge:
-    """What apps and the back office ask. Works in any process."""
+    """The routes for apps and the back office. Works in any process."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class ReminderEdge:
 
 
 def vapid_public_key(private_key: str) -> str:
-    """As browsers take it: the point, uncompressed, in URL-safe base64."""
+    """The public key in the form that browsers expect: the uncompressed point in URL-safe base64."""
     number = int.from_bytes(base64.urlsafe_b64decode(private_key + "=" * (-len(private_key) % 4)))
     public = ec.derive_private_key(number, ec.SECP256R1()).public_key()
     point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)

@@ -1,4 +1,4 @@
-"""How long a batch took, from its claim to its last report, by how large it was."""
+"""Measures how long a batch takes from its claim to its last report, by the size of the batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Batch:
         BATCH_ALARMS.observe(alarms)
 
     def done(self) -> None:
-        """One of them was reported, or need not be sent any more."""
+        """One alarm was reported, or need not be sent any more."""
         self._left -= 1
         if self._left == 0:
             PROCESSING_TIME_MS.labels(self._label).observe((time.perf_counter() - self._began) * 1000)

@@ -1,4 +1,4 @@
-"""What is reported as an error (seed 004): one line in the log and one count, by kind. `DEBUG=alarm` shows the rest."""
+"""Reports errors (seed 004): one log line and one count for each, by kind. `DEBUG=alarm` shows the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.reminder.metrics import ERRORS
 Kind = Literal["past_schedule", "batch_update", "push", "database", "crowded_minute"]
 
 log: Final = structlog.get_logger("alarm")
-"""The namespace `alarm`: quiet below warnings unless it is turned on."""
+"""The namespace `alarm`: logs only warnings and errors unless it is turned on."""
 
 
 def report(kind: Kind, event: str, **details: Any) -> None:

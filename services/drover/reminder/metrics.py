@@ -1,4 +1,4 @@
-"""What reminders measure: names, help texts, units. Labels are bounded: partitions, outcomes, sizes, kinds."""
+"""Metrics of reminders. Labels are bounded: partitions, outcomes, sizes, kinds."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ PROCESSING_TIME_MS: Final = Histogram(
 BATCH_ALARMS: Final = Histogram(
     "drover_reminder_batch_alarms", "Alarms in a batch", buckets=(1, 2, 5, 10, 20, 50, 100, 150, 200)
 )
-CONCURRENCY: Final = Gauge("drover_reminder_concurrency_in_use", "Sendings under way in this process")
-CONCURRENCY_LIMIT: Final = Gauge("drover_reminder_concurrency_limit", "Sendings that may be under way at a time")
-FETCH_LIMIT: Final = Gauge("drover_reminder_fetch_limit", "Alarms that a claim takes, as it is set now", ["partition"])
-SENDINGS: Final = Counter("drover_reminder_sendings", "Sendings tried, by what became of them", ["provider", "outcome"])
+CONCURRENCY: Final = Gauge("drover_reminder_concurrency_in_use", "Sendings in flight in this process")
+CONCURRENCY_LIMIT: Final = Gauge("drover_reminder_concurrency_limit", "Limit of sendings in flight")
+FETCH_LIMIT: Final = Gauge("drover_reminder_fetch_limit", "Limit of alarms in a claim, as currently set", ["partition"])
+SENDINGS: Final = Counter("drover_reminder_sendings", "Sendings tried, by outcome", ["provider", "outcome"])
 DUE_TO_DISPATCHED: Final = Histogram(
     "drover_reminder_due_to_dispatched_seconds",
-    "Seconds from the time that an alarm was set for to its claim, of first tries at scheduled ones",
+    "Seconds from the scheduled time of an alarm to its claim, for first tries of scheduled alarms",
     buckets=_SECONDS,
 )
 ALARMS: Final = Gauge("drover_reminder_alarms", "Alarms of a partition that this process leads", ["partition"])
 IN_HAND: Final = Gauge(
-    "drover_reminder_in_hand_alarms", "Alarms claimed and not reported, of partitions led here", ["partition"]
+    "drover_reminder_in_hand_alarms",
+    "Alarms claimed and not yet reported, of partitions that this process leads",
+    ["partition"],
 )
 ERRORS: Final = Counter(
     "drover_reminder_errors",
-    "Faults that somebody should know of: past_schedule, batch_update, push, database, crowded_minute",
+    "Faults by kind: past_schedule, batch_update, push, database, crowded_minute",
     ["kind"],
 )
-RETIRED: Final = Counter("drover_reminder_subscriptions_retired", "Subscriptions that push services said are no more")
+RETIRED: Final = Counter("drover_reminder_subscriptions_retired", "Subscriptions that push services reported as gone")

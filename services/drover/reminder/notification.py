@@ -1,4 +1,4 @@
-"""What a provider is given to send, and what it can say about it. Which provider there is, is not known here."""
+"""What a provider gets to send, and its possible outcomes. Independent of the provider."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.domain.reminder.state import Subscription
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """One sending. However often it is tried, `key` is the same."""
+    """One sending. `key` is the same for every try."""
 
     key: str
     page_id: str
@@ -20,16 +20,16 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     body: str
     sent_count: int
     subscriptions: tuple[Subscription, ...] = ()
-    """Where the user can be reached, without those that have it already."""
+    """The user's subscriptions, without those that already have it."""
     delivered: tuple[str, ...] = ()
-    """Subscriptions that have it from an earlier try."""
+    """Subscriptions that got it in an earlier try."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What every outcome may bring along."""
+    """The fields of every outcome."""
 
     gone: tuple[str, ...] = ()
-    """Subscriptions that are no more: nobody needs to try them again."""
+    """Subscriptions that no longer exist: they are not tried again."""
 
 
 class Delivered(Outcome, frozen=True, kw_only=True):
@@ -37,16 +37,16 @@ class Delivered(Outcome, frozen=True, kw_only=True):
 
 
 class Failed(Outcome, frozen=True, kw_only=True):
-    """It was not delivered, for certain."""
+    """It was certainly not delivered."""
 
     permanent: bool
-    """The same again would fail again."""
+    """A retry would fail again."""
     code: str
     error: str = ""
 
 
 class Uncertain(Outcome, frozen=True, kw_only=True):
-    """It may have been delivered; or it was, in part."""
+    """It may have been delivered, or was delivered in part."""
 
     code: str
     error: str = ""
@@ -54,7 +54,7 @@ class Uncertain(Outcome, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """How notifications leave. Must say what it knows, and raise only by mistake: that counts as uncertain."""
+    """Sends notifications. Must return an outcome; an exception is a bug and counts as uncertain."""
 
     name: str
 

@@ -1,6 +1,6 @@
-"""Pages that other programs say are deleted, over NATS: `ext.pages.deleted`, with a request, answered when it is done.
+"""Other programs report deleted pages over NATS: a request on `ext.pages.deleted`, answered when it is done.
 
-Who gets no answer asks again: deleting twice is deleting once.
+A caller without an answer can repeat the request: it is idempotent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from drover.web.errors import ApiError
 
 SUBJECT: Final = "ext.pages.deleted"
 QUEUE: Final = "drover-reminder"
-"""One of all instances takes it."""
+"""The queue group: one of all instances gets each request."""
 
 log = structlog.get_logger("alarm")
 

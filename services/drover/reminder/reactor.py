@@ -1,7 +1,7 @@
-"""Sends what is due in one partition, for as long as this process leads it.
+"""Sends the due alarms of one partition while this process leads it.
 
-It works from the state that the writer folds, never from a cursor: what is due and not in anybody's hand is claimed by
-command, and only what was committed as claimed is sent. So nothing is repeated by a rebuild, an import or a restart.
+It works from the writer's state, not from a cursor: it claims due alarms by command, and sends only what was committed
+as claimed. So a rebuild, an import or a restart repeats nothing.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from drover.service.tasks import end
 from drover.writer.writer import Writer
 
 POLL_S: Final = 1.0
-"""At least this often it looks by itself: a message that would have woken it can get lost."""
+"""It looks at least this often without being woken, because a wake-up message can get lost."""
 PAUSE_S: Final = 0.05
-"""After a claim that found nothing, so that two opinions about the time do not spin."""
+"""The pause after an empty claim, so that reactor and writer do not spin when their clocks differ."""
 TROUBLE_PAUSE_S: Final = 1.0
 DRAIN_S: Final = 8.0
-"""How long a stop waits for sendings under way. Those that take longer are taken up when their claims lapse."""
+"""How long a stop waits for sendings in flight. Slower ones are sent again when their claims lapse."""
 
 log = structlog.get_logger("alarm")
 
@@ -54,7 +54,7 @@ class Reactor:
         instance: str,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`fetch_limit` holds until somebody sets another while running."""
+        """`fetch_limit` applies until another one is set at runtime."""
         self._writer = writer
         self._sender = sender
         self._fetch_limit = fetch_limit
@@ -67,7 +67,7 @@ class Reactor:
 
     @asynccontextmanager
     async def running(self, client: Client | None = None) -> AsyncIterator[None]:
-        """Leaving claims nothing more, and lets what is being sent end."""
+        """On exit, claim nothing more and wait for sendings in flight."""
         self._loop = asyncio.create_task(self._run(), name=f"reminders-{self._partition}")
         try:
             async with self._woken(client):
@@ -76,7 +76,7 @@ class Reactor:
             await self.stop()
 
     async def stop(self) -> None:
-        """Claims nothing more, gives back what was not begun, and waits for what was."""
+        """Claim nothing more, release claims that were not started, and wait for the others."""
         if self._loop is None:
             return
         await end(self._loop)
@@ -91,7 +91,7 @@ class Reactor:
 
     @asynccontextmanager
     async def _woken(self, client: Client | None) -> AsyncIterator[None]:
-        """By every commit of the partition: an alarm that is asked for at once is sent at once."""
+        """Wake up on every commit of the partition, so that an alarm that is due now is sent at once."""
         if client is None:
             yield
             return
@@ -117,7 +117,7 @@ class Reactor:
                 await asyncio.sleep(TROUBLE_PAUSE_S)
 
     async def _step(self) -> None:
-        """One look: claim what is due, or wait until something may be."""
+        """Claim due alarms, or wait until one may be due."""
         self._wake.clear()
         state = self._writer.state
         if state is None:
@@ -132,7 +132,7 @@ class Reactor:
         elif wait_s > 0:
             await self._sleep(min(wait_s, POLL_S))
         else:
-            # While one claim is being sent the next is made, so that nobody waits for its last one.
+            # Make the next claim while one is being sent, so that its slowest sending holds up nothing.
             await self._claim(limit)
 
     async def _sleep(self, seconds: float) -> None:
@@ -165,7 +165,7 @@ class Reactor:
         self._sender.offer(Job(claim, notification, self._partition, wanted, ended))
 
     def _is_wanted(self, claim: Claim) -> bool:
-        """Where this process cannot tell any more, because another one leads, it is sent: it was claimed to be."""
+        """Whether to send it. If another process leads now and the state is unknown: yes, because it was claimed."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         return state is None or (alarm is not None and (alarm.sent_count, alarm.life) == (claim.sending, claim.life))
@@ -176,7 +176,7 @@ class Reactor:
         batch.done()
 
     def _notification(self, claim: Claim) -> Notification | None:
-        """What is to be sent, from the state as it is now; None: its page was deleted in the meantime."""
+        """The notification from the current state; None: its page was deleted in the meantime."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         if state is None or alarm is None or (alarm.sent_count, alarm.life) != (claim.sending, claim.life):

@@ -1,4 +1,4 @@
-"""From a claim to its report: hand it to the provider, a bounded number at a time, and say what became of it."""
+"""From a claim to its report: calls the provider with bounded concurrency, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from drover.service.tasks import end
 
 CONTEXT: Final = "reminder"
 REPORT_TRIES_MAX: Final = 6
-"""Of 20 s each. What could not be reported is sent again, with the same key, when its claim has lapsed."""
+"""Of 20 s each. A sending that could not be reported is repeated, with the same key, when its claim lapses."""
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """As the writer answers it."""
+    """A claim as the writer answers it."""
 
     page_id: str
     sending: int
@@ -41,21 +41,21 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A claim on its way to the provider."""
+    """A claim that waits for the provider."""
 
     claim: Claim
     notification: Notification
     partition: str
     wanted: Callable[[], bool]
-    """Asked when its turn has come: its page may be deleted by then."""
+    """Called before it is sent: its page may be deleted by then."""
     ended: Callable[[], None]
-    """Called once, when it was reported, or never will be."""
+    """Called once, after the report or when there will be none."""
 
 
 class Sender:
-    """One for each process, whichever partitions it leads: the provider sees at most `concurrency` calls of ours.
+    """One for each process and all its partitions: the provider gets at most `concurrency` calls at a time.
 
-    Workers take jobs one by one, so that between two of them claims and commits have their turn, too.
+    Workers take jobs one by one, so that claims and commits get their turn in between.
     """
 
     def __init__(self, provider: Provider, bus: Bus, *, concurrency: int, instance: str) -> None:
@@ -64,7 +64,7 @@ class Sender:
         self._concurrency = concurrency
         self._by = f"reminder:{instance}"
         self._waiting: deque[Job] = deque()
-        """Bounded by whoever claims: each partition has so many in hand and no more."""
+        """Bounded by the claims: each partition limits how many it holds."""
         self._arrived = asyncio.Event()
         self._reports: set[asyncio.Task[None]] = set()
         CONCURRENCY_LIMIT.set(concurrency)
@@ -86,7 +86,7 @@ class Sender:
         self._arrived.set()
 
     async def withdraw(self, partition: str) -> None:
-        """What of this partition was not begun goes back at once, rather than when its claim lapses."""
+        """Release the unstarted claims of this partition at once, instead of waiting until they lapse."""
         left = [job for job in self._waiting if job.partition == partition]
         self._waiting = deque(job for job in self._waiting if job.partition != partition)
         outcome = Failed(permanent=False, code=NOT_BEGUN)
@@ -104,10 +104,10 @@ class Sender:
             try:
                 with CONCURRENCY.track_inprogress():
                     outcome = await self._send(job.notification)
-            except BaseException:  # stopped in the middle: nobody knows what became of it
+            except BaseException:  # cancelled in the middle: the outcome is unknown
                 job.ended()
                 raise
-            # Beside the next one: a commit takes longer than many a provider.
+            # Concurrent with the next sending: a commit may take longer than a provider.
             task = asyncio.create_task(self._settle(job, outcome), name=f"report {job.notification.key}")
             self._reports.add(task)
             task.add_done_callback(self._reports.discard)
@@ -154,7 +154,7 @@ class Sender:
             if answer.result and answer.result.get("crowded"):
                 report("crowded_minute", "minute_crowded", key=notification.key, user_id=notification.user_id)
         elif answer.code == Code.STALE_ATTEMPT:
-            log.debug("report_stale", key=notification.key)  # deleted meanwhile, or reported by another claim
+            log.debug("report_stale", key=notification.key)  # deleted in the meantime, or reported by another claim
         else:
             report("batch_update", "report_lost", key=notification.key, code=answer.code, message=answer.message)
 
@@ -165,7 +165,7 @@ class Sender:
             log.info("subscription_retired", user_id=user_id, subscription_id=id_)
 
     async def _told(self, command: Command, partition: str) -> Reply:
-        """Over the bus, not to the writer in this process: the partition may be another's by now."""
+        """Send over the bus, not to the writer in this process: another process may lead the partition by now."""
         id_ = str(uuid7())
         for _ in range(REPORT_TRIES_MAX):
             answer = await self._bus.send(CONTEXT, command, by=self._by, id=id_, partition=partition)

@@ -1,1 +1,1 @@
-"""`/api/reminder/*`: what apps and the back office ask. Works in any process: commands go over the bus."""
+"""`/api/reminder/*`: the routes for apps and the back office. Works in any process: commands go over the bus."""

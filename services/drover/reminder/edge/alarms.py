@@ -1,4 +1,4 @@
-"""`register-by-page`, `schedule/v2` and `pages-deleted`: what apps do with their users' alarms."""
+"""`register-by-page`, `schedule/v2` and `pages-deleted`: apps manage the alarms of their users."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from drover.web.permissions import Verb
 from drover.web.route import handles
 
 PAGES_MAX: Final = 1_000
-"""In one request; they travel in several commands."""
+"""Limit of one request; it becomes several commands."""
 TIME_CHARS_MAX: Final = 64
 
 
 class RegisterByPage(msgspec.Struct, forbid_unknown_fields=True):
-    """A page whose user is to be reminded of it."""
+    """A page that its user wants to be reminded of."""
 
     page_id: str
     user_id: str | None = None
@@ -37,7 +37,7 @@ class RegisterByPage(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ScheduleAlarm(msgspec.Struct, forbid_unknown_fields=True):
-    """A time with an offset, or without one on the user's own clock."""
+    """A time with an offset; without one it is in the user's time zone."""
 
     page_id: str
     next_alarm_time: str
@@ -45,7 +45,7 @@ class ScheduleAlarm(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PagesDeleted(msgspec.Struct, forbid_unknown_fields=True):
-    """Pages that are gone."""
+    """Pages that were deleted."""
 
     page_ids: list[str]
     user_id: str | None = None
@@ -67,14 +67,14 @@ class ScheduledAlarm(msgspec.Struct):
     sent_count: int
     timezone: str
     shift_min: int
-    """By so much later than asked for: the minute was taken."""
+    """How much later than requested, because the minute was taken."""
     crowded: bool
     """No free minute was found."""
 
 
 class DeletedPages(msgspec.Struct):
     deleted: list[str]
-    """Those that had an alarm."""
+    """Pages that had an alarm."""
 
 
 _REGISTER: Final = Body(RegisterByPage)
@@ -90,7 +90,7 @@ class Alarms:
         write(
             path="/api/reminder/register-by-page",
             id="registerAlarm",
-            summary="Make or renew the alarm of a page: it is due now",
+            summary="Create or renew the alarm of a page; it is due now",
             permission=for_alarms(Verb.CREATE),
             body=RegisterByPage,
             answers={200: recorded(RegisteredAlarm), 201: recorded(RegisteredAlarm)},
@@ -101,7 +101,7 @@ class Alarms:
         raw = await read_body(request)
         wish = _REGISTER.decode(raw)
         user_id = whose(principal, wish.user_id)
-        # Cut here already: what a page has beyond that need not travel.
+        # Truncate here: the rest need not travel over the bus.
         title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
         command = commands.RegisterByPage(wish.page_id, user_id, title, body)
         client = self._clients.of(user_id)
@@ -113,7 +113,7 @@ class Alarms:
         write(
             path="/api/reminder/schedule/v2",
             id="scheduleAlarm",
-            summary="Set the next time",
+            summary="Set the next time of an alarm",
             permission=for_alarms(Verb.UPDATE),
             body=ScheduleAlarm,
             answers={200: recorded(ScheduledAlarm)},
@@ -140,15 +140,15 @@ class Alarms:
         write(
             path="/api/reminder/pages-deleted",
             id="deleteAlarms",
-            summary="Pages are gone",
+            summary="Delete the alarms of deleted pages",
             permission=for_alarms(Verb.DELETE),
             body=PagesDeleted,
             answers={200: recorded(DeletedPages)},
         )
     )
     async def pages_deleted(self, request: web.Request, principal: Principal) -> web.Response:
-        """Without a user, the back office's wish goes to all partitions: pages are deleted by programs that may not
-        know whose they are."""
+        """Without a user, the request of the back office goes to all partitions: programs that delete pages may not
+        know the user."""
         raw = await read_body(request)
         wish = _DELETED.decode(raw)
         if len(wish.page_ids) > PAGES_MAX:
@@ -162,7 +162,7 @@ class Alarms:
 async def delete_pages(
     clients: PartitionedClient, page_ids: list[str], user_id: str | None, origin: Origin
 ) -> tuple[list[str], dict[str, str]]:
-    """Those that had an alarm, and where that is on record."""
+    """The pages that had an alarm, and the positions of the records."""
     parts = [page_ids[at : at + PAGES_PER_DELETION_MAX] for at in range(0, len(page_ids), PAGES_PER_DELETION_MAX)]
     deletions = [commands.DeletePages(tuple(part), user_id) for part in parts]
     results, headers = await clients.send_all(deletions, origin, owner=user_id)

@@ -1,4 +1,4 @@
-"""What the routes of the reminder service have in common: answers as JSON, and how writes are declared."""
+"""Shared by the routes of the reminder service: JSON answers, and the declaration of writes."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class OwnAlarm(msgspec.Struct):
 class OwnAlarms(msgspec.Struct):
     alarms: list[OwnAlarm]
     after: str | None
-    """For the page that follows."""
+    """The cursor of the next page."""
 
 
 class Listing:
@@ -76,12 +76,14 @@ class Listing:
             path="/api/reminder/alarms",
             id="listOwnAlarms",
             tag="reminder",
-            summary="Alarms, soonest first: a person's own, or any",
+            summary="List alarms, soonest first: a person's own, or all",
             permission=for_alarms(Verb.READ),
             parameters=(
-                Parameter("user_id", str, "Of this user."),
-                Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=ROWS_MAX)], "Rows in the answer."),
-                Parameter("after", str, "Where to go on: `after` of the page before."),
+                Parameter("user_id", str, "Only alarms of this user."),
+                Parameter(
+                    "limit", Annotated[int, msgspec.Meta(ge=1, le=ROWS_MAX)], "The number of rows in the answer."
+                ),
+                Parameter("after", str, "The cursor: `after` of the previous page."),
                 MIN_POSITION,
             ),
             answers={200: Answer(OwnAlarms)},
@@ -124,7 +126,7 @@ def _cursor(text: str | None) -> _Cursor | None:
             raise ValueError("too long")
         return msgspec.json.decode(base64.urlsafe_b64decode(text), type=_Cursor)
     except (ValueError, binascii.Error, msgspec.DecodeError) as error:
-        raise invalid("after must be what the page before said", field="after", value=text[:64]) from error
+        raise invalid("after must be the value from the previous page", field="after", value=text[:64]) from error
 
 
 def _written(row: Any) -> str:

@@ -1,4 +1,4 @@
-"""`/api/reminder/sending`: how many alarms a claim takes, changed while everything runs, on all instances at once."""
+"""`/api/reminder/sending`: sets how many alarms a claim takes, at runtime, on all instances at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CHANGE: Final = Body(ChangeSending)
 
 
 class Sending:
-    """It is recorded, so it holds for instances that start later, too."""
+    """The value is recorded, so it also applies to instances that start later."""
 
     def __init__(self, clients: PartitionedClient) -> None:
         self._clients = clients
@@ -43,7 +43,7 @@ class Sending:
             method="PATCH",
             path=PATH,
             id="changeSending",
-            summary="How many alarms are taken at once",
+            summary="Set how many alarms a claim takes",
             permission=Permission("reminder_sending", Verb.UPDATE),
             body=ChangeSending,
             answers={200: recorded(FetchLimit)},

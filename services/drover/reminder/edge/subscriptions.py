@@ -1,4 +1,4 @@
-"""`/api/reminder/subscriptions`: browsers that want to be pushed to. What is secret about them is sealed here."""
+"""`/api/reminder/subscriptions`: browsers subscribe to push messages. Their secrets are sealed here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANNEL: Final = "webpush"
 
 
 class Subscribe(msgspec.Struct, forbid_unknown_fields=True):
-    """As the browser's push manager gives it."""
+    """A subscription as the browser's push manager returns it."""
 
     subscription: PushSubscription
     user_id: str | None = None
@@ -45,7 +45,7 @@ _SUBSCRIBE: Final = Body(Subscribe)
 
 class Subscriptions:
     def __init__(self, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None) -> None:
-        """`sealer` and `public_key` are None where nothing is pushed to browsers."""
+        """`sealer` and `public_key` are None if the server does not push to browsers."""
         self._clients = clients
         self._sealer = sealer
         self._public_key = public_key
@@ -54,7 +54,7 @@ class Subscriptions:
         write(
             path=PATH,
             id="subscribe",
-            summary="Push to this browser",
+            summary="Subscribe a browser",
             permission=for_alarms(Verb.CREATE),
             body=Subscribe,
             answers={201: recorded(Subscribed)},
@@ -78,9 +78,12 @@ class Subscriptions:
             method="DELETE",
             path=f"{PATH}/{{id}}",
             id="unsubscribe",
-            summary="Push to it no more",
+            summary="Unsubscribe a browser",
             permission=for_alarms(Verb.DELETE),
-            parameters=(in_path("id", str, "Of the subscription."), Parameter("user_id", str, "Whose it is.")),
+            parameters=(
+                in_path("id", str, "The id of the subscription."),
+                Parameter("user_id", str, "The user of the subscription."),
+            ),
             answers={204: recorded(None)},
         )
     )
@@ -97,14 +100,14 @@ class Subscriptions:
             path="/api/reminder/vapid-public-key",
             id="getVapidKey",
             tag="reminder",
-            summary="What a browser needs to subscribe",
+            summary="The public key that a browser needs to subscribe",
             caller="anybody",
             answers={200: Answer(PublicKey)},
             errors=(409,),
         )
     )
     async def key(self, request: web.Request) -> web.Response:
-        """What a browser needs to subscribe. It is public, as its name says."""
+        """The key is public, so anybody may ask."""
         if self._public_key is None:
             raise _not_here()
         return json_answer(PublicKey(self._public_key), 200)

@@ -1,4 +1,4 @@
-"""`/api/reminder/users/{id}/timezone`: where a user lives."""
+"""`/api/reminder/users/{id}/timezone`: the time zone of a user."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Users:
             method="PUT",
             path=PATH,
             id="setTimezone",
-            summary="Where a user lives",
+            summary="Set the time zone of a user",
             permission=for_alarms(Verb.UPDATE),
-            parameters=(in_path("id", str, "Of the user."),),
+            parameters=(in_path("id", str, "The id of the user."),),
             body=SetTimezone,
             answers={200: recorded(UserTimezone)},
         )

@@ -1,4 +1,4 @@
-"""What the status of an answer says about a sending, as one table."""
+"""Maps the HTTP status of an answer to the outcome of a sending."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from drover.outbound.http import Answer
 from drover.reminder.notification import Failed
 
 PASSING: Final = frozenset({408, 409, 425, 429})
-"""May be otherwise next time; 409 is what some say to a key that they are just working on. So is any 5xx."""
+"""A retry may succeed, as after any 5xx. Some providers answer 409 while they still process the same key."""
 ERROR_CHARS_MAX: Final = 200
 
 
@@ -17,7 +17,7 @@ def is_success(answer: Answer) -> bool:
 
 
 def failure(answer: Answer) -> Failed:
-    """Of an answer that is none. A redirect is not followed, so it is a failure that would come again."""
+    """The failure for an answer that is not a success. A redirect is not followed, so it is permanent."""
     permanent = answer.status < 500 and answer.status not in PASSING
     said = answer.body[:ERROR_CHARS_MAX].decode("utf-8", "replace")
     return Failed(permanent=permanent, code=f"http_{answer.status}", error=said)

@@ -1,7 +1,7 @@
-"""The provider apprise: to the many services that library reaches, at addresses of the operator's choice.
+"""The provider apprise: sends to the many services of that library, at addresses that the operator sets.
 
-Users cannot add any: apprise calls whatever an address says. Nor does it know keys, so a repeat is seen as such only by
-services that compare texts. Needs the extra `drover[apprise]`.
+Users cannot add addresses, because apprise calls any address. It has no idempotency keys, so only services that compare
+texts recognize a repeat. Needs the extra `drover[apprise]`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drover.reminder.providers.missing import need
 
 
 class AppriseAddressBad(DroverError):
-    """An address of DROVER_REMINDER_APPRISE_URLS is none that apprise knows. They hold secrets, so it is not shown."""
+    """Apprise does not know an address of DROVER_REMINDER_APPRISE_URLS. Addresses hold secrets, so it is not shown."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -46,7 +46,7 @@ class Apprise:
         yield
 
     async def send(self, notification: Notification) -> Result:
-        """To each address by itself, so that it is known who has it."""
+        """Send to each address separately, so that each has its own outcome."""
         left = [name for name in self._targets if name not in notification.delivered]
         results = await asyncio.gather(*(self._notify(name, notification) for name in left))
         return add_up(notification, dict(zip(left, results, strict=True)))

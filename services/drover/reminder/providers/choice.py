@@ -1,4 +1,4 @@
-"""From settings to the provider that they name, or a sentence that says what is missing."""
+"""Builds the provider that the settings name, or raises an error that says what is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.service.sealing import Sealer
 
 
 class ProviderIncomplete(DroverError):
-    """A provider was chosen, and not all that it needs was set."""
+    """A provider was chosen without all the settings that it needs."""
 
     def __init__(self, provider: str, missing: str) -> None:
         super().__init__(
@@ -46,7 +46,7 @@ def _outbound(settings: ReminderSettings) -> Outbound:
 def _webhook(settings: ReminderSettings) -> Webhook:
     if settings.reminder_webhook_url is None:
         raise ProviderIncomplete("webhook", "DROVER_REMINDER_WEBHOOK_URL")
-    if not settings.reminder_webhook_secrets:  # a receiver that cannot check who calls would believe anybody
+    if not settings.reminder_webhook_secrets:  # without a signature the receiver would trust anybody
         raise ProviderIncomplete("webhook", "DROVER_REMINDER_WEBHOOK_SECRETS")
     return Webhook(settings.reminder_webhook_url, settings.reminder_webhook_secrets, _outbound(settings))
 

@@ -1,4 +1,4 @@
-"""One reminder over several subscriptions: what their outcomes add up to."""
+"""Combines the outcomes of one reminder over several subscriptions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Result = Delivered | Failed | Uncertain
 
 
 def add_up(notification: Notification, results: Mapping[str, Result]) -> Result:
-    """Delivered where everybody has it who can have it. Where some have it and others may yet, it is a partial failure:
-    not sent, and nobody who has it gets it again."""
+    """Delivered if every reachable subscription has it. If some have it and others may still get it, it is a partial
+    failure: retried, but not to those that have it."""
     gone = tuple(sub for sub, one in results.items() if isinstance(one, Failed) and one.code == GONE)
     have = (*notification.delivered, *(sub for sub, one in results.items() if isinstance(one, Delivered)))
     unknown = [one for one in results.values() if isinstance(one, Uncertain)]

@@ -1,4 +1,4 @@
-"""The provider that needs nothing: a line in the log of this process. The default, and the demo's."""
+"""The provider log: a line in the log of this process. It needs no settings, and is the default."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class LogProvider:
         yield
 
     async def send(self, notification: Notification) -> Delivered:
-        # Neither title nor body: logs are read by others than the user.
+        # No title and no body: people other than the user read logs.
         log.info("reminder", key=notification.key, user_id=notification.user_id, sent_count=notification.sent_count)
         return Delivered(notification_id=notification.key)

@@ -1,4 +1,4 @@
-"""Libraries that come with an extra, and what to do where one is missing."""
+"""Imports libraries of an extra, and says what to install if one is missing."""
 
 from __future__ import annotations
 

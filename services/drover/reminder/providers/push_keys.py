@@ -1,4 +1,4 @@
-"""A browser's subscription as it gives it to us, and as it is sealed: whoever has its address and keys can push."""
+"""A browser's subscription, plain and sealed. It is sealed because anyone with its address and keys can push."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PushKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PushSubscription(msgspec.Struct):
-    """`PushSubscription.toJSON()`; what browsers add to it is left away."""
+    """`PushSubscription.toJSON()`; other fields of browsers are ignored."""
 
     endpoint: Annotated[str, msgspec.Meta(pattern=r"^https://[^\s]+\Z", max_length=2048)]
     keys: PushKeys
@@ -31,7 +31,7 @@ _decode: Final = msgspec.json.Decoder(PushSubscription).decode
 
 
 def id_of(user_id: str, subscription: PushSubscription) -> str:
-    """The same browser, the same id: who subscribes again replaces what was there."""
+    """The same browser always gets the same id, so a new subscription replaces the old one."""
     return derived_uuid("subscription", user_id, subscription.endpoint)
 
 
@@ -45,7 +45,7 @@ def opened(sealer: Sealer, text: str, user_id: str, id_: str) -> PushSubscriptio
     try:
         return _decode(plain)
     except msgspec.DecodeError as error:
-        raise SealDamaged("it is no subscription") from error
+        raise SealDamaged("it is not a subscription") from error
 
 
 def _subject(user_id: str, id_: str) -> str:

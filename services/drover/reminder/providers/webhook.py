@@ -1,4 +1,4 @@
-"""The provider webhook: each reminder is posted, signed, to an address of the operator's."""
+"""The provider webhook: posts each reminder, signed, to the operator's address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.reminder.notification import Delivered, Failed, Notification, Uncert
 from drover.reminder.providers.answers import failure, is_success
 
 TRIES_MAX: Final = 2
-"""A connection that broke without an answer is tried once more at once: by the key the receiver knows a repeat."""
+"""If the connection breaks without an answer, retry once at once: the receiver knows a repeat by its key."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -51,7 +51,7 @@ class Webhook(SignedHook):
 
 
 def _id_in(answer: Answer) -> str | None:
-    """What the receiver calls it, where it says so: `{"id": …}`."""
+    """The receiver's id of the notification, if its answer has one: `{"id": …}`."""
     try:
         said: Any = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The provider webpush: to the browsers that a user has subscribed. Needs the extra `drover[webpush]`."""
+"""The provider webpush: sends to the browsers that a user has subscribed. Needs the extra `drover[webpush]`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from drover.reminder.providers.push_keys import PushSubscription, opened
 from drover.service.sealing import SealDamaged, Sealer, UnknownSealingKey
 
 TTL_S: Final = 24 * 3600
-"""How long a push service keeps it for a browser that is away."""
+"""How long a push service keeps it for an offline browser."""
 TOKEN_LASTS_S: Final = 12 * 3600
 PLAIN_BYTES_MAX: Final = 3000
-"""What push services take of a message, less what encryption adds."""
+"""The size limit of push services, minus the overhead of encryption."""
 DEAD: Final = frozenset({404, 410})
 _TOPIC_CHARS: Final = 32
 
@@ -73,7 +73,7 @@ class WebPush:
             return Failed(permanent=True, code="subscription_unreadable", error=str(error))
         try:
             body = self._encrypted(known, payload)
-        except Exception as error:  # keys that are none: the library raises whatever its parts do
+        except Exception as error:  # malformed keys: the library may raise anything
             return Failed(permanent=True, code="subscription_unreadable", error=repr(error)[:200])
         try:
             answer = await self._outbound.post(known.endpoint, body, self._headers(known, notification))
@@ -102,13 +102,13 @@ class WebPush:
             "Content-Encoding": "aes128gcm",
             "TTL": str(TTL_S),
             "Urgency": "normal",
-            # A repeat of what waits for a browser that is away takes its place.
+            # A repeat replaces the message that still waits for an offline browser.
             "Topic": _topic(notification.key),
         }
 
 
 def message(notification: Notification) -> bytes:
-    """What the service worker gets. `key` is for its tag, by which a browser shows a repeat once."""
+    """The payload for the service worker. It uses `key` as the tag, so that the browser shows a repeat once."""
     title, body = notification.title, notification.body
     while True:
         encoded = _encode({"key": notification.key, "page_id": notification.page_id, "title": title, "body": body})
