@@ -267,9 +267,9 @@ async def test_keys_are_changed_without_signing_anybody_out(start):
     options = ("--data-dir", platform.data_dir)
     folder = platform.data_dir.parent
     code, said = await run_to_the_end("account", "rekey", *options, output=folder / "rekey.log", environ=both)
-    assert (code, said.strip()) == (Exit.OK, "1 of 1 accounts were put under the current keys.")
+    assert (code, said.strip()) == (Exit.OK, "1 of 1 accounts now use the current keys.")
     code, said = await run_to_the_end("account", "rekey", *options, output=folder / "again.log", environ=both)
-    assert said.strip() == "0 of 1 accounts were put under the current keys."
+    assert said.strip() == "0 of 1 accounts now use the current keys."
     platform.send(signal.SIGTERM)
     await platform.ended()
 

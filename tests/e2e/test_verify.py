@@ -98,7 +98,7 @@ async def test_a_rebuild_that_is_killed_goes_on_where_it_was_and_leaves_nothing_
         await eventually(gone)
         code, said = await run_to_the_end(*rebuild, output=tmp_path / "again.log")
         assert code == Exit.OK, said
-        assert "went on at event" in said
+        assert "continued at event" in said
         assert await looking.fetchval(SCHEMAS) == ["rm_fleet"]
         code, said = await run_to_the_end("verify", "--data-dir", platform.data_dir, output=tmp_path / "verify.log")
         assert code == Exit.OK, said

@@ -1,1 +1,1 @@
-"""The command `drover`: how people start, watch and question the platform."""
+"""The command `drover`: people start, watch and query the platform with it."""

@@ -6,12 +6,12 @@ import sys
 from typing import Final
 
 INTERRUPTED: Final = 130
-"""`exits.Exit.INTERRUPTED`: importing it here would leave a moment in which Ctrl-C shows a traceback."""
+"""The value of `exits.Exit.INTERRUPTED`. Not imported: Ctrl-C during the import would show a traceback."""
 
 
 def main() -> None:
     try:
-        from drover.cli.group import run  # here: Ctrl-C while this is imported must not show a traceback
+        from drover.cli.group import run  # imported here so that Ctrl-C during the import shows no traceback
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     sys.exit(run())

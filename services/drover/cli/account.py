@@ -1,4 +1,4 @@
-"""`drover account`: people's accounts from a shell, for the first admin and for whoever has no other way in."""
+"""`drover account`: manages accounts from a shell, for the first admin and for people who cannot sign in."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ORDER BY created_at, id
 
 @asynchronous
 async def add(email: str, role: str, password_stdin: bool, data_dir: Path | None) -> Exit:
-    find_target(data_dir)  # before anybody types a password for nothing
+    find_target(data_dir)  # fail before anybody types a password for nothing
     password = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         command = await new_account(
@@ -82,7 +82,7 @@ async def enable(who: str, data_dir: Path | None) -> Exit:
 
 @asynchronous
 async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exit:
-    find_target(data_dir)  # before anybody types a password for nothing
+    find_target(data_dir)  # fail before anybody types a password for nothing
     new = _password(password_stdin)
     async with _office(data_dir) as office, _told():
         known = await office.find(who)
@@ -115,7 +115,7 @@ async def rekey(data_dir: Path | None) -> Exit:
             if known is not None and (command := office.rekeyed(known)) is not None:
                 await office.client.send(command, ORIGIN)
                 changed += 1
-    click.echo(f"{changed} of {len(listed)} accounts were put under the current keys.")
+    click.echo(f"{changed} of {len(listed)} accounts now use the current keys.")
     return Exit.OK
 
 
@@ -150,7 +150,7 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
 
 
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
-    """Those of the environment; in a directory of `drover up`, where it names none, what is kept there."""
+    """The keys of the environment; if it has none, those in the data directory of `drover up`."""
     if not target.embedded:
         settings = load(os.environ, without=config.REQUIRED)[config.Settings]
         return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
@@ -173,7 +173,7 @@ async def _change(data_dir: Path | None, who: str, command: Any) -> Exit:
 
 @asynccontextmanager
 async def _told() -> AsyncIterator[None]:
-    """A refusal in words for a shell."""
+    """Turn a refusal into an error for the shell."""
     try:
         yield
     except ApiError as error:
@@ -184,7 +184,7 @@ async def _listed(target: Target) -> list[Any]:
     async with postgres_of(target) as connection:
         try:
             return list(await connection.fetch(_LISTED))
-        except asyncpg.UndefinedTableError:  # nobody has run the projector yet
+        except asyncpg.UndefinedTableError:  # the projector has not run yet
             return []
 
 
@@ -203,18 +203,18 @@ def _row(row: Any, addresses: Addresses) -> Row:
 
 
 def _lines(rows: list[Row]) -> list[str]:
-    """In columns, however wide: an address that is cut off is none."""
+    """In columns of any width: a truncated address would be useless."""
     told = [("id", "role", "state", "last sign-in", "e-mail")]
     for row in rows:
         seen = local(row.last_sign_in_at)[: len("2026-01-31 08:00")] if row.last_sign_in_at else "never"
-        email = printable(row.email or "(sealed under a key that is gone)")
+        email = printable(row.email or "(sealed with a key that is missing)")
         told.append((str(row.id), row.role, "disabled" if row.disabled else "active", seen, email))
     widths = [max(map(len, column)) for column in zip(*told, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in told]
 
 
 def _password(from_stdin: bool) -> str:
-    """Never from the command line, which other people on the machine can see."""
+    """Never from the command line, which other users of the machine can see."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not sys.stdin.isatty():

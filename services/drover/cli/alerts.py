@@ -1,4 +1,4 @@
-"""`drover alerts`: whether those who should be told of alerts can be. Delivering them is the notifier's business."""
+"""`drover alerts`: checks that alerts reach their receivers. The notifier delivers real alerts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drover.service.config import REQUIRED
 async def test() -> Exit:
     receivers = chosen_receivers(settings_of(os.environ))
     if not receivers:
-        click.echo("No receiver of alerts is set. Set DROVER_ALERT_SLACK_URL or DROVER_ALERT_WEBHOOK_URL.")
+        click.echo("No receiver for alerts is set. Set DROVER_ALERT_SLACK_URL or DROVER_ALERT_WEBHOOK_URL.")
         return Exit.CONFIGURATION
     well = True
     async with AsyncExitStack() as stack:
@@ -37,7 +37,7 @@ async def test() -> Exit:
 
 
 def settings_of(environ: Mapping[str, str]) -> AlertSettings:
-    """This command asks the receivers only, so it needs no servers and no secret."""
+    """The command calls only the receivers, so it needs no servers and no secret."""
     return load(environ, without=REQUIRED)[AlertSettings]
 
 
@@ -49,23 +49,23 @@ def a_test() -> Notice:
         kind="test",
         subject="drover",
         at=datetime.now(UTC),
-        message="This is a test: alerts of Drover arrive here. Nobody needs to do anything.",
+        message="This is a test: alerts of Drover arrive here. No action is needed.",
     )
 
 
 def told(outcome: Outcome) -> str:
     if isinstance(outcome, Delivered):
         return "delivered"
-    certain = "was not delivered" if isinstance(outcome, Failed) else "gave no answer, and may have it"
+    certain = "was not delivered" if isinstance(outcome, Failed) else "did not answer, and may have it"
     return f"{certain} ({outcome.code}). {_ADVICE.get(outcome.code, 'Check its address.')}"
 
 
 _ADVICE: Final = {
-    "address_refused": "It leads into a private network: set DROVER_ALERT_ALLOW_PRIVATE=1 if that is meant.",
-    "connect_failed": "Nobody answers there: check the address, DNS and the firewall.",
+    "address_refused": "It is in a private network: set DROVER_ALERT_ALLOW_PRIVATE=1 if that is intended.",
+    "connect_failed": "No server answers: check the address, DNS and the firewall.",
     "timed_out": "Check the receiver, or raise DROVER_ALERT_SEND_TIMEOUT_S.",
-    "http_401": "It does not take the signature: check DROVER_ALERT_WEBHOOK_SECRETS on both sides.",
-    "http_403": "It does not take the signature, or the webhook was switched off.",
-    "http_404": "The address is wrong, or the webhook was removed: make a new one.",
-    "http_410": "The webhook was removed: make a new one.",
+    "http_401": "It rejects the signature: check DROVER_ALERT_WEBHOOK_SECRETS on both sides.",
+    "http_403": "It rejects the signature, or the webhook was disabled.",
+    "http_404": "The address is wrong, or the webhook was removed: create a new one.",
+    "http_410": "The webhook was removed: create a new one.",
 }

@@ -1,4 +1,4 @@
-"""`drover archive`: the log as compressed files with checksums, and from there back into an empty log."""
+"""`drover archive`: writes the log to compressed files with checksums, and restores it into an empty log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def create_command(
     data_dir: Path | None,
 ) -> Exit:
     if up_to is not None and len(contexts) != 1:
-        raise click.UsageError("--up-to is a position of one context: say which with --context.")
+        raise click.UsageError("--up-to is a position in one context: name it with --context.")
     made: list[Archived] = []
     async with nats_of(find_target(data_dir)) as client:
         for context in contexts or await _contexts_of(client):
@@ -132,10 +132,10 @@ async def restore_command(
             if as_json:
                 print_json(restored)
             else:
-                said = f"{restored.events:,} events put back, up to commit {restored.last}"
+                said = f"{restored.events:,} events restored, up to commit {restored.last}"
                 console().print(Text.assemble(f"{whole.context:<10} ", (said, "green")))
     if not as_json:
-        console().print("Reactors are off: `drover reactors on` when you have seen that all is well.")
+        console().print("Reactors are off: run `drover reactors on` when you have checked the result.")
     return Exit.OK
 
 
@@ -149,7 +149,7 @@ def _archives(directory: Path, contexts: Sequence[str]) -> list[Archive]:
 
 
 async def _contexts_of(client: Client) -> list[str]:
-    """Those that have a log. Raises NoSuchLog where none has."""
+    """The contexts that have a log. Raises NoSuchLog if none has one."""
     found = []
     for context in CONTEXTS:
         try:

@@ -1,4 +1,4 @@
-"""Where commits are put back: servers that the environment names, or the embedded ones, started for this alone."""
+"""The target of a restore: servers that the environment names, or embedded ones, started only for the restore."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from drover.service import config
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """All of a context's log, to be put back."""
+    """The whole log of a context, to be restored."""
 
     context: str
     partitions: list[str]
@@ -51,7 +51,7 @@ class Place:
         self._replicas = replicas
 
     async def look(self, whole: Whole, *, forget: bool) -> None:
-        """Before anything is written: raises where it could not end well."""
+        """Check before anything is written: raises if the restore cannot succeed."""
         with suppress(NotFoundError):
             await partitions_of(self._client, whole.context)
             await already_there(Refill(self._client, whole.context), whole.source, whole.last)
@@ -61,7 +61,7 @@ class Place:
                 raise ReadModelAhead(whole.context, position, whole.last)
 
     async def put(self, whole: Whole, progress: Progress, *, forget: bool) -> Restored:
-        """The stream is made, and held: no reactor acts on what it says until somebody releases it."""
+        """Create the stream with its reactors off: none acts on it until somebody switches them on."""
         context = whole.context
         wanted = len(whole.partitions)
         made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted)
@@ -69,7 +69,7 @@ class Place:
         if [one.name for one in made] != whole.partitions:
             last = await refill.last()
             if last is not None:
-                raise LogNotEmpty(context, last.seq, "it is divided otherwise")
+                raise LogNotEmpty(context, last.seq, "it has other partitions")
             raise OtherPartitions(context, [one.name for one in made], whole.partitions)
         if await refill.last() is None:
             await switch_reactors(self._client, context, on=False)
@@ -84,7 +84,7 @@ class Place:
 async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Place]:
     """A data directory that was named, or the default one, unless the environment names servers.
 
-    `forget`: read models are to be dropped, so there must be a database.
+    `forget`: read models will be dropped, so a database is required.
     """
     async with AsyncExitStack() as stack:
         if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
@@ -103,11 +103,11 @@ async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Plac
 
 
 async def _postgres(stack: AsyncExitStack, target: Target, *, must: bool) -> Connection | None:
-    """The log is what is restored: it does not wait for a database that may be lost as well, unless told to."""
+    """The log can be restored without a database, which may be lost as well; `must` requires one."""
     try:
         return await stack.enter_async_context(postgres_of(target))
     except (PostgresUnreachable, config.ConfigurationError) as error:
         if must:
             raise
-        click.echo(f"{error} Whether its tables tell of more than is restored was not looked at.", err=True)
+        click.echo(f"{error} So it is not known whether its tables are ahead of the restored log.", err=True)
         return None

@@ -1,4 +1,4 @@
-"""A bar for what takes minutes: events done and in all, rate and time left. On standard error; results go elsewhere."""
+"""A progress bar for work that takes minutes: events, total, rate, time left. On stderr; results go to stdout."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 REDRAW_S: Final = 0.1
 
 Tell = Callable[[int, int], None]
-"""(done, of)."""
+"""(done, total)."""
 
 
 class Bar:
-    """Drawn where somebody looks at it; otherwise it costs nothing to speak of."""
+    """Drawn only on a terminal; elsewhere it costs almost nothing."""
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress = progress
@@ -29,13 +29,13 @@ class Bar:
         if self._progress.disable or (done < of and now - self._told_at < REDRAW_S):
             return
         self._told_at = now
-        # The first number only says where it begins: what an interrupted one had done was not done at this rate.
+        # The first number is only the start: the work of an interrupted run does not count for the rate.
         speed = self._progress.tasks[0].speed
         rate = f"{speed:,.0f} events/s" if speed else ""
         self._progress.update(self._task, completed=done, total=of, rate=rate)
 
     def say(self, stage: str) -> None:
-        """What is being done now, where that is not counted in events."""
+        """Name the current stage, if it is not counted in events."""
         self._progress.update(self._task, description=f"{self._what}: {stage}", rate="")
 
 

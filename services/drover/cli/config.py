@@ -1,4 +1,4 @@
-"""`drover config`: every setting, its value, where it comes from, and what it is for."""
+"""`drover config`: every setting with its value, source and purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`drover doctor`: looks at the machine and the platform, and says what to do about what it finds."""
+"""`drover doctor`: checks the machine and the platform, and says what to fix."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def doctor(as_json: bool, data_dir: Path | None) -> Exit:
 
 @asynccontextmanager
 async def _scene(data_dir: Path | None, environ: Mapping[str, str]) -> AsyncIterator[Scene]:
-    """Reach what can be reached; what cannot is there as the error that says why."""
+    """Connect to what can be reached; an error stands for what cannot."""
     try:
         target: Target | DroverError = find_target(data_dir, environ)
     except DroverError as error:
@@ -122,7 +122,7 @@ async def _reached(
 
 
 async def examine(scene: Scene, checks: Sequence[tuple[str, Check]] = CHECKS) -> Report:
-    """Every check, one after the other; one that breaks is a finding, not an end."""
+    """Run the checks one after the other; a check that breaks becomes a finding."""
     lines = []
     for name, check in checks:
         finding = await _bounded(check, scene)
@@ -135,9 +135,9 @@ async def _bounded(check: Check, scene: Scene) -> Finding:
         async with asyncio.timeout(CHECK_S):
             return await check(scene)
     except TimeoutError:
-        return fail(f"no answer within {CHECK_S:g} s", "Try again; if it stays so, look at the server's log.")
+        return fail(f"no answer within {CHECK_S:g} s", "Try again; if it happens again, look at the server's log.")
     except (DroverError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        return fail(f"the check could not be made: {type(error).__name__}", str(error))
+        return fail(f"the check itself failed: {type(error).__name__}", str(error))
 
 
 def rendered(report: Report) -> RenderableType:

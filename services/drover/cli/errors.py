@@ -1,4 +1,4 @@
-"""What can go wrong before or while a command asks the platform, each with a sentence that says what to do."""
+"""Errors of commands that use the platform, each with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class NoPlatform(DroverError):
     """Nothing says where the platform is."""
 
     def __init__(self, data_dir: Path, *, is_named: bool = False) -> None:
-        """`is_named`: by --data-dir. Then the environment was not looked at."""
+        """`is_named`: --data-dir was given, so the environment was ignored."""
         missing = data_dir / "credentials.json"
         if is_named:
             said = f"No platform found: there is no {missing}. "
@@ -58,7 +58,7 @@ class NoSuchLog(DroverError):
     def __init__(self, context: str) -> None:
         super().__init__(
             f"There is no log of the context {context!r} on this server. Check --context; "
-            "the log is made when its service first starts."
+            "the log is created when its service first starts."
         )
         self.context = context
 
@@ -84,15 +84,15 @@ class DamagedCommit(DroverError):
 
 
 class NoSuchAccount(DroverError):
-    """Nobody has that address or id."""
+    """No account has that address or id."""
 
     def __init__(self, who: str) -> None:
-        super().__init__(f"There is no account of {who}. `drover account list` shows all.")
+        super().__init__(f"There is no account {who}. `drover account list` shows all.")
         self.who = who
 
 
 class AccountRefused(DroverError):
-    """The platform did not do what was asked with an account."""
+    """The platform refused to change an account."""
 
     def __init__(self, code: str, reason: str) -> None:
         advice = " Is the api service running?" if code == Code.UNAVAILABLE else ""

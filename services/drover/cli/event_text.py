@@ -1,4 +1,4 @@
-"""Events as people read them: a line each, or one of them whole."""
+"""Events as text for people: one line each, or one event in full."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def event_line(record: Record) -> Text:
 
 
 def compact(value: Any) -> str:
-    """As short as it can be without becoming ambiguous: quotes only where they are needed."""
+    """As short as possible without ambiguity: quotes only where needed."""
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         return value
     return printable(msgspec.json.encode(value).decode())
@@ -48,12 +48,12 @@ def local(at: datetime) -> str:
 
 
 def _colour(type_: str) -> str:
-    """The same for the same type in every run, which `hash` would not give."""
+    """The same colour for a type in every run, which `hash` would not give."""
     return _COLOURS[sum(type_.encode()) % len(_COLOURS)]
 
 
 def event_whole(record: Record, commit: StoredCommit, events: int) -> RenderableType:
-    """Without the other events of its command: those are lines, which no terminal should cut."""
+    """One event in full, without the others of its command: those are lines, which must not be truncated."""
     envelope = record.envelope
     title = Text.assemble((f"{envelope.n}  ", "bold"), (printable(envelope.type), f"bold {_colour(envelope.type)}"))
     parts: list[RenderableType] = [

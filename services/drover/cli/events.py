@@ -1,4 +1,4 @@
-"""`drover events tail` and `show`: the log itself, followed or looked into. It works while Postgres is down.
+"""`drover events tail` and `show`: read the log directly. They work while Postgres is down.
 
 The other commands of the group are in `events_grep`, `events_export` and `events_import`.
 """
@@ -43,7 +43,7 @@ async def tail(
     data_dir: Path | None,
 ) -> Exit:
     if sum(given is not None for given in (from_n, wanted.since, last)) > 1:
-        raise click.UsageError("--from, --since and --last each say where to start: give one of them.")
+        raise click.UsageError("--from, --since and --last each set the start: give only one of them.")
     wanted = msgspec.structs.replace(wanted, from_n=from_n or 0)
     follow = follow and archive_dir is None and wanted.until is None
     async with opened(data_dir, archive_dir, context, partition) as source:
@@ -55,7 +55,7 @@ async def tail(
 
 
 async def show_tail(log: EventLog, wanted: Wanted, last: int, follow: bool, display: Display) -> None:
-    """`last` counts only where `wanted` has no beginning of its own."""
+    """`last` applies only if `wanted` has no start."""
     newest = await log.last()
     end = newest.seq if newest else 0
     begin = end
@@ -75,7 +75,7 @@ async def show_tail(log: EventLog, wanted: Wanted, last: int, follow: bool, disp
 
 
 def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:
-    """Whether the beginning lies in this commit or before it. Ordinals and times never go backwards in a partition."""
+    """Whether the start is in this commit or before it. Ordinals and times never decrease in a partition."""
     envelope = last_of(commit).envelope
     return envelope.n >= wanted.from_n and (wanted.since is None or envelope.at >= wanted.since)
 
@@ -93,7 +93,7 @@ def display_as(as_json: bool) -> Display:
 
 
 class CommitPlace(msgspec.Struct):
-    """Where an event stands."""
+    """The position of an event."""
 
     sequence: int
     line: int

@@ -1,4 +1,4 @@
-"""Events as CloudEvents 1.0, in their JSON form. The mapping, and nothing else; docs/operations.md explains it."""
+"""Maps events to CloudEvents 1.0 in JSON. docs/operations.md explains the mapping."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cloud_event(context: str, partition: str, commit: str, record: Record) -> by
         "type": f"drover.{context}.{envelope.type}",
         "time": envelope.at,
         "datacontenttype": "application/json",
-        # The extension `sequence`: texts that sort as the ordinals do. Its integers would end at 2^31.
+        # The extension `sequence`: text that sorts like the ordinals. Its integer type ends at 2^31.
         "sequence": f"{envelope.n:0{SEQUENCE_DIGITS}d}",
         "actor": envelope.by or None,
         "cause": envelope.cause or None,

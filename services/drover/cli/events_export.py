@@ -1,4 +1,4 @@
-"""`drover events export`: events with their places, as JSON lines; a whole log so that it can be put back."""
+"""`drover events export`: events with their positions as JSON lines; a whole log can be imported again."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _Export:
 
 @contextmanager
 def _written(output: Path | None) -> Iterator[Write]:
-    """Standard output; or a file that only its owner may read, and that is there when it is whole."""
+    """Standard output; or a file that only its owner may read, and that appears only when it is complete."""
     if output is None:
         yield _to_standard_output
         return

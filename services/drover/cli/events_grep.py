@@ -1,4 +1,4 @@
-"""`drover events grep`: every event that matches, from the first to the last, of a log or of an archive."""
+"""`drover events grep`: all events of a log or an archive that match, oldest first."""
 
 from __future__ import annotations
 

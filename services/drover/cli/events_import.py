@@ -1,4 +1,4 @@
-"""`drover events import`: a whole log, as `export` wrote it, into an empty one."""
+"""`drover events import`: restores a whole log, as `export` wrote it, into an empty one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir
     with bar(f"check {file.name}", quiet=as_json) as tell:
         whole = checked(file, tell)
     if check:
-        said = f"{file} is whole: {whole.context} up to commit {whole.last}, {whole.events:,} events."
+        said = f"{file} is complete: {whole.context} up to commit {whole.last}, {whole.events:,} events."
         if as_json:
             print_json({"context": whole.context, "last": whole.last, "events": whole.events})
         else:
@@ -37,13 +37,13 @@ async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir
     if as_json:
         print_json(restored)
     else:
-        said = f"{restored.context}: {restored.events:,} events put back, up to commit {restored.last}."
+        said = f"{restored.context}: {restored.events:,} events restored, up to commit {restored.last}."
         console().print(Said(said, "green"))
     return Exit.OK
 
 
 def checked(file: Path, tell: object = None) -> Whole:
-    """Read it once from end to end. Raises FileDamaged or NotWhole."""
+    """Read the whole file once. Raises FileDamaged or NotWhole."""
     chain = Chain()
     head: Head | None = None
     try:

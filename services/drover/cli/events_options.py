@@ -15,7 +15,7 @@ from drover.cli.options import Number
 
 LAST_DEFAULT: Final = 20
 LAST_MAX: Final = 100_000
-"""They are held in memory until the oldest of them is found."""
+"""They are kept in memory until the oldest one is found."""
 
 
 class Name(click.ParamType[str]):
@@ -26,7 +26,9 @@ class Name(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if self._form.fullmatch(str(value)) is None:
-            self.fail(f"{value!r} is no name: small letters, digits and underscores, as in `fleet`.", param, ctx)
+            self.fail(
+                f"{value!r} is not a name: use lowercase letters, digits and underscores, as in `fleet`.", param, ctx
+            )
         return str(value)
 
 
@@ -41,7 +43,7 @@ class Pattern(click.ParamType[re.Pattern[str]]):
         try:
             return re.compile(str(value))
         except re.error as error:
-            self.fail(f"{value!r} is no regular expression: {error}.", param, ctx)
+            self.fail(f"{value!r} is not a regular expression: {error}.", param, ctx)
 
 
 class Reference(click.ParamType[int | tuple[int, int]]):
@@ -99,11 +101,11 @@ FILTERS: Final = ("types", "entity", "by", "since", "until")
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds them, and gives the command one `wanted` instead."""
+    """Add the filter options; the command gets them as one `wanted`."""
 
     @wraps(command)
     def call(*args: Any, **options: Any) -> Any:
-        from drover.cli.wanted import Wanted  # here: `--help` needs no log
+        from drover.cli.wanted import Wanted  # imported here: `--help` does not need it
 
         return command(*args, wanted=Wanted(**{name: options.pop(name) for name in FILTERS}), **options)
 

@@ -1,4 +1,4 @@
-"""Where events are read from: the log of a running platform, or an archive. Both are read in the same way."""
+"""The source of events: the log of a running platform, or an archive, read in the same way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from drover.eventlog.streams import partitions_of
 from drover.service.reasons import reason_of
 
 SLACK: Final = timedelta(minutes=1)
-"""Times of different partitions are not in the order of the stream, but nearly."""
+"""Times of different partitions are nearly, but not exactly, in the order of the stream."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -38,11 +38,11 @@ class Source(msgspec.Struct, frozen=True):
 
     context: str
     asked: EventLog
-    """What was asked for: one partition, or all of them together."""
+    """The requested log: of one partition, or of all of them together."""
     logs: list[EventLog]
     """The same, one for each partition."""
     partitions: list[str]
-    """All that the context has."""
+    """All partitions of the context."""
 
     @property
     def whole(self) -> bool:
@@ -75,18 +75,18 @@ def _source(context: str, names: list[str], partition: str | None, log_of: Calla
 
 
 def refuse_many(source: Source) -> None:
-    """For what goes by ordinals."""
+    """For commands that use ordinals."""
     if len(source.logs) > 1:
         names = ", ".join(source.partitions)
         raise click.UsageError(
-            f"Each part of {source.context} counts its own events: say which with --partition ({names})."
+            f"Each partition of {source.context} counts its own events: name one with --partition ({names})."
         )
 
 
 async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, None]:
-    """Commits in which there may be something wanted, in order, up to where the log ended when this was asked.
+    """Commits that may hold wanted events, in order, up to the end of the log at the time of the call.
 
-    Close it (`aclosing`): whoever has seen enough leaves readers behind it.
+    Use `aclosing`: a caller that stops early would leave readers open.
     """
     ends = await ends_of(source.logs)
     after = 0
@@ -107,7 +107,7 @@ def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:
 
 
 async def _partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
-    """A stream that is missing is refused: a reader would wait for ever for somebody to make it."""
+    """Refuse a missing stream: a reader would wait for it for ever."""
     try:
         return await partitions_of(client, context)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""Exit codes that mean something, and which error ends with which. Scripts rely on them: they never change meaning."""
+"""Exit codes, and the code of each error. Scripts rely on them, so their meaning never changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Exit(IntEnum):
 
     OK = 0, "done, or healthy"
     FAILED = 1, "something went wrong; the sentence on stderr says what"
-    USAGE = 2, "the command line was not understood"
+    USAGE = 2, "the command line is invalid"
     NOT_FOUND = 3, "what was asked for does not exist"
     DEGRADED = 4, "the platform runs, but not as it should"
     UNREACHABLE = 5, "no platform was found, or it did not answer"
@@ -75,7 +75,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }
-"""By name, so that the table imports none of them: whoever raised the error has."""
+"""By name, so that the table imports no error class."""
 
 
 def exit_code_of(error: DroverError) -> Exit:

@@ -1,4 +1,4 @@
-"""Ends what follows the log when nobody reads our output any more, as `tail -f` does. A pipe tells only on writing."""
+"""Stops following the log when the reader of our output is gone, as `tail -f` does. A pipe shows it only on writes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from drover.service.tasks import end
 
 
 async def while_somebody_reads(work: Coroutine[Any, Any, None]) -> None:
-    """Do the work; raise BrokenPipeError once standard output is a pipe that its reader has closed (`| head -1`)."""
+    """Do the work; raise BrokenPipeError when standard output is a pipe that its reader has closed (`| head -1`)."""
     if (pipe := _output_pipe()) is None:
         await work
         return
     loop = asyncio.get_running_loop()
     left = asyncio.Event()
-    loop.add_reader(pipe, left.set)  # the end that is written to never becomes readable, only broken
+    loop.add_reader(pipe, left.set)  # the write end never becomes readable, only broken
     tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left.wait())]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -35,5 +35,5 @@ def _output_pipe() -> int | None:
     try:
         output = sys.stdout.fileno()
         return output if stat.S_ISFIFO(os.fstat(output).st_mode) else None
-    except (OSError, ValueError, AttributeError):  # no file behind it, as in tests
+    except (OSError, ValueError, AttributeError):  # not a file, as in tests
         return None

@@ -1,4 +1,4 @@
-"""The command's parts put together, and the one place where an error becomes a sentence and an exit code."""
+"""The command group, and the one place that turns an error into a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ for command in (archive, state, reactors, alerts, config):
 
 
 def run() -> int:
-    """Run the command line; the exit code. A person sees a sentence, never a traceback, for what can go wrong."""
+    """Run the command line and return the exit code. Expected errors show a sentence, never a traceback."""
     try:
         result = drover.main(standalone_mode=False)
     except DroverError as error:
@@ -58,7 +58,7 @@ def run() -> int:
 
 
 def _read_secret_files() -> None:
-    """Settings out of files, where there are any: what settings there are need not be known for a help page."""
+    """Read settings from files, if any. A help page does not need them."""
     if any(name.startswith("DROVER_") and name.endswith("_FILE") for name in os.environ):
         from drover.platform.settings import FIELDS
         from drover.service.secret_files import read_secret_files
@@ -67,7 +67,7 @@ def _read_secret_files() -> None:
 
 
 def _sentence(error: DroverError) -> str:
-    """Its own words, else what its class means."""
+    """The message of the error, or else the docstring of its class."""
     if isinstance(error, ConfigurationError) and len(error.problems) > 1:
         return "\n  ".join(("These settings must be corrected:", *error.problems))
     said = str(error) or (error.__doc__ or "").partition("\n")[0]

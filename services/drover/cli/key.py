@@ -1,4 +1,4 @@
-"""`drover key`: API keys for agents and back offices. Verifying them is the edges' business."""
+"""`drover key`: issues API keys for agents and back offices. The edges verify them."""
 
 from __future__ import annotations
 

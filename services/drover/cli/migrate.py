@@ -1,4 +1,4 @@
-"""`drover migrate`: brings the platform's own tables up to date. Read models are not migrated, they are folded anew."""
+"""`drover migrate`: updates the platform's own tables. Read models are not migrated but rebuilt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Migrated(msgspec.Struct):
     """What `migrate --json` prints."""
 
     applied: list[str]
-    """Files, in order; empty if the database had them all."""
+    """Files in order; empty if the database had all of them."""
     known: int
     """How many migrations this program has."""
 

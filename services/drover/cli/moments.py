@@ -1,4 +1,4 @@
-"""Moments as people write them on a command line: `10m` ago, or a time as in RFC 3339."""
+"""Times on a command line: `10m` ago, or a time as in RFC 3339."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 
 
 class Moment(click.ParamType[datetime]):
-    """`10m` ago, or a time as in RFC 3339; without an offset it is meant as this machine's."""
+    """`10m` ago, or a time as in RFC 3339; without an offset it is in the time zone of this machine."""
 
     name = "time"
 
@@ -23,11 +23,13 @@ class Moment(click.ParamType[datetime]):
         try:
             return moment(str(value), datetime.now(UTC))
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time. Write how long ago (30s, 10m, 2h, 7d) or 2026-01-31T08:00.", param, ctx)
+            self.fail(
+                f"{value!r} is not a time. Write how long ago (30s, 10m, 2h, 7d) or 2026-01-31T08:00.", param, ctx
+            )
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """Raises ValueError or OverflowError for what is neither."""
+    """Raises ValueError or OverflowError for anything else."""
     if (ago := _AGO.fullmatch(text.strip())) is not None:
         return now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
     return datetime.fromisoformat(text.strip()).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""The options that commands share. No command's work is imported here: every `--help` loads this module."""
+"""The options that commands share. It imports no code of commands, because every `--help` loads this module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_DIR_DEFAULT: Final = Path(".drover")
 
 
 class Number(click.IntRange):
-    """A whole number within bounds, called that: click would say that `x` is no `integer range`."""
+    """A bounded integer with a readable name in errors: click would call it `integer range`."""
 
     name = "number"
 
@@ -21,7 +21,7 @@ json_option: Final = click.option(
 )
 data_dir_option: Final = click.option(
     "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False, readable=False),  # our own words say whose it is
+    type=click.Path(path_type=Path, file_okay=False, readable=False),  # our own error names the owner
     help="The data directory of `drover up`.",
     show_default=f"{DATA_DIR_DEFAULT}, unless DROVER_NATS_URL or DROVER_POSTGRES_URL is set",
 )

@@ -1,4 +1,4 @@
-"""How commands print: tables and coloured lines for people, one JSON document a line for machines (`--json`)."""
+"""The output of commands: tables and coloured lines for people, one JSON document per line for programs (`--json`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Rich would end the process with 1; a reader that has seen enough (`| head`) is no fault."""
+        """Rich would exit with 1, but a reader that has seen enough (`| head`) is not an error."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """For people, on standard output as it is now. No markup: what the log holds is text, whatever is in it."""
+    """A console on the current standard output. No markup: texts from the log are printed as they are."""
     return _Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
 
 
@@ -30,11 +30,11 @@ def print_json(value: Any) -> None:
 
 
 def print_lines(lines: Iterable[bytes]) -> None:
-    """Whole lines, at once and unbuffered: whoever reads the other end of the pipe sees each batch as it happens."""
+    """Write whole lines unbuffered, so that the reader of a pipe sees each batch at once."""
     if text := b"".join(line + b"\n" for line in lines):
         click.echo(text, nl=False)
 
 
 def printable(text: str) -> str:
-    """Without anything that could steer a terminal: agents choose some of the texts that people look at."""
+    """The text without control characters: agents choose some texts, and a terminal must not obey them."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

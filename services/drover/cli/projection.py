@@ -1,4 +1,4 @@
-"""`drover verify` and `drover projection rebuild`: read models against the log, and read models made anew from it."""
+"""`drover verify` and `drover projection rebuild`: compare read models with the log, and rebuild them from it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir
         if as_json:
             print_json(outcome)
         else:
-            went = f"went on at event {outcome.resumed_at:,}" if outcome.resumed_at else "began at the first event"
+            went = f"continued at event {outcome.resumed_at:,}" if outcome.resumed_at else "began at the first event"
             said = "now serves" if outcome.swapped else "was dropped (--dry-run)"
             console().print(Text(f"{outcome.projection}: {went}; the new read model {said}", style="bold"))
     return Exit.OK
@@ -81,7 +81,7 @@ async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, qui
                 positions, tables = await work.diff()
                 await book.compared(tables)
             if not quiet:
-                _print(projection.name, positions, tables)  # before anything is put in place
+                _print(projection.name, positions, tables)  # before anything is swapped
             if dry_run:
                 await work.drop()
             else:
@@ -89,7 +89,13 @@ async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, qui
                 positions = await work.swap()
             await book.ended(positions, is_swapped=not dry_run)
             return Outcome(
-                projection.name, positions, tables, not dry_run, work.events, work.resumed_at, round(fold_s, 3)
+                projection=projection.name,
+                positions=positions,
+                tables=tables,
+                swapped=not dry_run,
+                events=work.events,
+                resumed_at=work.resumed_at,
+                fold_s=round(fold_s, 3),
             )
 
 

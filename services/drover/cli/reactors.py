@@ -1,4 +1,4 @@
-"""`drover reactors`: whether a context's effects outside (sending, rendering) happen. They are off after an import."""
+"""`drover reactors`: switches a context's external effects (sending, rendering). They are off after an import."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ async def reactors(switch: str | None, contexts: tuple[str, ...], as_json: bool,
     for context in chosen:
         screen.print(Text.assemble(f"{context:<10} ", ("off", "bold red") if context in held else ("on", "green")))
     if switch is not None:
-        screen.print("Services that run go on as they are: restart them.")
+        screen.print("Running services do not notice the change: restart them.")
     return Exit.OK

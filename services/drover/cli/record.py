@@ -1,4 +1,4 @@
-"""An event as the log keeps it: its line, untouched, and where it stands. Types that this program does not know too."""
+"""An event as the log stores it: its raw line and its position. Unknown event types work too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENVELOPE: Final = frozenset({"type", *Event.__struct_fields__})
 
 
 class _Line(msgspec.Struct):
-    """What every line must have."""
+    """The fields that every line must have."""
 
     type: str
     n: int
@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The fields that are the event's own."""
+        """The event's own fields, without the envelope."""
         return {name: value for name, value in _decode_fields(self.raw).items() if name not in ENVELOPE}
 
     @property

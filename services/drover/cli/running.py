@@ -1,4 +1,4 @@
-"""Runs the coroutine of a command to its exit code. Which errors mean what is in `exits`."""
+"""Runs the coroutine of a command to its exit code. `exits` maps errors to codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from drover.cli.exits import Exit
 from drover.service import logging
 
 LOG_LEVEL: Final = "warning"
-"""What a command says itself is its output; of the libraries only trouble is worth a line."""
+"""A command prints its own output; libraries log only problems."""
 
 P = ParamSpec("P")
 
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 def asynchronous(
     command: Callable[P, Coroutine[Any, Any, Exit]], *, on_interrupt: Exit | None = None
 ) -> Callable[P, None]:
-    """Make a click callback of a coroutine function. `on_interrupt`: the code of a command that Ctrl-C ends well."""
+    """Turn a coroutine function into a click callback. `on_interrupt`: the exit code after Ctrl-C."""
 
     @wraps(command)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -35,7 +35,7 @@ def asynchronous(
                 raise
             code = on_interrupt
         except BrokenPipeError:
-            # Whoever read our output has gone. Python would complain once more when it flushes at the end.
+            # The reader of our output is gone. Without this, Python would raise again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = Exit.OK
         click.get_current_context().exit(code)

@@ -1,4 +1,4 @@
-"""Finding a place in a partition without reading it from its start. Sequences have gaps: partitions share a stream."""
+"""Finds a position in a partition without reading from its start. Sequences have gaps: partitions share a stream."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from drover.cli.record import Record, records
 from drover.eventlog.log import EventLog, LogUnreachable, Reader, StoredCommit
 
 READ_S: Final = 10.0
-"""Of a commit that is known to be there."""
+"""The time limit for a commit that is known to exist."""
 WINDOW_MIN: Final = 64
 WINDOW_MAX: Final = 16_384
-"""Sequences that are read at a time on the way back."""
+"""The first window of sequences when reading backwards."""
 WINDOW_GROWTH: Final = 4
 
 
 async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> StoredCommit | None:
-    """The first commit for which this holds, given that it then holds for all that follow; None if for none.
+    """The first commit for which `holds` is true, if it is then true for all that follow; None if there is none.
 
-    Halves the range: some thirty reads in a log of a thousand million commits.
+    Binary search: about thirty reads in a log of a thousand million commits.
     """
     found = await _last_with_events(log)
     if found is None or not holds(found):
@@ -38,7 +38,7 @@ async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> 
 
 
 async def _last_with_events(log: EventLog) -> StoredCommit | None:
-    """The last position may be one that no writer wrote."""
+    """The last message of the stream may be foreign, so step back to a commit."""
     last = await log.last()
     if last is None or last.payload:
         return last
@@ -62,7 +62,7 @@ async def commit_from(log: EventLog, seq: int) -> StoredCommit:
 
 
 async def commits_between(log: EventLog, after: int, upto: int) -> AsyncIterator[StoredCommit]:
-    """In order, those after `after` up to `upto`. The caller knows that there is one at `upto` or beyond."""
+    """Commits after `after` up to `upto`, in order. The caller knows that there is one at `upto` or later."""
     if after >= upto:
         return
     async with log.read(after) as reader:

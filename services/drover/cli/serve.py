@@ -1,4 +1,4 @@
-"""`drover serve`: any set of services in one process, with servers that somebody else runs."""
+"""`drover serve`: runs any set of services in one process, with external servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services that `drover serve` can run. What they are made of is in `compose`."""
+"""The services that `drover serve` can run. `drover.platform` composes them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Final
 
 SERVICES: Final = ("scheduler", "gateway", "render", "cleanup", "reminder", "notifier", "projector", "api")
 PARTS: Final = ("render-worker",)
-"""Of a service that has them anyway: not in `all`."""
+"""Parts of a service that already includes them, so they are not in `all`."""
 ALL: Final = "all"

@@ -1,4 +1,4 @@
-"""`drover state`: what a context's decider knew at a moment, folded from its log or from an archive."""
+"""`drover state`: the state of a context's decider at a time, folded from its log or from an archive."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutE
 
 
 class Stood(msgspec.Struct):
-    """What `state` prints, of each partition."""
+    """What `state` prints for each partition."""
 
     context: str
     partition: str
     at: datetime
     seq: int
     n: int
-    """The last commit and the last event that had happened."""
+    """The last commit and the last event up to that time."""
     state: Any
 
 
@@ -56,7 +56,7 @@ async def state(
 ) -> Exit:
     now = datetime.now(UTC)
     if at is not None and at > now:
-        raise click.UsageError(f"{at.isoformat()} has not come yet. Give --as-of a time that has passed.")
+        raise click.UsageError(f"{at.isoformat()} is in the future. Give --as-of a time in the past.")
     moment = at or now
     found = 0
     async with opened(data_dir, archive_dir, context, None) as source:
@@ -74,7 +74,7 @@ async def state(
 
 
 async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> bytes | None:
-    """A cache: without Postgres there is none, and the fold is longer."""
+    """A checkpoint is a cache: without Postgres there is none, and the fold takes longer."""
     decider = DECIDERS[log.partition.context]
     if (postgres := find_target(data_dir).postgres) is None:
         return None
@@ -88,7 +88,7 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
 async def stood_at(
     decider: Decider[Any], log: EventLog, at: datetime, image: bytes | None, tell: Tell = lambda done, of: None
 ) -> Stood:
-    """Fold up to that moment, within the commit in which it falls."""
+    """Fold up to that time, even within a commit."""
     fold = Fold(decider) if image is None else decode_image(decider, image)
     state, seq, n = fold.state, fold.seq, fold.n
     codec = Codec.of(decider)
@@ -112,7 +112,7 @@ async def stood_at(
 
 
 def about(told: Any, entity: str) -> dict[str, Any]:
-    """Of each part of a state, the entries that are this one or that name it."""
+    """The entries of each part of the state that are this entity or refer to it."""
     found: dict[str, Any] = {}
     for name, part in told.items() if isinstance(told, dict) else ():
         if isinstance(part, dict):
@@ -125,7 +125,7 @@ def about(told: Any, entity: str) -> dict[str, Any]:
 
 
 def _names(value: Any, entity: str) -> bool:
-    """A number is somebody's name only where its field says so."""
+    """A number is an id only if the name of its field says so."""
     if isinstance(value, dict):
         return entity in value or any(
             _names(inner, entity) or (name.endswith("id") and str(inner) == entity) for name, inner in value.items()

@@ -1,4 +1,4 @@
-"""`drover status`: who leads, how far the log and the read models are, how the fleet stands, and if that is well."""
+"""`drover status`: leaders, positions of the log and the read models, the fleet, and whether all is healthy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drover.domain.contexts import CONTEXTS
 from drover.postgres.pool import open_pool
 
 BEHIND_MAX: Final = 1_000
-"""Commits that a read model may be behind before that is called trouble: seconds of work for a projector."""
+"""How many commits a read model may lag before it is a problem: a projector needs seconds for them."""
 WATCH_EVERY_S: Final = 2.0
 CONNECTIONS_MAX: Final = 1
 
@@ -45,7 +45,7 @@ async def status(watch: bool, as_json: bool, data_dir: Path | None) -> Exit:
 
 
 async def _watch(reader: StatusReader, as_json: bool) -> None:
-    """Until Ctrl-C. On a terminal the picture is drawn over itself; into a pipe one follows the other."""
+    """Run until Ctrl-C. A terminal is redrawn in place; a pipe gets one report after the other."""
     screen = console()
     if as_json or not screen.is_terminal:
         while True:
@@ -62,7 +62,7 @@ async def _watch(reader: StatusReader, as_json: bool) -> None:
 
 
 def problems_of(status: PlatformStatus) -> list[str]:
-    """Why the platform is not well, a sentence each; none if it is."""
+    """The problems of the platform, a sentence each; empty if it is healthy."""
     servers = (("NATS", status.nats), ("PostgreSQL", status.postgres))
     return [f"{name} is {state}." for name, state in servers if state != CONNECTED] + [
         problem for partition in status.partitions for problem in _problems_of(partition)
@@ -75,7 +75,9 @@ def _problems_of(partition: PartitionStatus) -> list[str]:
     if partition.refusal is not None:
         found.append(str(partition.refusal))
     if partition.behind is not None and partition.behind > BEHIND_MAX:
-        found.append(f"The read model of {name} is {partition.behind} commits behind the log. Is the projector well?")
+        found.append(
+            f"The read model of {name} is {partition.behind} commits behind the log. Is the projector running?"
+        )
     return found
 
 

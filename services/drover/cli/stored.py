@@ -1,4 +1,4 @@
-"""Reading what `drover up` keeps in its data directory, with a sentence for a person where that fails."""
+"""Reads the files that `drover up` keeps in its data directory, with a clear error if that fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Stored = TypeVar("Stored", Secrets, Credentials)
 
 
 def read_stored(path: Path, kind: type[Stored]) -> Stored | None:
-    """None where there is no such file."""
+    """None if the file does not exist."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""How a command finds the platform, and connects to it: the environment, or what `drover up` left in its directory."""
+"""Finds the platform and connects to it: by the environment, or by the files of `drover up` in its directory."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ ENVIRONMENT: Final = "the environment"
 NATS: Final = "DROVER_NATS_URL"
 POSTGRES: Final = "DROVER_POSTGRES_URL"
 _MARKS: Final = (NATS, POSTGRES)
-"""Either one means that somebody runs servers of their own: then `.drover` is not meant, even if it is there."""
+"""If either is set, the user runs their own servers: `.drover` is ignored, even if it exists."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the platform is."""
+    """The addresses of the platform."""
 
     source: str
-    """Who says so, for people."""
+    """Where the addresses come from, for messages."""
     nats: str | None
     nats_system_url: str | None
-    """The same server as a user of the system account, who can see whether it syncs."""
+    """The same server with a user of the system account, who can see whether it syncs."""
     postgres: str | None
     http_host: str
     http_port: int
@@ -51,12 +51,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def nats_url(self) -> str:
-        """Raises ConfigurationError where nobody has said."""
+        """Raises ConfigurationError if it is not set."""
         return _needed(self.nats, NATS)
 
     @property
     def postgres_url(self) -> str:
-        """Likewise."""
+        """Raises ConfigurationError if it is not set."""
         return _needed(self.postgres, POSTGRES)
 
     @property
@@ -74,7 +74,7 @@ def _needed(url: str | None, setting: str) -> str:
 
 
 def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) -> Target:
-    """A directory that was named wins over the environment, the environment over the default directory."""
+    """A named directory wins over the environment, the environment over the default directory."""
     if data_dir is None and any(environ.get(name) for name in _MARKS):
         return _from_environment(environ)
     return _from_directory(data_dir or DATA_DIR_DEFAULT, is_named=data_dir is not None)
@@ -104,7 +104,7 @@ def _from_directory(data_dir: Path, *, is_named: bool) -> Target:
         server = urlsplit(known.nats_url).netloc.rpartition("@")[2]
         host, port = url.hostname or "127.0.0.1", url.port or 80
     except ValueError as error:
-        raise CredentialsUnreadable(path, str(error), "The next `drover up` writes it anew.") from error
+        raise CredentialsUnreadable(path, str(error), "The next `drover up` writes it again.") from error
     return Target(
         source=str(path),
         nats=known.nats_url,
@@ -123,7 +123,7 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(CONNECT_S):
-                # A service waits for a server that is still starting. A person wants to be told at once.
+                # A service waits for a server that is still starting; a person wants an answer at once.
                 await _probe(address)
                 client = await stack.enter_async_context(connected(url, NAME))
         except NatsUnreachable as error:
@@ -134,7 +134,7 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
 
 
 async def _probe(address: str) -> None:
-    """Return when one of the servers takes a connection; raise what the last one said otherwise."""
+    """Return when one of the servers accepts a connection; otherwise raise the error of the last one."""
     trouble: OSError = ConnectionError("no address")
     for part in address.split(","):
         server = urlsplit(f"//{part.strip()}")
@@ -157,7 +157,7 @@ def _without_password(url: str) -> str:
 
 @asynccontextmanager
 async def postgres_of(target: Target) -> AsyncIterator[Connection]:
-    """A connection to the target's database. What goes wrong with it, then or later, is PostgresUnreachable."""
+    """A connection to the target's database. Its errors, at connect or later, become PostgresUnreachable."""
     try:
         async with connect(target.postgres_url, NAME) as connection:
             yield connection

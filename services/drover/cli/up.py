@@ -1,4 +1,4 @@
-"""`drover up`: the whole platform on one machine with one command, its servers included."""
+"""`drover up`: runs the whole platform on one machine, including its servers."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ log = structlog.get_logger("drover.up")
 
 
 class ForeignSettings(DroverError):
-    """`drover up` brings its own servers, and the environment names others."""
+    """`drover up` starts its own servers, but the environment names others."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
         super().__init__(
-            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set, but `drover up` brings its own servers. "
-            f"Unset {'it' if len(names) == 1 else 'them'}, or use `drover serve all` with servers of yours."
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set, but `drover up` starts its own servers. "
+            f"Unset {'it' if len(names) == 1 else 'them'}, or use `drover serve all` with your own servers."
         )
 
 
@@ -68,7 +68,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     if foreign := [name for name in OWN_SETTINGS if os.environ.get(name)]:
         raise ForeignSettings(foreign)
     environ = {"DROVER_LOG_FORMAT": "console", "DROVER_ANON_MAY_CREATE_JOBS": "1", **os.environ}
-    # Before anything starts: a misspelt setting must not cost the wait for two servers.
+    # Before anything starts: a misspelt setting must fail without waiting for two servers.
     checked = load(environ, without=REQUIRED)[Settings]
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
@@ -103,7 +103,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         credentials = load_or_create(data_dir, url, nats.url, postgres.dsn)
         own = load_or_create_secrets(data_dir)
         jwt_secret = own.jwt_secret
-        # Those of the environment win: that is how they are changed, the old one behind the new one.
+        # The environment wins: that is how secrets are rotated, with the old one after the new one.
         environ = {
             "DROVER_SEALING_KEYS": own.sealing_key,
             "DROVER_IDENTITY_SECRETS": own.identity_secret,
@@ -117,7 +117,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             environ = {**await stack.enter_async_context(demo_nexrender(data_dir)), **environ}
         configuration = load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [
-            # Started before everything else, stopped after it; only their failure is watched from within.
+            # Already started, and stopped after everything else; the component only watches for their failure.
             Component("nats-server", Phase.SERVER, nullcontext(), failure=nats.wait_failed),
             Component("postgres", Phase.SERVER, nullcontext(), failure=postgres.wait_failed),
         ]
@@ -128,7 +128,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             SERVICES,
             on_ready=lambda: _welcome(credentials, data_dir, demo),
             extra=extra,
-            # The lock on the data directory excludes any other holder: after a kill -9 nobody waits for the lease.
+            # The lock on the data directory excludes any other holder, so no wait for the lease after a kill -9.
             lease_token=f"up-{sha256(jwt_secret.encode()).hexdigest()[:16]}",
             first_admin=FirstAdmin(credentials.admin_email, credentials.admin_password),
         )
@@ -136,7 +136,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
 
 @asynccontextmanager
 async def _simulator(data_dir: Path, url: str) -> AsyncIterator[None]:
-    """The simulated farm in a process of its own, as real agents are; it cannot outlive this one."""
+    """The simulated farm in a separate process, like real agents; it cannot outlive this one."""
     argv = [sys.executable, "-m", "drover.simulator", "--url", url, "--data-dir", str(data_dir)]
     argv += ["--renders", "4", "--users", "12", "--readers", "12"]
     process = await GuardedProcess.spawn(
@@ -156,7 +156,7 @@ async def _tell_of_its_end(process: GuardedProcess) -> None:
 
 
 def _tail(data_dir: Path) -> str:
-    """The command as it is to be pasted: it looks into the default directory unless it is told another."""
+    """The command to paste; it names the directory unless it is the default one."""
     is_default = data_dir == DATA_DIR_DEFAULT.absolute()
     return "drover events tail" if is_default else f"drover events tail --data-dir {shlex.quote(str(data_dir))}"
 
@@ -165,7 +165,7 @@ def _welcome(credentials: Credentials, data_dir: Path, demo: bool) -> None:
     console = Console()
     console.print()
     console.print(f"  [bold green]Drover is ready[/]   {credentials.url}")
-    if console.is_terminal:  # somebody looks at it; what goes into a file stays there
+    if console.is_terminal:  # show the password on a terminal only: a file would keep it
         console.print(f"  Sign in as       {credentials.admin_email}")
         console.print(f"  First password   {credentials.admin_password}", highlight=False)
     console.print(f"  Keys, sign-in    {data_dir / 'credentials.json'}")

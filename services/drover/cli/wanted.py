@@ -1,4 +1,4 @@
-"""Which events somebody wants to see: by type, entity, actor and text, and from which moment to which."""
+"""A filter of events: by type, entity, actor, text and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.cli.record import Record
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is given must hold."""
+    """All given conditions must hold."""
 
     types: tuple[str, ...] = ()
     """Any of these; `*` stands for any letters."""
@@ -22,9 +22,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     from_n: int = 0
     since: datetime | None = None
     until: datetime | None = None
-    """Up to this moment, itself included."""
+    """Up to this time, inclusive."""
     pattern: re.Pattern[str] | None = None
-    """Found somewhere in the line as it is stored."""
+    """Matches anywhere in the stored line."""
 
     @property
     def everything(self) -> bool:
@@ -44,7 +44,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _mentions(value: Any, entity: str) -> bool:
-    """Whether a field, at any depth, is this id."""
+    """Whether a field at any depth is this id."""
     if isinstance(value, dict):
         return any(_mentions(inner, entity) for inner in value.values())
     if isinstance(value, list):

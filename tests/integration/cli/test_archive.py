@@ -82,7 +82,7 @@ async def test_a_log_is_exported_and_imported_and_is_the_same_log(here, nats, cl
 
     ended = await here("events", "import", str(file), **settings(server))
     assert ended.code == 0, "the same once more finds all of it there"
-    assert "0 events put back" in ended.out
+    assert "0 events restored" in ended.out
     part = Written(target, divided, "p0")
     part.n, part.seq = 8, 7
     await part.commit(online("a new one"))

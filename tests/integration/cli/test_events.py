@@ -136,7 +136,7 @@ async def test_a_context_that_is_not_there_is_said_at_once(drover, nats):
 async def test_two_beginnings_are_one_too_many(drover, nats):
     ended = await drover("events", "tail", "--from", "1", "--last", "2", **settings(nats))
     assert ended.code == 2
-    assert "give one of them" in ended.err
+    assert "give only one of them" in ended.err
 
 
 async def test_no_server_is_an_error_within_seconds_and_without_the_password(drover, unused_tcp_port):

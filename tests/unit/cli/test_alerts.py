@@ -65,7 +65,7 @@ def test_a_test_message_goes_to_every_receiver():
     assert verify(headers["Drover-Signature"], body, SECRET, time.time())
 
 
-@pytest.mark.parametrize(("status", "advice"), [(404, "make a new one"), (500, "Check its address")])
+@pytest.mark.parametrize(("status", "advice"), [(404, "create a new one"), (500, "Check its address")])
 def test_a_receiver_that_refuses_is_named_with_what_to_do_and_without_its_address(status, advice):
     with receiving(status) as (url, _):
         ran = run(DROVER_ALERT_SLACK_URL=f"{url}/SECRETPATH", DROVER_ALERT_ALLOW_PRIVATE="1")
@@ -86,7 +86,7 @@ def test_nobody_to_tell_is_a_matter_of_configuration():
         ({}, "skipped", "dashboard only"),
         ({"DROVER_ALERT_WEBHOOK_URL": "http://x.example/"}, "fail", "without a signature"),
         ({"DROVER_ALERT_SLACK_URL": "https://hooks.example/x"}, "skipped", "to slack; NATS was not reached"),
-        ({"DROVER_ALERT_SLACK_URL": "nonsense"}, "skipped", "not understood"),
+        ({"DROVER_ALERT_SLACK_URL": "nonsense"}, "skipped", "invalid"),
     ],
 )
 async def test_the_doctor_knows_who_is_told(environ, verdict, words):

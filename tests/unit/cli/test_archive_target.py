@@ -34,7 +34,7 @@ def only_nats_answers(monkeypatch):
 async def test_a_log_is_restored_without_a_database_and_that_is_said(capsys):
     async with place_of(None, forget=False):
         pass
-    assert "was not looked at" in capsys.readouterr().err
+    assert "it is not known whether its tables" in capsys.readouterr().err
 
 
 async def test_read_models_are_not_forgotten_in_silence_where_the_database_is_away():

@@ -53,11 +53,11 @@ def test_errors_have_the_code_of_their_kind():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["tail", "--since", "soon"], "is no time"),
+        (["tail", "--since", "soon"], "is not a time"),
         (["tail", "--last", "-1"], "--last"),
         (["tail", "--from", "0"], "--from"),
-        (["tail", "--context", "a.b"], "is no name"),
-        (["tail", "--context", "*"], "is no name"),
+        (["tail", "--context", "a.b"], "is not a name"),
+        (["tail", "--context", "*"], "is not a name"),
         (["show", "x"], "is neither"),
         (["show", "0"], "is neither"),
         (["show", "1:"], "is neither"),

@@ -1,1 +1,1 @@
-"""What `drover doctor` looks at: small functions that each find one thing. The list of them is in `doctor`."""
+"""The checks of `drover doctor`: one small function each. `doctor` lists them."""

@@ -16,9 +16,9 @@ async def alerts_are_told(scene: Scene) -> Finding:
     try:
         receivers = chosen_receivers(settings_of(scene, AlertSettings))
     except ConfigurationError:
-        return skipped("the settings are not understood", "Correct the configuration first.")
+        return skipped("the settings are invalid", "Correct the configuration first.")
     except ReceiverIncomplete as error:
-        return fail("alerts are to be posted without a signature", str(error))
+        return fail("alerts would be posted without a signature", str(error))
     if not receivers:
         return skipped("shown on the dashboard only", "Set DROVER_ALERT_SLACK_URL, or DROVER_ALERT_WEBHOOK_URL.")
     names = " and ".join(receiver.name for receiver in receivers)
@@ -26,5 +26,5 @@ async def alerts_are_told(scene: Scene) -> Finding:
         return skipped(f"to {names}; NATS was not reached")
     holder = await read_holder(scene.nats, LEADER)
     if holder is None:
-        return warn(f"to {names}, but nobody delivers them", "Start the service: `drover serve notifier`.")
+        return warn(f"to {names}, but no service delivers them", "Start the service: `drover serve notifier`.")
     return ok(f"to {names}, by {holder.instance}; `drover alerts test` sends a test message")

@@ -24,7 +24,7 @@ from drover.writer.nats_lease import read_holder
 HTTP_S: Final = 5.0
 BODY_BYTES_MAX: Final = 64 * 1024
 TIMEOUT_S: Final = 1800
-"""What the users wrote: 30 minutes."""
+"""The value that 001 prescribes: 30 minutes."""
 CLEANUP_PATH: Final = "/api/system/cleanup-tests"
 HEALTH_PATH: Final = "/api/system/health"
 STATUS_PATH: Final = "/api/status"
@@ -33,14 +33,14 @@ _CORRECT_FIRST: Final = "Correct the configuration first."
 
 
 def _with_settings(check: Check) -> Check:
-    """A check of settings says nothing about those that cannot be read: another one does."""
+    """Skip the check if the settings cannot be read: another check reports that."""
 
     @wraps(check)
     async def checked(scene: Scene) -> Finding:
         try:
             return await check(scene)
         except ConfigurationError:
-            return skipped("the settings are not understood", _CORRECT_FIRST)
+            return skipped("the settings are invalid", _CORRECT_FIRST)
 
     return checked
 
@@ -48,13 +48,13 @@ def _with_settings(check: Check) -> Check:
 @_with_settings
 async def cron_secret(scene: Scene) -> Finding:
     if _is_embedded(scene):
-        return ok("`drover up` has made one; it is in credentials.json")
+        return ok("`drover up` created one; it is in credentials.json")
     if settings_of(scene, CleanupSettings).cron_secrets or scene.environ.get("CRON_SECRET"):
         return ok("set")
     if isinstance(scene.target, DroverError):
-        return skipped("nothing has run here yet", "`drover up` makes one.")
+        return skipped("nothing has run here yet", "`drover up` creates one.")
     return warn(
-        "neither DROVER_CRON_SECRETS nor CRON_SECRET is set: nobody can ask for a cleanup",
+        "neither DROVER_CRON_SECRETS nor CRON_SECRET is set: nobody can start a cleanup",
         "Set DROVER_CRON_SECRETS=$(openssl rand -hex 32), and send it in the header X-Cron-Secret.",
     )
 
@@ -63,10 +63,10 @@ async def cron_secret(scene: Scene) -> Finding:
 async def cleanup_is_scheduled(scene: Scene) -> Finding:
     cron = settings_of(scene, CleanupSettings).cleanup_cron
     if isinstance(scene.nats, DroverError):
-        return skipped(f"by the schedule {cron!r}; NATS was not reached")
+        return skipped(f"schedule {cron!r}; NATS was not reached")
     if await read_holder(scene.nats, Partition("analysis")) is None:
-        return warn(f"by the schedule {cron!r}, but nobody runs it", "Start the service: `drover serve cleanup`.")
-    return ok(f"runs by itself, by the schedule {cron!r}")
+        return warn(f"schedule {cron!r}, but no service runs it", "Start the service: `drover serve cleanup`.")
+    return ok(f"runs by the schedule {cron!r}")
 
 
 async def cleanup_answers(scene: Scene) -> Finding:
@@ -74,7 +74,7 @@ async def cleanup_answers(scene: Scene) -> Finding:
     if answer is None:
         return skipped(_NOT_RUNNING)
     if answer[0] == 401:
-        return ok(f"POST {CLEANUP_PATH} is there, and refuses whoever has no secret")
+        return ok(f"POST {CLEANUP_PATH} answers, and refuses requests without a secret")
     if answer[0] == 404:
         return warn(f"there is no POST {CLEANUP_PATH} at this address", "Serve it there: `drover serve cleanup`.")
     return fail(f"POST {CLEANUP_PATH} without a secret gave {answer[0]}, not 401", "Look at the log of the service.")
@@ -83,14 +83,14 @@ async def cleanup_answers(scene: Scene) -> Finding:
 @_with_settings
 async def cleanup_timeout(scene: Scene) -> Finding:
     timeout_s = settings_of(scene, CleanupSettings).cleanup_timeout_s
-    found = f"a test that stands still is failed after {timeout_s / 60:g} min"
+    found = f"a stalled test is failed after {timeout_s / 60:g} min"
     if timeout_s != TIMEOUT_S:
-        return warn(found, "It is 30 min by default: unset DROVER_CLEANUP_TIMEOUT_S, unless this is meant.")
+        return warn(found, "The default is 30 min: unset DROVER_CLEANUP_TIMEOUT_S, unless this is intended.")
     return ok(found)
 
 
 async def tokens_are_checked(scene: Scene) -> Finding:
-    """Asked without a token and with a bad one: both must be refused, in the words that clients know."""
+    """Requests without a token and with a bad one must both be refused, with the codes that clients know."""
     answers = [
         await _ask(scene, "GET", STATUS_PATH),
         await _ask(scene, "GET", STATUS_PATH, {"Authorization": "Bearer not.a.token"}),
@@ -99,7 +99,7 @@ async def tokens_are_checked(scene: Scene) -> Finding:
         return skipped(_NOT_RUNNING)
     said = [(answer[0], answer[1].get("error")) for answer in answers if answer]
     if said == [(401, "UNAUTHORIZED"), (401, "INVALID_TOKEN")]:
-        return ok("who has no token, or a bad one, is refused")
+        return ok("requests without a valid token are refused")
     if said[0][0] == 404:
         return warn(f"there is no {STATUS_PATH} at this address", "Serve it there: `drover serve api`.")
     return fail(f"{STATUS_PATH} answered {said} to bad tokens", "Look at the log of the api service.")
@@ -109,22 +109,22 @@ async def tokens_are_checked(scene: Scene) -> Finding:
 async def issuer_has_keys(scene: Scene) -> Finding:
     url = settings_of(scene, Settings).jwks_url
     if url is None:
-        return skipped("only the built-in one")
+        return skipped("only the built-in issuer is used")
     try:
         keys = parse_keys(await fetch_from(url)())
     except JwksUnusable as error:
-        return fail(f"{url}: {error.reason}", "Correct DROVER_JWKS_URL, or see to it that it can be reached from here.")
-    return ok(f"{url} has {len(keys)} key{'' if len(keys) == 1 else 's'} that can be used")
+        return fail(f"{url}: {error.reason}", "Correct DROVER_JWKS_URL, or make it reachable from here.")
+    return ok(f"{url} has {len(keys)} key{'' if len(keys) == 1 else 's'} that are usable")
 
 
 @_with_settings
 async def people_can_sign_in(scene: Scene) -> Finding:
     if _is_embedded(scene):
-        return ok("`drover up` has made its keys; they are in secrets.json")
+        return ok("`drover up` created the keys; they are in secrets.json")
     settings = settings_of(scene, Settings)
     if not (settings.identity_secrets or settings.sealing_keys):
         if isinstance(scene.target, DroverError):
-            return skipped("nothing has run here yet", "`drover up` makes the keys.")
+            return skipped("nothing has run here yet", "`drover up` creates the keys.")
         return warn(
             "nobody can: DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS are not set",
             "Set both, then `drover account add EMAIL --role admin`.",
@@ -133,19 +133,19 @@ async def people_can_sign_in(scene: Scene) -> Finding:
         IdentityKeys(settings.identity_secrets)
         Sealer.from_settings(settings.sealing_keys)
     except (ConfigurationError, SealingKeysUnusable) as error:
-        return fail("half of what people sign in with is missing", str(error))
-    return ok("keys for tokens and for sealing are there")
+        return fail("one of the two keys for sign-in is missing", str(error))
+    return ok("keys for tokens and for sealing are set")
 
 
 @_with_settings
 async def https_beyond_here(scene: Scene) -> Finding:
     settings = settings_of(scene, Settings)
     if _is_loopback(settings.http_host):
-        return ok(f"only this machine is listened to ({settings.http_host})")
+        return ok(f"listens on this machine only ({settings.http_host})")
     if not settings.trusted_proxies:
         return warn(
-            f"{settings.http_host} is open to others, and no proxy with TLS is named: nobody out there can sign in",
-            "Put one in front and name it in DROVER_TRUSTED_PROXIES.",
+            f"{settings.http_host} is open to other machines without a TLS proxy: nobody can sign in from there",
+            "Put a TLS proxy in front and name it in DROVER_TRUSTED_PROXIES.",
         )
     return ok(f"{settings.http_host} behind {', '.join(settings.trusted_proxies)}")
 
@@ -171,7 +171,9 @@ async def health_answers(scene: Scene) -> Finding:
     services = body.get("services") or {}
     if status == 200 and body.get("status") == "healthy":
         return ok(f"{HEALTH_PATH} says healthy ({', '.join(f'{name}: {value}' for name, value in services.items())})")
-    return warn(f"{HEALTH_PATH} says {status} {body.get('status')} {services}", "Look at what is not connected.")
+    return warn(
+        f"{HEALTH_PATH} says {status} {body.get('status')} {services}", "Check the dependency that is not connected."
+    )
 
 
 def _is_embedded(scene: Scene) -> bool:
@@ -188,7 +190,7 @@ def _is_loopback(host: str) -> bool:
 async def _ask(
     scene: Scene, method: str, path: str, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, Any]] | None:
-    """Status and body of an answer; None where nothing of ours answers."""
+    """Status and body of the answer; None if Drover does not answer there."""
     if not isinstance(scene.target, Target) or not scene.target.http_port:
         return None
     host = scene.target.http_host

@@ -1,4 +1,4 @@
-"""Whether every stream has as many copies as were asked for, and every node has its own. Changes nothing."""
+"""Checks that every stream has the configured number of replicas, all current. Changes nothing."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ async def streams_are_copied(scene: Scene) -> Finding:
     try:
         infos = [await jetstream.stream_info(name) for name in STREAMS]
     except NotFoundError:
-        return skipped("not all streams are there yet", "The first start of the services makes them.")
+        return skipped("not all streams exist yet", "The first start of the services creates them.")
     asked = scene.environ.get("DROVER_NATS_REPLICAS", "")
     return judged(infos, int(asked) if asked.isdecimal() else 1)
 
 
 def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
-    """What is worst of all of them."""
+    """The worst finding of all streams."""
     few = [info.config.name for info in infos if (info.config.num_replicas or 1) < asked]
     if few:
         return fail(
-            f"{asked} copies are asked for, and {', '.join(map(str, few))} has fewer",
-            f"Streams stay as they were made: `nats stream edit NAME --replicas {asked}` gives each its copies.",
+            f"{asked} replicas are configured, and {', '.join(map(str, few))} has fewer",
+            f"Streams keep the number they were created with: run `nats stream edit NAME --replicas {asked}` for each.",
         )
     ill = [said for info in infos for said in _ill(info)]
     if ill:
@@ -50,7 +50,7 @@ def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
 
 
 def _ill(info: api.StreamInfo) -> list[str]:
-    """What the leader says of the other nodes."""
+    """The problems that the leader reports of the other nodes."""
     replicas = (info.cluster.replicas if info.cluster else None) or []
     name = info.config.name
     away = [f"{name}: {peer.name} is away" for peer in replicas if peer.offline]

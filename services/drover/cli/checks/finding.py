@@ -1,4 +1,4 @@
-"""What a check says, and what it is given to look at."""
+"""The result of a check, and its input."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Verdict(StrEnum):
 class Finding(msgspec.Struct, frozen=True):
     verdict: Verdict
     found: str
-    """What is the case."""
+    """What the check found."""
     remedy: str = ""
-    """What to do about it; empty where there is nothing to do."""
+    """What to do about it; empty: nothing."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine and the platform as far as it could be reached; an error stands for what could not."""
+    """The machine, and the parts of the platform that could be reached; an error stands for those that could not."""
 
     data_dir: Path
     environ: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Whether this machine can run the platform: programs, directory, disk, settings, port. Asks no server of ours."""
+"""Checks that this machine can run the platform: programs, directory, disk, settings, port. Needs no server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def postgres_program(scene: Scene) -> Finding:
 
 async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
     if isinstance(scene.target, Target) and not scene.target.embedded:
-        return skipped("not needed: the servers are given by the environment")
+        return skipped("not needed: the environment names the servers")
     try:
         path = find()
     except ProgramMissing as error:
@@ -65,7 +65,7 @@ async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
     except TimeoutError:
         process.kill()
         await process.wait()
-        return fail(f"{path} did not tell its version within {PROGRAM_S:g} s", reinstall)
+        return fail(f"{path} did not print its version within {PROGRAM_S:g} s", reinstall)
     first = (said.decode(errors="replace").splitlines() or [""])[0]
     if process.returncode != 0:
         return fail(f"{path} ended with {process.returncode}: {first}", reinstall)
@@ -77,7 +77,7 @@ async def root_can_step_down(scene: Scene) -> Finding:
     if os.geteuid() != 0:
         return ok("not root, so PostgreSQL runs as this user")
     if isinstance(scene.target, Target) and not scene.target.embedded:
-        return skipped("not needed: the servers are given by the environment")
+        return skipped("not needed: the environment names the servers")
     try:
         return ok(f"root; PostgreSQL is started as another user with {programs.setpriv()}")
     except ProgramMissing as error:
@@ -93,7 +93,7 @@ async def data_directory(scene: Scene) -> Finding:
         return fail(f"{place} cannot be written by this user", remedy)
     if place == scene.data_dir.absolute():
         return ok(f"{place} is writable")
-    return ok(f"{scene.data_dir} is not there yet and can be made")
+    return ok(f"{scene.data_dir} does not exist yet and can be created")
 
 
 async def disk_space(scene: Scene) -> Finding:
@@ -101,19 +101,19 @@ async def disk_space(scene: Scene) -> Finding:
     free = shutil.disk_usage(place).free
     found = f"{free / 1024**3:.1f} GiB free at {place}"
     if free < FREE_BYTES_MIN:
-        return warn(found, "Make room: a log that cannot grow refuses every command.")
+        return warn(found, "Free some space: a log that cannot grow refuses every command.")
     return ok(found)
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
+    """The path, or its nearest existing parent."""
     path = path.absolute()
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
 def settings_of(scene: Scene, section: type[S]) -> S:
-    """Those of the environment; raises ConfigurationError."""
-    # `drover up` fills the addresses in; whoever sets one of them must set all that is needed.
+    """The settings of the environment. Raises ConfigurationError."""
+    # `drover up` fills in the addresses; if the environment sets one of them, it must set all that are required.
     from_environment = isinstance(scene.target, config.ConfigurationError) or (
         isinstance(scene.target, Target) and not scene.target.embedded
     )
@@ -127,7 +127,9 @@ async def configuration(scene: Scene) -> Finding:
         count = len(error.problems)
         return fail(f"{count} setting{'' if count == 1 else 's'} to correct", " ".join(error.problems))
     given = sum(name in FIELDS and bool(value) for name, value in scene.environ.items())
-    return ok(f"{given} DROVER_ settings in the environment, all understood" if given else "no DROVER_ settings; fine")
+    return ok(
+        f"{given} DROVER_ settings in the environment, all valid" if given else "no DROVER_ settings; defaults apply"
+    )
 
 
 async def http_port(scene: Scene) -> Finding:
@@ -136,18 +138,18 @@ async def http_port(scene: Scene) -> Finding:
     else:
         host, port = "127.0.0.1", HTTP_PORT_DEFAULT
     if port == 0:
-        return skipped("any free port is taken (DROVER_HTTP_PORT=0)")
+        return skipped("any free port is used (DROVER_HTTP_PORT=0)")
     trouble = _trouble_with(host, port)
     if trouble is None:
         return ok(f"port {port} on {host} is free")
     if trouble == errno.EADDRINUSE and await _is_ours(host, port):
         return ok(f"port {port} on {host} is Drover's own")
-    what = "is taken by another program" if trouble == errno.EADDRINUSE else f"cannot be used: {os.strerror(trouble)}"
+    what = "is used by another program" if trouble == errno.EADDRINUSE else f"cannot be used: {os.strerror(trouble)}"
     return warn(f"port {port} on {host} {what}", "Choose another with --port of `drover up`, or with DROVER_HTTP_PORT.")
 
 
 def _trouble_with(host: str, port: int) -> int | None:
-    """The error number of a try to listen there; None if that works."""
+    """The error number of an attempt to listen there; None if it succeeds."""
     try:
         (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         with socket.socket(family) as probe:

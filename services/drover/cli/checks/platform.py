@@ -1,4 +1,4 @@
-"""Whether the servers of the platform are there and as they must be. Changes nothing on them."""
+"""Checks that the servers of the platform answer and are configured correctly. Changes nothing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def postgres_answers(scene: Scene) -> Finding:
 
 
 def _absent(scene: Scene, error: DroverError) -> Finding:
-    """A platform that nobody started is no fault of the machine; one that should be there and is silent is."""
+    """A platform that was never started is skipped; one that should run and does not answer is a failure."""
     if isinstance(error, NoPlatform):
         return skipped("nothing has run here yet", "Start the platform with `drover up`.")
     if isinstance(error, ConfigurationError):
@@ -60,7 +60,7 @@ def _absent(scene: Scene, error: DroverError) -> Finding:
 
 
 def _is_held(data_dir: Path) -> bool:
-    """Whether a process that lives wrote its id into the lock. Looking must not take the lock, even for a moment."""
+    """Whether a live process wrote its id into the lock. The check must not take the lock, even for a moment."""
     try:
         os.kill(int((data_dir / "lock").read_text()), 0)
     except PermissionError:
@@ -74,7 +74,7 @@ async def servers_sync(scene: Scene) -> Finding:
     if isinstance(scene.nats, DroverError) or isinstance(scene.target, DroverError):
         return skipped(_NO_NATS)
     if scene.target.allow_unsynced:
-        return warn("DROVER_ALLOW_UNSYNCED is set: nobody asks", "Unset it where acknowledged work must not be lost.")
+        return warn("DROVER_ALLOW_UNSYNCED is set: not checked", "Unset it if acknowledged work must not be lost.")
     try:
         if scene.target.nats_system_url is None:
             raise DurabilityUnknown("DROVER_NATS_SYSTEM_URL is not set")
@@ -83,7 +83,7 @@ async def servers_sync(scene: Scene) -> Finding:
     except UnsyncedServer as error:
         return fail("a server acknowledges before it has synced to disk", str(error))
     except DurabilityUnknown as error:
-        return fail("whether the servers sync is not known", str(error))
+        return fail("it is not known whether the servers sync", str(error))
     return ok(f"every write is synced to disk by {', '.join(names)}")
 
 
@@ -95,16 +95,16 @@ async def streams(scene: Scene) -> Finding:
         try:
             await jetstream.stream_info(Partition(context).stream)
         except NotFoundError:
-            return skipped(f"no log of {context} yet", "The first start of the services makes it.")
+            return skipped(f"no log of {context} yet", "The first start of the services creates it.")
         try:
-            await ensure_stream(scene.nats, context)  # it is there, so nothing is made
+            await ensure_stream(scene.nats, context)  # it exists, so nothing is created
         except StreamMisconfigured as error:
             return fail(f"the stream {error.stream} could lose events", str(error))
-    return ok(f"{', '.join(CONTEXTS)}: as they must be")
+    return ok(f"{', '.join(CONTEXTS)}: configured correctly")
 
 
 async def clock(scene: Scene) -> Finding:
-    """Against the server that stamps the log's messages: a writer with another time refuses to lead."""
+    """Compare with the server that stamps the log's messages: a writer whose clock differs refuses to lead."""
     if isinstance(scene.nats, DroverError):
         return skipped(_NO_NATS)
     sent = datetime.now(UTC)
@@ -112,7 +112,7 @@ async def clock(scene: Scene) -> Finding:
     received = datetime.now(UTC)
     stamp = msgspec.json.decode(answer.data, type=dict[str, Any]).get("ts")
     if stamp is None:
-        return skipped("the server tells no time before the log is made")
+        return skipped("the server gives no time before the log exists")
     skew = skew_s(sent, received, msgspec.convert(stamp, datetime))
     found = f"{skew:+.3f} s from the NATS server"
     if abs(skew) > SKEW_MAX.total_seconds():
@@ -121,7 +121,7 @@ async def clock(scene: Scene) -> Finding:
 
 
 def skew_s(sent: datetime, received: datetime, theirs: datetime) -> float:
-    """How far our clock is ahead of theirs, at least: any moment between question and answer may have been theirs."""
+    """The least possible lead of our clock: the server's time is of some moment between request and answer."""
     if theirs < sent:
         return (sent - theirs).total_seconds()
     if theirs > received:
@@ -153,7 +153,7 @@ async def migrations(scene: Scene) -> Finding:
     try:
         pending = outstanding(known, [(row["number"], row["name"], row["checksum"]) for row in rows])
     except (MigrationChanged, MigrationGap) as error:
-        return fail("files and database contradict each other", str(error))
+        return fail("files and database do not match", str(error))
     if pending:
         return fail(f"{len(pending)} of {len(known)} are not applied", "Run `drover migrate`.")
     return ok(f"{len(known)} of {len(known)} are applied")

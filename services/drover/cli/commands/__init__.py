@@ -1,4 +1,4 @@
-"""The commands as a person sees them: options and help. What they do is imported only when one of them runs.
+"""The commands as a person sees them: options and help. Their code is imported only when one of them runs.
 
-A module in here imports click and constants, nothing that costs time: `drover --help` loads all of them.
+A module in here imports only click and constants, because `drover --help` loads all of them.
 """
