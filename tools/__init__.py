@@ -1,1 +1,1 @@
-"""What writes published files from the code (`make contracts`). None of it is part of the product."""
+"""Generates published files from the code (`make contracts`). Not part of the product."""

@@ -1,4 +1,4 @@
-"""`contracts/openapi.yaml`, from the routes that all services declare. `python -m tools.openapi [FILE]` writes it."""
+"""Generates `contracts/openapi.yaml` from the routes of all services: `python -m tools.openapi [FILE]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON values as YAML, in the plain form that people compare line by line."""
+"""Writes JSON values as plain YAML that diffs well line by line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Final
 import yaml
 
 _BOOLEANS: Final = frozenset({"y", "n"})
-"""Of YAML 1.1. PyYAML reads them as text, others do not."""
+"""Special words of YAML 1.1. PyYAML reads them as text, other parsers do not."""
 _TEXT: Final = "tag:yaml.org,2002:str"
 _PLAIN: Final = re.compile(r"[A-Za-z/$][A-Za-z0-9_./{}$-]*")
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Lists are indented, nothing is written as a reference to what stands elsewhere, and quotes are those of JSON."""
+    """Indents lists, writes no aliases, and quotes as JSON does."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

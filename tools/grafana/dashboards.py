@@ -1,6 +1,6 @@
-"""The dashboards of Grafana as a description. `python -m tools.grafana.dashboards` writes the JSON that Grafana reads.
+"""The Grafana dashboards, described in Python. `python -m tools.grafana.dashboards` writes the JSON for Grafana.
 
-Numbers of read models are the same in every projector, hence max(); what each process counts for itself is added up.
+Use max() for numbers of read models, which are the same in every projector, and sum() for what each process counts.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ OPEN_ALERTS: Final = Panel(
     "Open alerts",
     one("max by (context, kind, severity) (drover_open_alerts)", "{{context}} {{kind}} ({{severity}})"),
     kind="bargauge",
-    help="What needs a person. The screen Alerts of Drover has them one by one.",
+    help="Problems that need a person. Drover's screen Alerts lists them.",
     yellow=1,
 )
 
 FARM: Final = Dashboard(
     "drover-farm",
     "Drover / Farm",
-    "Phones, their work, and what needs a person.",
+    "Phones, their work, and problems that need a person.",
     "/fleet",
     (
         Row(
@@ -56,11 +56,13 @@ FARM: Final = Dashboard(
                 number("Busy", 'max(drover_fleet_devices{status="busy"})'),
                 number("Offline", 'max(drover_fleet_devices{status="offline"})', yellow=1),
                 number("In error", 'max(drover_fleet_devices{status="error"})', red=1),
-                number("Running", 'max(drover_fleet_assignments{state="running"})', help="Assignments at work."),
+                number("Running", 'max(drover_fleet_assignments{state="running"})', help="Running assignments."),
                 number(
-                    "Waiting", 'max(drover_fleet_assignments{state="pending"})', help="Assignments without a start."
+                    "Waiting",
+                    'max(drover_fleet_assignments{state="pending"})',
+                    help="Assignments that have not started.",
                 ),
-                number("Jobs", "sum(max by (status) (drover_fleet_jobs))", help="Those that have not ended."),
+                number("Jobs", "sum(max by (status) (drover_fleet_jobs))", help="Jobs that have not ended."),
                 number(
                     "Critical alerts",
                     'sum(max by (context, kind) (drover_open_alerts{severity="critical"})) or vector(0)',
@@ -79,7 +81,7 @@ FARM: Final = Dashboard(
                         "{{instance}}",
                     ),
                     unit="cps",
-                    help="Heartbeats, polls and reports that gateways passed on, each phone once in 0.1 s.",
+                    help="Heartbeats, polls and reports that gateways passed on, at most one per phone in 0.1 s.",
                     stacked=True,
                 ),
                 Panel("Open sockets", one("sum by (instance) (drover_sockets_open)", "{{instance}}"), stacked=True),
@@ -101,7 +103,7 @@ FARM: Final = Dashboard(
                     "Refused commands",
                     one(f'sum by (code) (rate(drover_writer_refusals_total{{context="fleet"}}[{RATE}]))', "{{code}}"),
                     unit="cps",
-                    help="By code. STALE_ATTEMPT: a phone reports work that was taken from it.",
+                    help="By code. STALE_ATTEMPT: a phone reports work that was withdrawn.",
                 ),
             ),
         ),
@@ -128,7 +130,7 @@ FARM: Final = Dashboard(
 RENDERS: Final = Dashboard(
     "drover-renders",
     "Drover / Renders",
-    "The render queue at the thresholds of its operators: yellow outside of the usual, red where an alert fires.",
+    "The render queue with its operators' thresholds: yellow is unusual, red fires an alert.",
     "/renders",
     (
         Row(
@@ -143,8 +145,8 @@ RENDERS: Final = Dashboard(
                     red=90,
                     maximum=100,
                 ),
-                number("Workers", "max(ae_worker_active_count)", help="Heard of within 30 seconds."),
-                number("Licences", "max(ae_worker_licence_count)", help="Workers that there should be."),
+                number("Workers", "max(ae_worker_active_count)", help="Workers heard within 30 seconds."),
+                number("Licences", "max(ae_worker_licence_count)", help="The number of workers that should run."),
                 number(
                     "Workers missing",
                     "clamp_min(max(ae_worker_licence_count) - max(ae_worker_active_count), 0)",
@@ -228,7 +230,7 @@ _CHOSEN: Final = '{context=~"$context"}'
 SERVICES: Final = Dashboard(
     "drover-services",
     "Drover / Services",
-    "Every process, and the way of a command: HTTP, bus, writer, log, projection, Postgres.",
+    "Every process, and the path of a command: HTTP, bus, writer, log, projection, Postgres.",
     "/system",
     (
         Row(
@@ -251,7 +253,7 @@ SERVICES: Final = Dashboard(
                     ),
                     yellow=100,
                     red=500,
-                    help="Positions that the slowest read model lacks.",
+                    help="Commits that the slowest read model is behind.",
                 ),
                 number(
                     "5xx a second", 'sum(rate(drover_http_requests_total{status="5xx"}[5m])) or vector(0)', red=0.05
@@ -354,7 +356,7 @@ SERVICES: Final = Dashboard(
                     "Who leads",
                     one(f"drover_writer_leader{_CHOSEN} == 1", "{{context}}/{{partition}} {{instance}}"),
                     stacked=True,
-                    help="One stripe for each partition; it changes its colour with the leader.",
+                    help="One stripe for each partition; its colour changes with the leader.",
                     width=12,
                 ),
                 Panel(

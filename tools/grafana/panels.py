@@ -1,6 +1,6 @@
-"""Grafana's panels in few words: what one shows, in which unit, from where on it is yellow or red.
+"""A short description of Grafana panels: query, unit, thresholds.
 
-Grafana's own JSON says each of these things in forty lines, most of them the same.
+Grafana's own JSON needs forty lines for each panel, most of them the same.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Panel:
     kind: str = "timeseries"
     yellow: float | None = None
     red: float | None = None
-    """Limits, drawn as lines in a series. Where `yellow` is above `red`, low is bad."""
+    """Thresholds, drawn as lines. If `yellow` is above `red`, low values are bad."""
     stacked: bool = False
     minimum: float | None = 0
     maximum: float | None = None
     mappings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Value → what is shown instead, and in which colour."""
+    """Value → the text shown instead, and its colour."""
 
     def json(self, id: int, x: int, y: int) -> dict[str, Any]:
         targets = [
@@ -111,10 +111,10 @@ class Dashboard:
     title: str
     help: str
     page: str
-    """The screen of Drover's own dashboard that it leads to."""
+    """The screen of Drover's own dashboard that it links to."""
     rows: tuple[Row, ...]
     variables: dict[str, str] = field(default_factory=dict)
-    """Name → the metric whose label of that name it chooses from."""
+    """Name of a variable → the metric whose label of that name has its values."""
 
     def json(self) -> dict[str, Any]:
         return {
@@ -139,7 +139,7 @@ class Dashboard:
         }
 
     def _address(self) -> dict[str, Any]:
-        """Where Drover's own dashboard is: change it on top of the page, or here."""
+        """The address of Drover's own dashboard: change it at the top of the page, or here."""
         address = "https://localhost:8443"
         return {
             "name": "drover",

@@ -1,1 +1,1 @@
-"""The published language made from the code: schemas of events and commands, AsyncAPI, and what may not change."""
+"""Generates the message contracts from the code: schemas of events and commands, AsyncAPI, compatibility checks."""

@@ -1,4 +1,4 @@
-"""`python -m tools.messages [FOLDER]`: publish what the code says, unless that would break what was published."""
+"""`python -m tools.messages [FOLDER]`: publish the schemas of the code, unless they break published ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What was published against what the code says now: can everything that was once written still be read?
+"""Compares published schemas with those of the code: can the code still read every message ever written?
 
-A reader's question, of events (the log is full of them) and of commands (callers go on sending them) alike. What is
-wider than before is compatible; what is narrower is a `Break`. Only the part of JSON Schema that msgspec writes is
-known; a keyword from beyond it counts as a break, so that nothing passes because nobody looked.
+This matters for events, which the log keeps, and for commands, which callers go on sending. A wider schema is
+compatible; a narrower one is a `Break`. Only the part of JSON Schema that msgspec writes is supported; any other
+keyword counts as a break, so that nothing passes unchecked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kind = Literal[
 ]
 
 _NOTES: Final = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default"})
-"""Says nothing about what can be read. A default does, and is looked at where fields are."""
+"""Keywords that do not affect reading. A default does; it is compared with the fields."""
 _DEPRECATED: Final = frozenset({"deprecated", "x-upcast-to"})
 _SHAPE: Final = frozenset({"type", "enum", "anyOf", "$ref", "properties", "required", "additionalProperties"})
 _ITEMS: Final = frozenset({"items", "additionalItems"})
@@ -37,20 +37,20 @@ _MISSING: Final = object()
 
 
 class Break(msgspec.Struct, frozen=True):
-    """One thing that was allowed and is no more."""
+    """One thing that was allowed and no longer is."""
 
     kind: Kind
     path: str
-    """Which field, from the message down: `target.device_ids[]`."""
+    """The path of the field within the message: `target.device_ids[]`."""
     said: str
-    """What happened to it, as the end of a sentence."""
+    """What changed, as the end of a sentence."""
 
 
 def breaks(published: Schema, current: Schema, *, defaults_matter: bool = True) -> list[Break]:
-    """Everything that keeps the code of today from reading what the published schema allows, in order.
+    """Everything that keeps the code from reading what the published schema allows, in order.
 
-    `defaults_matter`: a field that came later is absent from older messages, and reads as its default. For a fact that
-    default may not change; for a wish it may.
+    `defaults_matter`: older messages lack a field that was added later, so it reads as its default. For an event that
+    default must not change; for a command it may.
     """
     found: list[Break] = []
     for one in _Comparison(published, current, defaults_matter).between(published, current, ""):
@@ -64,10 +64,10 @@ class _Comparison:
         self._roots = published, current
         self._defaults_matter = defaults_matter
         self._open: set[tuple[int, int]] = set()
-        """Pairs of objects that are being compared: a type may hold itself."""
+        """Pairs of objects that are being compared: a type may contain itself."""
 
     def between(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
-        """Each that there was must have one that takes it now. Else: what is missing to the nearest."""
+        """Each old alternative needs a new one that accepts it. Otherwise yield the breaks to the nearest one."""
         choices = list(_flat(new, self._roots[1]))
         before = list(_flat(old, self._roots[0]))
         for was in before:
@@ -108,7 +108,7 @@ class _Comparison:
             yield from self.between(was, after[name], _at(path, name))
             if self._defaults_matter and "default" in was and was["default"] != after[name].get("default", _MISSING):
                 if name in new.get("required", ()):
-                    continue  # said below
+                    continue  # reported below
                 yield Break("default_changed", _at(path, name), f"no longer reads as {was['default']!r} where absent")
         for name in new.get("required", ()):
             if name not in old.get("required", ()):
@@ -117,13 +117,13 @@ class _Comparison:
         yield from self._others(old, new, path)
 
     def _others(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
-        """Fields without a name of their own."""
+        """Fields that the schema does not name."""
         was, is_ = old.get("additionalProperties", True), new.get("additionalProperties", True)
         if is_ is False and was is not False:
             yield Break("unknown_fields_refused", path, "no longer takes fields that it does not know")
         elif isinstance(is_, dict) and was is not False:
             yield from self.between(was if isinstance(was, dict) else {}, is_, _at(path, "*"))
-        if isinstance(was, dict):  # a map: what is a field of its own now may have been one of its keys
+        if isinstance(was, dict):  # a map: a field that is named now may have been one of its keys
             for name, field in new.get("properties", {}).items():
                 if name not in old.get("properties", {}):
                     yield from self.between(was, field, _at(path, name))
@@ -142,12 +142,12 @@ class _Comparison:
 
 
 def _flat(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """Without references and alternatives: what a value can be, one by one. What stands beside them holds for each."""
+    """The alternatives of a schema with references resolved. Keywords beside them apply to each."""
     if (ref := schema.get("$ref")) is not None:
         name = str(ref).removeprefix("#/$defs/")
         beside = {key: value for key, value in schema.items() if key not in _NOTES and key != "$ref"}
         named = root["$defs"][name]
-        yield from _flat(named | beside if beside else named, root)  # itself, so that it is known again
+        yield from _flat(named | beside if beside else named, root)  # the same object, so that recursion is noticed
     elif "anyOf" in schema:
         beside = {key: value for key, value in schema.items() if key not in _NOTES and key != "anyOf"}
         for part in schema["anyOf"]:
@@ -197,7 +197,7 @@ def _bounds(old: Schema, new: Schema, path: str) -> Iterator[Break]:
 
 
 def _is_of_another_type(tried: list[Break], path: str) -> bool:
-    """Itself, not something in it. Such an alternative is further away than any of the same type."""
+    """Whether the value itself has another type. Such an alternative is further away than any of the same type."""
     return any(one.kind == "type_changed" and one.path == path for one in tried)
 
 

@@ -1,4 +1,4 @@
-"""All files of the contracts for messages: made, compared with what is there, and written if nothing breaks."""
+"""Generates the files of the message contracts, compares them with published ones, and writes them if none breaks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tools.messages.verdict import verdict_on
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """What the folder should hold."""
+    """The files that the folder should have."""
 
     problems: tuple[str, ...]
-    """Why it may not be written. None: it may."""
+    """Why they must not be written. Empty: they may."""
     files: dict[str, str]
-    """By path below the folder of the contracts: the whole text."""
+    """The whole text, by path below the folder of the contracts."""
 
 
 def publication(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> Publication:
-    """Against what is published in `folder` now; changes nothing."""
+    """Compare with what is published in `folder`; changes nothing."""
     published, current = read_schemas(folder), schemas_of(deciders)
     verdict = verdict_on(deciders, current, published, read_samples(folder))
     schemas = with_retired(current, published, verdict.successors)
@@ -34,7 +34,7 @@ def publication(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.valu
 
 
 def publish(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> tuple[str, ...]:
-    """Write what has changed; or nothing, and say why."""
+    """Write changed files; or write nothing and return why."""
     made = publication(folder, deciders)
     if made.problems:
         return made.problems

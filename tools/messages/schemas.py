@@ -1,6 +1,6 @@
-"""JSON Schema of a message's type: msgspec makes it; times, texts and the envelope are added here.
+"""JSON Schema of a message type: made by msgspec; this module adds times, texts and the envelope.
 
-Written so that it means the same in draft 07, which AsyncAPI speaks, and in later ones.
+It means the same in draft 07, which AsyncAPI uses, and in later drafts.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 Schema = dict[str, Any]
 
 _STAMPED: Final = tuple(field.name for field in msgspec.structs.fields(Event) if field.default is not msgspec.UNSET)
-"""Of the envelope, what the writer always sets: the defaults in the code are for events that it has not seen yet."""
+"""Fields of the envelope that the writer always sets; their defaults in the code are for events before that."""
 
 
 def types_of(union: Any) -> dict[str, type[Any]]:
-    """The types of a union by their tag, which is the `type` that stands in a message."""
+    """The types of a union by their tag, which is the `type` of a message."""
     members: tuple[Any, ...] = getattr(union, "__args__", (union,))
     return {str(type_.__struct_config__.tag): type_ for type_ in members}
 
 
 def event_schema(type_: type[Any]) -> Schema:
-    """As the log holds it: stamped."""
+    """The schema of an event as the log stores it, with its envelope."""
     schema = schema_of(type_)
     properties = schema["properties"]
     for name in _STAMPED:
@@ -38,7 +38,7 @@ def event_schema(type_: type[Any]) -> Schema:
 
 
 def schema_of(type_: Any) -> Schema:
-    """Of one type, with those that it is made of in `$defs`."""
+    """The schema of one type, with its nested types in `$defs`."""
     made = msgspec.json.schema(type_)
     definitions: dict[str, Schema] = made.pop("$defs", {})
     structs = {_name(info): info for info in _structs(inspect.type_info(type_))}
@@ -68,7 +68,7 @@ def _complete(schema: Schema, info: inspect.StructType) -> None:
 
 
 def _mark(schema: Schema, info: inspect.Type) -> None:
-    """Say which texts are times, wherever they stand: msgspec says so only where it is told the time zone."""
+    """Mark all texts that are times: msgspec does so only if the time zone is given."""
     if isinstance(info, inspect.DateTimeType):
         schema["format"] = "date-time"
     elif isinstance(info, inspect.UnionType):
@@ -103,13 +103,13 @@ def _name(info: inspect.StructType) -> str:
 
 
 def _older(value: Any) -> Any:
-    """Places of a tuple as draft 07 has them; texts on one line; and plain lists, as a file gives them back."""
+    """Tuples as in draft 07, texts on one line, and plain lists, as a file is read back."""
     if isinstance(value, dict):
         value = {key: _older(item) for key, item in value.items()}
         if isinstance(value.get("description"), str):
             value["description"] = " ".join(value["description"].split())
         if isinstance(value.get("discriminator"), dict):
-            del value["discriminator"]  # OpenAPI's; the tag says the same
+            del value["discriminator"]  # belongs to OpenAPI; the tag says the same
         if isinstance(places := value.pop("prefixItems", None), list):
             rest = value.pop("items", True)
             value |= {"items": places, "additionalItems": rest}

@@ -1,4 +1,4 @@
-"""May the code be published as it is? Every sentence says what is wrong, and what to do instead."""
+"""Decides whether the code's schemas may be published. Every sentence says what is wrong and what to do instead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADVICE: Final = "contracts/README.md shows how, with an example."
 class Verdict(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
     successors: dict[Name, str]
-    """Of events that the code no longer emits: what its upcaster makes of each."""
+    """By event that the code no longer emits: the type that its upcaster returns."""
 
 
 def verdict_on(deciders: Collection[Decider[Any]], current: Schemas, published: Schemas, samples: Samples) -> Verdict:
@@ -67,21 +67,21 @@ def _command_changed(name: Name, found: list[Break]) -> str:
 def _event_gone(name: Name) -> str:
     return (
         f"{name.context}: the event {name.type} was published and is gone, or has another tag now, so that no reader "
-        f"gets past it in the log. Put it back; or, if another event takes its place, add an upcaster to the decider: "
+        f"can pass it in the log. Put it back; or, if another event takes its place, add an upcaster to the decider: "
         f'`upcasters={{"{name.type}": ...}}`, which gives the fields of its successor and sets `type`. {_ADVICE}'
     )
 
 
 def _command_gone(name: Name) -> str:
     return (
-        f"{name.context}: the command {name.type} was published and is gone: callers of the release before are refused "
-        f"by it. Put it back. Once no supported release sends it any more, remove contracts/{name.file} by hand, and "
+        f"{name.context}: the command {name.type} was published and is gone: callers of the previous release would be "
+        f"refused. Put it back. Once no supported release sends it any more, remove contracts/{name.file} by hand, and "
         f"say so in CHANGELOG.md."
     )
 
 
 def _why_not_read(decider: Decider[Any], name: Name, samples: Samples) -> str | None:
-    """An upcaster is believed when it has brought every golden sample of its event to a type of today."""
+    """An upcaster is accepted if it converts every golden sample of its event to a current type."""
     kept = samples.get((name.context, name.type), ())
     if not kept:
         return (
@@ -93,7 +93,7 @@ def _why_not_read(decider: Decider[Any], name: Name, samples: Samples) -> str | 
             Codec.of(decider).decode(_line(sample))
         except (UnreadableCommit, LookupError, TypeError, ValueError) as error:
             return (
-                f"{name.context}: the upcaster of {name.type} does not lead to an event of today "
+                f"{name.context}: the upcaster of {name.type} does not return a current event "
                 f"({type(error).__name__}: {error}). It must give all fields of its successor, and set `type`. "
                 f"{_ADVICE}"
             )
@@ -104,8 +104,8 @@ def _still_there(decider: Decider[Any], current: Schemas) -> Iterator[str]:
     for type_ in sorted(decider.upcasters):
         if Name(decider.context, "events", type_) in current:
             yield (
-                f"{decider.context}: {type_} has an upcaster and is still an event of today, so that nobody knows "
-                f"which of both will read it. Take it out of the union of events, or remove its upcaster. {_ADVICE}"
+                f"{decider.context}: {type_} has an upcaster and is still a current event, so it is not clear "
+                f"which of the two reads it. Take it out of the union of events, or remove its upcaster. {_ADVICE}"
             )
 
 

@@ -138,7 +138,7 @@ def test_an_upcaster_may_not_be_taken_away_again(folder):
 
 def test_an_upcaster_that_leads_nowhere_is_refused(folder):
     (problem,) = publish(folder, [library(EVENTS_V2, upcasters={"BookAdded": lambda fields: fields["nothing"]})])
-    assert "upcaster of BookAdded does not lead to an event of today" in problem
+    assert "upcaster of BookAdded does not return a current event" in problem
     forgot = {"BookAdded": lambda fields: {**to_v2(fields), "type": "BookAddedV3"}}
     (problem,) = publish(folder, [library(EVENTS_V2, upcasters=forgot)])
     assert "BookAddedV3" in problem
@@ -152,7 +152,7 @@ def test_an_upcaster_needs_a_golden_sample_to_show_that_it_works(folder):
 
 def test_an_upcaster_for_an_event_of_today_is_refused(folder):
     (problem,) = publish(folder, [library(upcasters={"BookAdded": to_v2})])
-    assert "still an event of today" in problem
+    assert "still a current event" in problem
 
 
 def test_a_chain_of_upcasters_leads_through_all_versions(folder):
@@ -170,7 +170,7 @@ def test_a_chain_of_upcasters_leads_through_all_versions(folder):
     assert schema(folder, "BookAddedV2")["x-upcast-to"] == "BookAddedV3"
     problems = publish(folder, [library(TermStarted | third | BookLent, upcasters={"BookAdded": to_v2})])
     assert [one for one in problems if "the event BookAddedV2 was published and is gone" in one]
-    assert [one for one in problems if "upcaster of BookAdded does not lead to an event of today" in one]
+    assert [one for one in problems if "upcaster of BookAdded does not return a current event" in one]
 
 
 def test_a_command_that_asks_for_more_is_refused_and_one_with_another_default_is_not(folder):
