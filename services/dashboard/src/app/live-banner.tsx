@@ -12,10 +12,15 @@ import { usePast } from "./past";
 /** A line that is back at once is not worth a word. */
 const SAY_AFTER_MS = 1_500;
 
+/** What the menu calls the contexts. */
+const PLACES = { fleet: "fleet", render: "renders", analysis: "analyses", reminder: "reminders" } as const;
+
 export function LiveBanner(): ReactNode {
   const live = useLive();
   const status = useObservable(live.status);
   const isLost = useStays(status.phase === "lost", SAY_AFTER_MS);
+  const standing = useObservable(live.standing);
+  const isStanding = useStays(standing.size > 0, SAY_AFTER_MS);
   const t = useText();
   if (status.phase === "refused") {
     return (
@@ -27,7 +32,25 @@ export function LiveBanner(): ReactNode {
       </div>
     );
   }
-  return isLost && status.phase === "lost" ? <Lost status={status} retry={() => live.retryNow()} /> : null;
+  if (isLost && status.phase === "lost") return <Lost status={status} retry={() => live.retryNow()} />;
+  return isStanding && standing.size > 0 ? <Standing contexts={standing} /> : null;
+}
+
+/** The line is there, and the tables behind it do not move: their database or their projector is away. */
+function Standing({ contexts }: { contexts: ReadonlySet<string> }): ReactNode {
+  const t = useText();
+  const parts = [...contexts].map((context) => {
+    const place = PLACES[context as keyof typeof PLACES];
+    return place === undefined ? context : t.places[place];
+  });
+  return (
+    <div
+      role="alert"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
+    >
+      <strong className="font-medium">{t.live.standing}</strong> {t.live.standingHint(parts.join(", "))}
+    </div>
+  );
 }
 
 function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry: () => void }): ReactNode {
@@ -51,19 +74,21 @@ function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry
 }
 
 export function LiveDot(): ReactNode {
-  const status = useObservable(useLive().status);
+  const live = useLive();
+  const status = useObservable(live.status);
+  const isStanding = useObservable(live.standing).size > 0;
   const t = useText();
   const isPast = usePast() !== null;
   const now = {
     connecting: t.live.connecting,
     loading: t.live.loading(status.phase === "loading" ? status.devices : 0),
-    live: t.live.live,
+    live: isStanding ? t.live.standing : t.live.live,
     lost: t.live.lost,
     refused: t.live.refused,
   }[status.phase];
   const text = isPast ? t.past.short : now;
   const colour = {
-    live: "bg-online",
+    live: isStanding ? "bg-held" : "bg-online",
     lost: "bg-error",
     refused: "bg-error",
     connecting: "bg-held",

@@ -22,7 +22,7 @@ export class TestPage {
   readonly toasts = new Toasts();
   readonly live = new Live(
     { json: () => Promise.resolve([] as never), request: () => new Promise(() => {}) },
-    new Frames((flush) => flush()),
+    { frames: new Frames((flush) => flush()), seesAlarms: true },
   );
   tab: Tab | undefined;
 

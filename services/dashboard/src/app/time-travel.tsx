@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useLocation, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { FleetStore } from "@/lib/live/fleet";
-import { loadHistory } from "@/lib/live/history";
+import { loadPast } from "@/lib/live/history";
 import type { FleetMoment } from "@/lib/past/moments";
 import { PastLive } from "@/lib/past/past-live";
 import { oneOf, rows } from "@/lib/rest/read";
@@ -96,7 +96,7 @@ function usePastTally(live: PastLive, past: Past | null): void {
     if (past === null || !isShown) return;
     const stopping = new AbortController();
     live.tally.clear();
-    loadHistory(client, live.tally, stopping.signal, past.at).catch(() => undefined);
+    loadPast(client, live.tally, stopping.signal, past.at).catch(() => undefined);
     return () => stopping.abort();
   }, [client, live, past, isShown]);
 }

@@ -13,7 +13,9 @@ beforeEach(() => {
 });
 
 function ends(count: number, secondsAgo: number, job = "J1"): void {
-  for (let n = 0; n < count; n++) tally.addPastEnd(new Date(NOW - secondsAgo * 1000).toISOString(), job);
+  const created_at = new Date(NOW - secondsAgo * 1000).toISOString();
+  const row = { id: 1, event_type: "SUCCEEDED", error_code: null, device_id: "D1", task_id: job, created_at } as const;
+  for (let n = 0; n < count; n++) tally.count(row);
 }
 
 const pace = (activeForS: number) => paceOf(tally, "J1", new Date(NOW - activeForS * 1000).toISOString(), NOW);

@@ -72,6 +72,8 @@ export const en = {
     lostSince: (time: string) => `Showing data from ${time}.`,
     retryIn: (seconds: number) => (seconds <= 0 ? "Retrying…" : `Retrying in ${seconds} s.`),
     retryNow: "Retry now",
+    standing: "Data is not being updated.",
+    standingHint: (parts: string) => `Showing the last known state of: ${parts}.`,
     refused: "Your account has no access to the live stream.",
     refusedHint: "Ask an administrator for a role that has it.",
   },

@@ -73,6 +73,8 @@ export const ko: Dictionary = {
     lostSince: (time) => `${time} 시점의 화면입니다.`,
     retryIn: (seconds) => (seconds <= 0 ? "다시 연결하는 중…" : `${seconds}초 후 다시 연결합니다.`),
     retryNow: "지금 연결",
+    standing: "데이터가 갱신되지 않고 있습니다.",
+    standingHint: (parts) => `마지막으로 확인된 상태를 표시합니다: ${parts}.`,
     refused: "이 계정은 실시간 스트림을 볼 수 없습니다.",
     refusedHint: "관리자에게 권한을 요청하세요.",
   },

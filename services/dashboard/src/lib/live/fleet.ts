@@ -1,8 +1,8 @@
 /** The fleet as this page knows it: devices, PCs, jobs, and the assignments that are under way. */
-import type { AlertRow, AssignmentRow, Counters, DeviceRow, DeviceStatus, JobRow, PcRow } from "../rest/rows";
+import type { AlertRow, AssignmentRow, DeviceRow, DeviceStatus, JobRow, WorkerRow } from "../rest/rows";
 import type { Frames } from "./frame";
-import { micros } from "./moment";
 import { Table } from "./table";
+import { keyText } from "./told";
 
 export interface Device {
   readonly id: string;
@@ -39,8 +39,7 @@ export interface Assignment {
   readonly startedAt: string | null;
   readonly timeoutAt: string | null;
   readonly retryDueAt: string | null;
-  /** Up to which moment its row told all, in microseconds: events before are in it. */
-  readonly readUpTo: number;
+  readonly changedAt: string;
 }
 
 export interface Pc {
@@ -71,7 +70,8 @@ export class FleetStore {
   /** How many devices show what, kept as they change. */
   readonly shown: Record<Shown, number> = { busy: 0, online: 0, held: 0, error: 0, offline: 0 };
   readonly #devicesOfPc = new Map<string, readonly string[]>();
-  readonly #stale = { devices: new Set<string>(), jobs: new Set<string>() };
+  /** The assignment that holds the slot of a device, also of one that is not known yet. */
+  readonly #inHand = new Map<string, string>();
 
   constructor(frames: Frames) {
     this.pcs = new Table(frames);
@@ -85,6 +85,7 @@ export class FleetStore {
     for (const table of [this.pcs, this.devices, this.jobs, this.assignments, this.alerts]) table.clear();
     for (const shown of SHOWN) this.shown[shown] = 0;
     this.#devicesOfPc.clear();
+    this.#inHand.clear();
   }
 
   /** Ids of the phones of a PC, by serial number. */
@@ -92,7 +93,9 @@ export class FleetStore {
     return this.#devicesOfPc.get(pc) ?? [];
   }
 
-  putDevice(device: Device): void {
+  /** What it has in hand follows from its assignments. */
+  putDevice(row: Omit<Device, "assignment">): void {
+    const device: Device = { ...row, assignment: this.#inHand.get(row.id) ?? null };
     const before = this.devices.get(device.id);
     if (before !== undefined) this.shown[shownAs(before)]--;
     this.shown[shownAs(device)]++;
@@ -103,22 +106,30 @@ export class FleetStore {
     this.devices.set(device.id, device);
   }
 
-  changeDevice(id: string, change: Partial<Device>): void {
+  removeDevice(id: string): void {
     const before = this.devices.get(id);
-    if (before === undefined) this.markStale("devices", id);
-    else this.putDevice({ ...before, ...change });
+    if (before === undefined) return;
+    this.shown[shownAs(before)]--;
+    this.#leavePc(before);
+    this.devices.delete(id);
   }
 
-  /** Puts an assignment where it stands now, and counts its phone there for its job. */
-  moveAssignment(before: Assignment | undefined, after: Assignment, counter: Counter | null): void {
-    this.#count(before, after, counter);
-    if (after.phase === "completed" || after.phase === "failed" || after.phase === "cancelled") {
-      this.assignments.delete(after.id);
-    } else {
-      this.assignments.set(after.id, after);
-    }
-    const pc = this.devices.get(after.device)?.pc;
-    if (pc !== undefined) this.devices.touch(pc);
+  /** One that is over is not kept. */
+  putAssignment(assignment: Assignment): void {
+    const { id, device } = assignment;
+    if (isOver(assignment)) this.assignments.delete(id);
+    else this.assignments.set(id, assignment);
+    if (holdsSlot(assignment)) this.#takeInHand(device, id);
+    else if (this.#inHand.get(device) === id) this.#takeInHand(device, null);
+    this.#touchPcOf(device);
+  }
+
+  removeAssignment(id: string): void {
+    const before = this.assignments.get(id);
+    if (before === undefined) return;
+    this.assignments.delete(id);
+    if (this.#inHand.get(before.device) === id) this.#takeInHand(before.device, null);
+    this.#touchPcOf(before.device);
   }
 
   forgetJobsEndedBefore(moment: number): void {
@@ -127,26 +138,17 @@ export class FleetStore {
     }
   }
 
-  /** What can only be known by reading its row again. */
-  markStale(kind: "devices" | "jobs", id: string): void {
-    this.#stale[kind].add(id);
+  #takeInHand(device: string, assignment: string | null): void {
+    if (assignment === null) this.#inHand.delete(device);
+    else this.#inHand.set(device, assignment);
+    const known = this.devices.get(device);
+    if (known !== undefined && known.assignment !== assignment) this.putDevice(known);
   }
 
-  takeStale(kind: "devices" | "jobs", max: number): string[] {
-    const taken = [...this.#stale[kind]].slice(0, max);
-    for (const id of taken) this.#stale[kind].delete(id);
-    return taken;
-  }
-
-  #count(before: Assignment | undefined, after: Assignment, to: Counter | null): void {
-    const job = this.jobs.get(after.job);
-    const from = before === undefined ? null : countedAs(before);
-    if (job === undefined || from === to) return;
-    this.jobs.set(job.id, {
-      ...job,
-      ...(from === null ? {} : { [from]: Math.max(0, job[from] - 1) }),
-      ...(to === null ? {} : { [to]: job[to] + 1 }),
-    });
+  /** Racks show how far their phones are. */
+  #touchPcOf(device: string): void {
+    const pc = this.devices.get(device)?.pc;
+    if (pc !== undefined) this.devices.touch(pc);
   }
 
   #joinPc(device: Device): void {
@@ -162,23 +164,7 @@ export class FleetStore {
   }
 }
 
-export type Counter = keyof Counters;
-
-/** The counter of its job, unless it is cancelled. A retry that waits for its device is a retry, too. */
-export function countedAs(assignment: Assignment): Counter {
-  const { phase, failures } = assignment;
-  if (phase === "waiting") return failures > 0 ? "retrying" : "pending";
-  return phase === "offered" || phase === "sent" ? "pending" : phase;
-}
-
-/** The counter of a phone whose assignment is cancelled. Null: it was only taken back, and may get another one. */
-export function cancelledAs(job: JobRow | undefined, reason: string): Counter | null {
-  if (reason === "admin") return "cancelled";
-  if (job === undefined || job.ended_at === null) return null;
-  return job.status === "completed" ? "skipped" : "cancelled";
-}
-
-export function deviceOf(row: DeviceRow): Device {
+export function deviceOf(row: DeviceRow): Omit<Device, "assignment"> {
   return {
     id: row.id,
     serial: row.serial_number,
@@ -187,7 +173,6 @@ export function deviceOf(row: DeviceRow): Device {
     capabilities: row.capabilities,
     isAlive: row.status === "error" ? null : row.status !== "offline",
     isRunning: row.status === "busy",
-    assignment: null,
     errorCode: row.error_code,
     errorUntil: row.error_until,
     errorCondition: row.error_condition,
@@ -196,8 +181,8 @@ export function deviceOf(row: DeviceRow): Device {
   };
 }
 
-export function pcOf(row: PcRow): Pc {
-  return { id: row.id, capacity: row.capacity, heldUntil: row.held_until };
+export function pcOf(row: WorkerRow): Pc {
+  return { id: row.id, capacity: row.device_capacity, heldUntil: row.held_until };
 }
 
 export function assignmentOf(row: AssignmentRow): Assignment {
@@ -215,7 +200,7 @@ export function assignmentOf(row: AssignmentRow): Assignment {
     startedAt: row.started_at,
     timeoutAt: row.timeout_at,
     retryDueAt: row.retry_due_at,
-    readUpTo: micros(row.updated_at),
+    changedAt: row.updated_at,
   };
 }
 
@@ -227,6 +212,15 @@ export function phaseOf(row: Pick<AssignmentRow, "status" | "retry_due_at" | "as
 }
 
 /** Whether it holds the slot of its device. */
-export function holdsSlot(assignment: Assignment): boolean {
-  return assignment.phase !== "waiting";
+function holdsSlot(assignment: Assignment): boolean {
+  return assignment.phase !== "waiting" && !isOver(assignment);
+}
+
+function isOver({ phase }: Assignment): boolean {
+  return phase === "completed" || phase === "failed" || phase === "cancelled";
+}
+
+/** Ids of alerts are those of their context. */
+export function alertKey({ context, id }: Pick<AlertRow, "context" | "id">): string {
+  return keyText([context, id]);
 }

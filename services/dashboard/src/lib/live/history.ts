@@ -1,52 +1,32 @@
-/** The quarter of an hour before this page listened, so that its charts do not begin empty. */
-import { rows, type Server } from "../rest/read";
-import type { TaskEventRow } from "../rest/rows";
-import { type Failure, type Outcome, type Tally, WINDOW_S } from "./tally";
+/** What attempts came to in the last quarter of an hour, so that charts do not begin empty. */
+import { type ReadOptions, rows, type Server } from "../rest/read";
+import { COUNTED, type CountedRow, type Tally, WINDOW_S } from "./tally";
 
 /** On a big farm this is less than a quarter of an hour: then charts begin where it ends. */
 const PAGES_MAX = 5;
 const PAGE = 1000;
 
-const OUTCOMES: Partial<Record<TaskEventRow["event_type"], Outcome>> = {
-  SUCCEEDED: "completed",
-  FAILED: "failed",
-  TIMEOUT: "failed",
-  ROLLED_BACK: "lost",
-};
-
-/** With these a phone is through with its job. */
-const ENDS: readonly TaskEventRow["event_type"][] = ["SUCCEEDED", "FAILED_FINAL"];
-const READ = [...new Set([...Object.keys(OUTCOMES), ...ENDS])];
-
-type Past = Pick<TaskEventRow, "id" | "event_type" | "error_code" | "device_id" | "task_id" | "created_at">;
-
-/** `began`: when the page began to listen. */
-export async function loadHistory(
-  server: Server,
-  tally: Tally,
-  signal: AbortSignal,
-  began = Date.now(),
-): Promise<void> {
-  const from = new Date(began - WINDOW_S * 1000).toISOString();
+/** Oldest first. `until`: of the past; else up to now. */
+export async function readHistory(server: Server, options: ReadOptions, until?: number): Promise<CountedRow[]> {
+  const from = new Date((until ?? Date.now()) - WINDOW_S * 1000).toISOString();
   const select = "id,event_type,error_code,device_id,task_id,created_at";
-  const types = `in.(${READ.join(",")})`;
-  let until = new Date(began).toISOString();
+  const event_type = `in.(${COUNTED.join(",")})`;
+  const found: CountedRow[] = [];
+  let before = until === undefined ? "" : `,created_at.lt.${new Date(until).toISOString()}`;
   for (let page = 0; page < PAGES_MAX; page++) {
-    const created = `(created_at.gte.${from},created_at.lt.${until})`;
-    const query = { select, event_type: types, and: created, order: "created_at.desc", limit: PAGE };
-    const past = await rows<Past>(server, "tasks_event", query, { signal });
-    for (const row of past) {
-      const outcome = OUTCOMES[row.event_type];
-      if (outcome !== undefined) tally.addPast(row.created_at, outcome);
-      if (ENDS.includes(row.event_type)) tally.addPastEnd(row.created_at, row.task_id);
-    }
-    tally.addPastFailures(past.filter((row) => OUTCOMES[row.event_type] === "failed").map(failureOf));
+    const and = `(created_at.gte.${from}${before})`;
+    const query = { select, event_type, and, order: "created_at.desc", limit: PAGE };
+    const past = await rows<CountedRow>(server, "tasks_event", query, options);
+    found.push(...past);
     const oldest = past.at(-1);
-    if (oldest === undefined || past.length < PAGE) return;
-    until = oldest.created_at;
+    if (oldest === undefined || past.length < PAGE) break;
+    before = `,created_at.lt.${oldest.created_at}`;
   }
+  return found.reverse();
 }
 
-function failureOf(row: Past): Failure {
-  return { at: row.created_at, code: row.error_code ?? row.event_type, device: row.device_id, job: row.task_id };
+/** Counts what was before a moment of the past. */
+export async function loadPast(server: Server, tally: Tally, signal: AbortSignal, until: number): Promise<void> {
+  for (const row of await readHistory(server, { signal }, until)) tally.count(row);
+  tally.pastWasRead();
 }

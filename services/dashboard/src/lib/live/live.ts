@@ -1,65 +1,91 @@
-/** Everything that moves: the stream, the rows it goes on from, and what is counted along the way. */
+/** Everything that moves: the stream of changed rows, the rows that are kept, and what is counted along the way. */
 import { debug } from "../debug/debug";
-import type { Server } from "../rest/read";
+import type { ReadOptions, Server } from "../rest/read";
 import { Observable } from "../session/observable";
-import { type Assignment, FleetStore } from "./fleet";
-import { foldAlerts } from "./fold-alerts";
-import { foldFleet } from "./fold-fleet";
+import { FleetStore } from "./fleet";
+import { Followed } from "./followed";
 import { Frames } from "./frame";
-import { loadHistory } from "./history";
-import { loadFleet, readStale } from "./load";
-import { mover, type Places, parseId } from "./place";
-import { inSlices } from "./slices";
+import { Overlay } from "./overlay";
+import { alertSink, assignmentSink, attemptSink, deviceSink, jobSink, pcSink } from "./sinks";
 import type { ServerEvent } from "./sse";
 import { LiveStream } from "./stream";
-import { type HeardEvent, Tail } from "./tail";
 import { Tally } from "./tally";
+import { mergePositions, type RowsHello, type RowsLag, type RowsReset, type RowsTold } from "./told";
 
-/** Between two looks at rows that events made doubtful. */
-export const LOOK_AGAIN_MS = 2_000;
 /** A page may stay open for weeks. Who looks for an older job reads its row. */
 export const ENDED_JOBS_KEPT_MS = 3_600_000;
-/** Before a failed read of everything is tried again. */
-const LOAD_AGAIN_MS = 2_000;
+const FORGET_EVERY_MS = 60_000;
+/** Between two reads of what the stream could not tell, and after one that failed. */
+export const READ_EVERY_MS = 2_000;
+/** Pages that are told to read at the same moment do not ask at the same moment. */
+export const SPREAD_MS = 1_000;
+
+/** Of which screens read pages; what is told of them is laid over. */
+export const LISTED = {
+  jobs: ["id"],
+  alerts: ["context", "id"],
+  render_queue: ["id"],
+  aep_compositions: ["id"],
+  aep_field_mapping: ["id"],
+  saju_tests: ["id"],
+  cleanup_runs: ["id"],
+  test_ledger: ["id"],
+  alarms_event: ["id"],
+} as const;
+export type Listed = keyof typeof LISTED | "alarm";
+
+/** Users' own words: not everybody may follow them. */
+const ALARM = { alarm: ["user_id", "page_id"] } as const;
 
 export type LiveStatus =
   | { readonly phase: "connecting" }
   | { readonly phase: "loading"; readonly devices: number }
   | { readonly phase: "live" }
-  /** `since`: when the last event was heard. */
+  /** `since`: when something was heard last. */
   | { readonly phase: "lost"; readonly since: number; readonly retryAt: number }
   | { readonly phase: "refused" };
 
 /** What screens see of it. The past looks the same, and does not move. */
-export type LiveView = Pick<Live, "status" | "frames" | "fleet" | "tail" | "tally" | "retryNow">;
+export type LiveView = Pick<Live, "status" | "standing" | "frames" | "fleet" | "tally" | "retryNow" | "overlay">;
 
 const log = debug("live");
 
 export class Live {
   readonly status = new Observable<LiveStatus>({ phase: "connecting" });
+  /** Contexts whose read model does not move: what is shown of them is the last that was known. */
+  readonly standing = new Observable<ReadonlySet<string>>(new Set());
   readonly frames: Frames;
   readonly fleet: FleetStore;
-  readonly tail: Tail;
   readonly tally = new Tally();
-  readonly #server: Server;
   readonly #stream: LiveStream;
-  #places: Places = {};
-  /** Events that came while the rows were read. Null: they are applied as they come. */
-  #waiting: ServerEvent[] | null = [];
-  #loading = new AbortController();
+  readonly #followed: ReadonlyMap<string, Followed>;
+  readonly #overlays: ReadonlyMap<string, Overlay>;
+  /** Relations to be read, each from its position on. */
+  readonly #due = new Map<string, string>();
+  readonly #stopping = new AbortController();
+  #isReading = false;
+  #readAt = Number.NEGATIVE_INFINITY;
   #isLoaded = false;
-  #isStopped = false;
-  #lookAgain: ReturnType<typeof setTimeout> | undefined;
+  #forgetting: ReturnType<typeof setInterval> | undefined;
   #heardAt = Date.now();
 
-  constructor(server: Server, frames = new Frames()) {
-    this.#server = server;
+  constructor(server: Server, { frames = new Frames(), seesAlarms = false } = {}) {
     this.frames = frames;
     this.fleet = new FleetStore(frames);
-    this.tail = new Tail(frames);
-    this.#stream = new LiveStream(server, {
-      onFresh: (id, minPosition) => void this.#load(id, minPosition),
-      onOpen: () => this.#show(),
+    const telling = (devices: number) => this.#isLoaded || this.status.set({ phase: "loading", devices });
+    this.#followed = new Map([
+      ["alerts", new Followed(alertSink(server, this.fleet), ["context", "id"])],
+      ["workers", new Followed(pcSink(server, this.fleet))],
+      ["devices", new Followed(deviceSink(server, this.fleet, telling))],
+      ["jobs", new Followed(jobSink(server, this.fleet))],
+      ["job_assignments", new Followed(assignmentSink(server, this.fleet, this.tally))],
+      ["tasks_event", new Followed(attemptSink(server, this.tally))],
+    ]);
+    const listed = Object.entries({ ...LISTED, ...(seesAlarms ? ALARM : {}) });
+    this.#overlays = new Map(listed.map(([name, key]) => [name, new Overlay(frames, key)]));
+    const relations = new Set([...this.#followed.keys(), ...this.#overlays.keys()]);
+    this.#stream = new LiveStream(server, `/api/stream?relations=${[...relations].join(",")}`, {
+      onHello: (data, isFresh) => this.#greet(JSON.parse(data) as RowsHello, isFresh),
       onEvents: (events) => this.#hear(events),
       onLost: (retryInMs) => this.#lost(retryInMs),
     });
@@ -68,23 +94,31 @@ export class Live {
   /** Also after a session that had ended: it goes on where it was. */
   start(): void {
     void this.#stream.run();
-    clearTimeout(this.#lookAgain);
-    this.#lookAgainLater();
+    clearInterval(this.#forgetting);
+    const forget = () => this.fleet.forgetJobsEndedBefore(Date.now() - ENDED_JOBS_KEPT_MS);
+    this.#forgetting = setInterval(forget, FORGET_EVERY_MS);
   }
 
   stop(): void {
-    this.#isStopped = true;
     this.#stream.stop();
-    this.#loading.abort();
-    clearTimeout(this.#lookAgain);
+    this.#stopping.abort();
+    clearInterval(this.#forgetting);
   }
 
   retryNow(): void {
     this.#stream.retryNow();
   }
 
-  #show(): void {
+  /** What was told of a relation of which screens read pages. */
+  overlay(relation: Listed): Overlay | undefined {
+    return this.#overlays.get(relation);
+  }
+
+  #greet(hello: RowsHello, isFresh: boolean): void {
+    this.#heardAt = Date.now();
     this.status.set(this.#isLoaded ? { phase: "live" } : { phase: "loading", devices: this.fleet.devices.size });
+    this.standing.set(new Set()); // who comes back is told again
+    if (isFresh) void this.#readAgain(Object.keys(hello.relations), hello.min_position);
   }
 
   #lost(retryInMs: number | null): void {
@@ -92,87 +126,83 @@ export class Live {
     else this.status.set({ phase: "lost", since: this.#heardAt, retryAt: Date.now() + retryInMs });
   }
 
-  async #load(id: string, minPosition: string): Promise<void> {
-    this.#loading.abort();
-    const loading = new AbortController();
-    this.#loading = loading;
-    this.#waiting = [];
-    this.#isLoaded = false;
-    this.#places = parseId(id);
-    this.fleet.clear();
-    this.tail.clear();
-    try {
-      const options = { minPosition, signal: loading.signal };
-      await loadFleet(this.#server, this.fleet, options, (devices) => this.status.set({ phase: "loading", devices }));
-    } catch (error) {
-      if (loading.signal.aborted) return;
-      log("could not read the fleet", error);
-      setTimeout(() => loading.signal.aborted || void this.#load(id, minPosition), LOAD_AGAIN_MS);
-      return;
-    }
-    // More may come while these are applied: they wait, too.
-    for (const waiting = this.#waiting; waiting.length > 0; ) {
-      await this.#apply(waiting.splice(0));
-      if (loading.signal.aborted) return;
-    }
-    this.#waiting = null;
-    this.#isLoaded = true;
-    // What was counted twice in between is put right by the next look.
-    for (const id of this.fleet.jobs.keys()) this.fleet.markStale("jobs", id);
-    if (this.status.get().phase === "loading") this.status.set({ phase: "live" });
-    this.tally.clear();
-    await loadHistory(this.#server, this.tally, loading.signal).catch((error: unknown) => log("no history", error));
-  }
-
   /** The stream goes on when they are applied. */
   async #hear(events: readonly ServerEvent[]): Promise<void> {
     this.#heardAt = Date.now();
-    if (this.#waiting === null) await this.#apply(events);
-    else this.#waiting.push(...events);
+    for (const { name, data } of events) {
+      if (name === "rows") await this.#told(JSON.parse(data) as RowsTold);
+      else if (name === "reset") this.#reset(JSON.parse(data) as RowsReset);
+      else if (name === "lag") this.#lag(JSON.parse(data) as RowsLag);
+    }
   }
 
-  #apply(events: readonly ServerEvent[]): Promise<void> {
-    const now = Date.now();
-    return inSlices(events, (told) => {
-      const heard = this.#read(told);
-      this.tail.add(heard);
-      if (heard.context === "fleet") {
-        this.tally.hear(heard.event, this.#assignmentOf(heard)?.assignedAt ?? null, now);
-        foldFleet(this.fleet, heard.event);
-      }
-      foldAlerts(this.fleet.alerts, heard.context, heard.event);
-    });
+  async #told(told: RowsTold): Promise<void> {
+    this.#overlays.get(told.relation)?.add(told);
+    await this.#followed.get(told.relation)?.told(told);
   }
 
-  #read(told: ServerEvent): HeardEvent {
-    const places = parseId(told.id ?? "");
-    const context = mover(this.#places, places);
-    this.#places = places;
-    const event = JSON.parse(told.data) as HeardEvent["event"];
-    return { place: `${context}=${places[context] ?? ""}`, context, event };
+  #reset({ relations, min_position }: RowsReset): void {
+    void this.#readAgain(relations, min_position);
   }
 
-  #assignmentOf({ event }: HeardEvent): Assignment | undefined {
-    const id = event["assignment_id"];
-    return typeof id === "string" ? this.fleet.assignments.get(id) : undefined;
+  #lag({ context, stale }: RowsLag): void {
+    const standing = new Set(this.standing.get());
+    if (stale) standing.add(context);
+    else standing.delete(context);
+    this.standing.set(standing);
   }
 
-  #lookAgainLater(): void {
-    this.#lookAgain = setTimeout(async () => {
-      if (this.status.get().phase === "live") await this.#look();
-      if (!this.#isStopped) this.#lookAgainLater();
-    }, LOOK_AGAIN_MS);
+  /** What is told to be read during a read is read after it: so each read ends, however often it is told. */
+  async #readAgain(relations: readonly string[], minPosition: string): Promise<void> {
+    for (const name of relations) {
+      this.#overlays.get(name)?.reset();
+      if (this.#followed.has(name)) this.#want(name, mergePositions(this.#due.get(name), minPosition));
+    }
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#due.size > 0 && !this.#stopping.signal.aborted) {
+      await this.#pace();
+      if (!this.#stopping.signal.aborted) await this.#readDue();
+    }
+    this.#isReading = false;
   }
 
-  async #look(): Promise<void> {
-    this.fleet.forgetJobsEndedBefore(Date.now() - ENDED_JOBS_KEPT_MS);
-    const options = { minPosition: this.#minPosition(), signal: this.#loading.signal };
-    await readStale(this.#server, this.fleet, options).catch((error: unknown) => log("could not look again", error));
+  async #readDue(): Promise<void> {
+    const due = new Map(this.#due);
+    this.#due.clear();
+    // Work is read by its job.
+    const work = due.get("job_assignments");
+    const first = [...due].filter(([name]) => name !== "job_assignments");
+    const areRead = await Promise.all(first.map(([name, position]) => this.#read(name, position)));
+    if (work !== undefined && !(await this.#read("job_assignments", work))) return;
+    if (this.#isLoaded || areRead.includes(false)) return;
+    this.#isLoaded = true;
+    if (this.status.get().phase === "loading") this.status.set({ phase: "live" });
   }
 
-  /** How far this page has heard. */
-  #minPosition(): string | undefined {
-    const known = Object.entries(this.#places).map(([context, place]) => `${context}=${place.split(".")[0]}`);
-    return known.length === 0 ? undefined : known.join(",");
+  /** False: it is to be read once more. */
+  async #read(name: string, minPosition: string): Promise<boolean> {
+    const options: ReadOptions = { minPosition, signal: this.#stopping.signal };
+    try {
+      await this.#followed.get(name)?.read(options);
+      return true;
+    } catch (error) {
+      log(`could not read ${name}`, error);
+      if (!this.#due.has(name)) this.#want(name, minPosition);
+      return false;
+    }
+  }
+
+  #want(name: string, minPosition: string): void {
+    this.#due.set(name, minPosition);
+    this.#followed.get(name)?.hold();
+  }
+
+  /** The first read is at once. */
+  async #pace(): Promise<void> {
+    const isFirst = this.#readAt === Number.NEGATIVE_INFINITY;
+    const wait = isFirst ? 0 : Math.max(0, this.#readAt + READ_EVERY_MS - Date.now()) + Math.random() * SPREAD_MS;
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    this.#readAt = Date.now();
   }
 }

@@ -14,10 +14,9 @@ beforeEach(() => {
   vi.useFakeTimers();
   platform = new FakePlatform();
   heard.length = fresh.length = lost.length = 0;
-  stream = new LiveStream(platform, {
-    onFresh: (_, minPosition) => fresh.push(minPosition),
+  stream = new LiveStream(platform, "/api/events/stream", {
+    onHello: (data, isFresh) => isFresh && fresh.push((JSON.parse(data) as { min_position: string }).min_position),
     onEvents: (events) => void heard.push(...events.map((event) => event.name)),
-    onOpen: () => {},
     onLost: (retryInMs) => lost.push(retryInMs),
   });
 });
@@ -32,7 +31,7 @@ const soon = () => vi.advanceTimersByTimeAsync(10);
 async function open(): Promise<void> {
   void stream.run();
   await soon();
-  platform.stream.hello("fleet=5.0");
+  platform.stream.eventsHello("fleet=5.0");
   await soon();
 }
 
@@ -58,7 +57,7 @@ test("cut off, it comes back with the last id, and nothing is read again", async
   await vi.advanceTimersByTimeAsync(BACKOFF_MS[0]);
   expect(platform.streams).toHaveLength(2);
   expect(platform.stream.headers.get("Last-Event-ID")).toBe("fleet=6.0");
-  platform.stream.hello("fleet=6.0");
+  platform.stream.eventsHello("fleet=6.0");
   await soon();
   expect(fresh).toEqual(["fleet=5"]);
 });
@@ -77,7 +76,7 @@ test("it waits longer each time, up to a bound, and not at all for somebody who 
   void stream.run();
   await vi.advanceTimersByTimeAsync(30_000);
   expect(lost).toEqual([...BACKOFF_MS, 8_000]);
-  platform.stream.hello("fleet=5.0");
+  platform.stream.eventsHello("fleet=5.0");
   await soon();
   platform.refusals = ["network"];
   platform.stream.break();
@@ -107,7 +106,7 @@ test("away for long, it begins anew instead of hearing all that happened", async
   platform.refusals = [];
   await vi.advanceTimersByTimeAsync(20_000);
   expect(platform.stream.headers.get("Last-Event-ID")).toBeNull();
-  platform.stream.hello("fleet=900.0");
+  platform.stream.eventsHello("fleet=900.0");
   await soon();
   expect(fresh).toEqual(["fleet=5", "fleet=900"]);
 });

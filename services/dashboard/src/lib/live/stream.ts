@@ -1,4 +1,4 @@
-/** The connection to `GET /api/events/stream`: comes back by itself, after the last event that it heard. */
+/** A connection to a stream of the server: comes back by itself, after the last event that it heard. */
 import { debug } from "../debug/debug";
 import type { Server } from "../rest/read";
 import { ApiError, SessionExpired } from "../session/errors";
@@ -11,11 +11,10 @@ export const BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 export const RESUME_WITHIN_MS = 60_000;
 
 export interface Listener {
-  /** It begins anew, after this id: what was known is to be read again. `minPosition` for these reads. */
-  onFresh(id: string, minPosition: string): void;
+  /** It is there. `isFresh`: it begins anew, so that what was known is to be read again. */
+  onHello(data: string, isFresh: boolean): void;
   /** The next ones are read when these are done with. */
   onEvents(events: readonly ServerEvent[]): void | Promise<void>;
-  onOpen(): void;
   /** `null`: nobody may listen with this session. */
   onLost(retryInMs: number | null): void;
 }
@@ -24,16 +23,19 @@ const log = debug("live:stream");
 
 export class LiveStream {
   readonly #server: Server;
+  readonly #path: string;
   readonly #listener: Listener;
-  #lastId: string | undefined;
+  /** Empty: there is nothing to come back to. */
+  #lastId = "";
   #heardAt = 0;
   #failures = 0;
   #stopping = new AbortController();
   #wake: (() => void) | null = null;
   #isRunning = false;
 
-  constructor(server: Server, listener: Listener) {
+  constructor(server: Server, path: string, listener: Listener) {
     this.#server = server;
+    this.#path = path;
     this.#listener = listener;
   }
 
@@ -71,7 +73,8 @@ export class LiveStream {
   }
 
   async #connect(): Promise<boolean> {
-    if (Date.now() - this.#heardAt > RESUME_WITHIN_MS) this.#lastId = undefined;
+    if (Date.now() - this.#heardAt > RESUME_WITHIN_MS) this.#lastId = "";
+    const isFresh = this.#lastId === "";
     const line = new AbortController();
     const onStop = () => line.abort();
     this.#stopping.signal.addEventListener("abort", onStop);
@@ -82,9 +85,9 @@ export class LiveStream {
     };
     try {
       alive();
-      const headers: HeadersInit = this.#lastId === undefined ? {} : { "Last-Event-ID": this.#lastId };
-      const answer = await this.#server.request("/api/events/stream", { headers, signal: line.signal });
-      await this.#read(answer, alive);
+      const headers: HeadersInit = isFresh ? {} : { "Last-Event-ID": this.#lastId };
+      const answer = await this.#server.request(this.#path, { headers, signal: line.signal });
+      await this.#read(answer, isFresh, alive);
       return true;
     } finally {
       clearTimeout(watchdog);
@@ -92,7 +95,7 @@ export class LiveStream {
     }
   }
 
-  async #read(answer: Response, alive: () => void): Promise<void> {
+  async #read(answer: Response, isFresh: boolean, alive: () => void): Promise<void> {
     const parser = new SseParser();
     const reader = answer.body?.getReader();
     if (reader === undefined) return;
@@ -101,20 +104,17 @@ export class LiveStream {
       if (done) return;
       alive();
       this.#heardAt = Date.now();
-      const isNew = this.#lastId === undefined;
       const events = parser.take(value);
+      await this.#tell(events, isFresh);
       this.#lastId = parser.lastId ?? this.#lastId;
-      await this.#tell(events, isNew);
     }
   }
 
-  async #tell(events: readonly ServerEvent[], isNew: boolean): Promise<void> {
+  async #tell(events: readonly ServerEvent[], isFresh: boolean): Promise<void> {
     const hello = events.find((event) => event.name === "hello");
     if (hello !== undefined) {
       this.#failures = 0;
-      const { position, min_position } = JSON.parse(hello.data) as { position: string; min_position: string };
-      if (isNew) this.#listener.onFresh(position, min_position);
-      this.#listener.onOpen();
+      this.#listener.onHello(hello.data, isFresh);
     }
     const facts = events.filter((event) => event.name !== "hello" && event.name !== "bye");
     if (facts.length > 0) await this.#listener.onEvents(facts);
@@ -124,7 +124,7 @@ export class LiveStream {
   #failed(error: unknown): boolean {
     log("lost", error);
     if (error instanceof SessionExpired) return false;
-    if (error instanceof ApiError && error.status === 400) this.#lastId = undefined; // it is another log than before
+    if (error instanceof ApiError && error.status === 400) this.#lastId = ""; // it is another log than before
     if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
       this.#listener.onLost(null);
       return false;

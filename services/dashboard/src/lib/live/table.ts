@@ -27,6 +27,10 @@ export class Table<Row> {
     return this.#rows.values();
   }
 
+  entries(): MapIterator<[string, Row]> {
+    return this.#rows.entries();
+  }
+
   keys(): MapIterator<string> {
     return this.#rows.keys();
   }

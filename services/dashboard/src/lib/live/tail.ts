@@ -1,11 +1,18 @@
 /** The last events that were heard, of every context, newest last. Bounded: it is a tail, not the log. */
 import { Observable } from "../session/observable";
-import type { Envelope } from "./events";
 import type { Frames } from "./frame";
 
 export const TAIL_MAX = 2_000;
 /** It is cut when it is this much too long, not at every event. */
 const SLACK = 500;
+
+interface Envelope {
+  readonly type: string;
+  readonly at: string;
+  readonly by: string;
+  readonly cause: string;
+  readonly n: number;
+}
 
 export interface HeardEvent {
   /** `fleet=12.3`: where it stands in its log. */

@@ -1,7 +1,6 @@
 /** What charts are drawn from: each end counted once, in its second, and bounded. */
 import { beforeEach, expect, test } from "vitest";
-import type { Envelope } from "./events";
-import { quantile, Tally, WINDOW_S } from "./tally";
+import { type CountedRow, quantile, Tally, WINDOW_S } from "./tally";
 
 const NOW = Date.parse("2026-11-16T09:00:00Z");
 let tally: Tally;
@@ -10,43 +9,43 @@ beforeEach(() => {
   tally = new Tally();
 });
 
-function hear(type: string, secondsAgo: number, more: object = {}, offeredAgo: number | null = null): void {
-  const at = new Date(NOW - secondsAgo * 1000).toISOString();
-  const offered = offeredAgo === null ? null : new Date(NOW - offeredAgo * 1000).toISOString();
-  tally.hear({ type, at, device_id: "D1", job_id: "J1", ...more } as unknown as Envelope, offered, NOW);
+const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
+
+function count(event_type: CountedRow["event_type"], secondsAgo: number, more: Partial<CountedRow> = {}): void {
+  const row = { id: 1, event_type, error_code: null, device_id: "D1", task_id: "J1", created_at: ago(secondsAgo) };
+  tally.count({ ...row, ...more });
 }
 
 test("ends are counted by how they ended", () => {
-  hear("AttemptSucceeded", 10);
-  hear("AttemptFailed", 10, { code: "APP_CRASH" });
-  hear("AttemptTimedOut", 10);
-  hear("AttemptRolledBack", 10);
-  hear("AttemptProgressed", 10);
+  count("SUCCEEDED", 10);
+  count("FAILED", 10, { error_code: "APP_CRASH" });
+  count("TIMEOUT", 10);
+  count("ROLLED_BACK", 10);
+  count("SENT", 10);
   expect(tally.sumSince(NOW - 60_000)).toEqual({ completed: 1, failed: 2, lost: 1 });
 });
 
 test("phones that are through with a job are counted for that job, and a failure that is retried is none", () => {
-  hear("AttemptSucceeded", 10);
-  hear("AttemptFailed", 10, { code: "APP_CRASH" });
-  hear("AttemptFailedFinal", 5, { code: "APP_CRASH" });
-  hear("AttemptSucceeded", 5, { job_id: "J2" });
-  tally.addPastEnd(new Date(NOW - 20_000).toISOString(), "J1");
-  expect(tally.endsSince("J1", NOW - 60_000)).toBe(3);
+  count("SUCCEEDED", 10);
+  count("FAILED", 10, { error_code: "APP_CRASH" });
+  count("FAILED_FINAL", 5, { error_code: "APP_CRASH" });
+  count("SUCCEEDED", 5, { task_id: "J2" });
+  expect(tally.endsSince("J1", NOW - 60_000)).toBe(2);
   expect(tally.endsSince("J1", NOW - 7_000)).toBe(1);
   expect(tally.endsSince("J2", NOW - 60_000)).toBe(1);
 });
 
 test("what is longer ago than it remembers does not come back as new", () => {
-  hear("AttemptSucceeded", WINDOW_S + 5);
-  hear("AttemptSucceeded", 5);
-  hear("AttemptSucceeded", WINDOW_S + 5); // the same place in the ring, and older
+  count("SUCCEEDED", WINDOW_S + 5);
+  count("SUCCEEDED", 5);
+  count("SUCCEEDED", WINDOW_S + 5); // the same place in the ring, and older
   expect(tally.sumSince(0).completed).toBe(1);
 });
 
 test("a series has a column for each step, without the one that is under way", () => {
-  hear("AttemptSucceeded", 20);
-  hear("AttemptSucceeded", 25);
-  hear("AttemptSucceeded", 0);
+  count("SUCCEEDED", 20);
+  count("SUCCEEDED", 25);
+  count("SUCCEEDED", 0);
   const series = tally.series(NOW, 15);
   expect(series.times.at(-1)).toBe(NOW / 1000 - 15);
   expect(series.completed.at(-2)).toBe(2);
@@ -55,17 +54,32 @@ test("a series has a column for each step, without the one that is under way", (
 });
 
 test("the wait from offer to start is told in quantiles, and as nothing where nothing started", () => {
-  for (const wait of [1, 2, 3, 10]) hear("AttemptStarted", 20, {}, 20 + wait);
+  for (const wait of [1, 2, 3, 10]) tally.start(ago(20 + wait), ago(20));
+  tally.start(null, ago(20));
   const series = tally.series(NOW, 15);
   expect(series.waitP50.at(-2)).toBe(3_000);
   expect(series.waitP95.at(-2)).toBe(10_000);
   expect(series.waitP50.at(-1)).toBeNull();
 });
 
-test("failures are kept with their cause, the last one first, and from history too", () => {
-  hear("AttemptFailed", 5, { code: "APP_CRASH" });
-  tally.addPastFailures([{ at: new Date(NOW - 60_000).toISOString(), code: "TIMEOUT", device: "D2", job: "J1" }]);
+test("failures are kept with their cause, the last one first", () => {
+  count("TIMEOUT", 60);
+  count("FAILED", 5, { error_code: "APP_CRASH" });
   expect(tally.failuresSince(NOW - 600_000).map((failure) => failure.code)).toEqual(["APP_CRASH", "TIMEOUT"]);
+});
+
+test("counted anew, attempts are counted once, and what this page has measured stays", () => {
+  count("SUCCEEDED", 20);
+  count("FAILED", 20);
+  tally.start(ago(23), ago(20));
+  tally.delay(ago(20), NOW - 19_000);
+  tally.recount();
+  count("SUCCEEDED", 20);
+  expect(tally.sumSince(0)).toEqual({ completed: 1, failed: 0, lost: 0 });
+  expect(tally.endsSince("J1", 0)).toBe(1);
+  expect(tally.failuresSince(0)).toEqual([]);
+  const series = tally.series(NOW, 15);
+  expect([series.waitP50.at(-2), series.delay.at(-2)]).toEqual([3_000, 1_000]);
 });
 
 test("quantiles of nothing are nothing", () => {

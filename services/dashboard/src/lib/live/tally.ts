@@ -1,6 +1,6 @@
 /** What happened each second of the last quarter of an hour, for charts; and the last failures, for people. */
+import type { TaskEventRow } from "../rest/rows";
 import { Observable } from "../session/observable";
-import type { Envelope, FleetEvents } from "./events";
 
 export const WINDOW_S = 15 * 60;
 const FAILURES_MAX = 500;
@@ -40,60 +40,62 @@ export interface Series {
 
 export type Outcome = "completed" | "failed" | "lost";
 
+type AttemptEvent = TaskEventRow["event_type"];
+export type CountedRow = Pick<
+  TaskEventRow,
+  "id" | "event_type" | "error_code" | "device_id" | "task_id" | "created_at"
+>;
+
+const OUTCOMES: Partial<Record<AttemptEvent, Outcome>> = {
+  SUCCEEDED: "completed",
+  FAILED: "failed",
+  TIMEOUT: "failed",
+  ROLLED_BACK: "lost",
+};
+/** With these a phone is through with its job. */
+const ENDS: readonly AttemptEvent[] = ["SUCCEEDED", "FAILED_FINAL"];
+export const COUNTED = [...new Set([...Object.keys(OUTCOMES), ...ENDS])];
+
 export class Tally {
   /** Grows when the past was read: then all that is shown of it is out of date at once. */
   readonly past = new Observable(0);
   readonly #seconds: Second[] = Array.from({ length: WINDOW_S }, () => empty(-1));
   #failures: Failure[] = [];
 
-  /** `offeredAt`: of the assignment that it is about. */
-  hear(event: Envelope, offeredAt: string | null, now: number): void {
-    const at = Date.parse(event.at);
-    const second = this.#at(at);
+  /** One line of the history of attempts. */
+  count(row: CountedRow): void {
+    const second = this.#at(Date.parse(row.created_at));
     if (second === null) return;
-    second.delayMs = Math.max(second.delayMs, now - at);
-    switch (event.type) {
-      case "AttemptSucceeded":
-        second.completed++;
-        addEnd(second, (event as FleetEvents["AttemptSucceeded"]).job_id);
-        break;
-      case "AttemptFailedFinal":
-        addEnd(second, (event as FleetEvents["AttemptFailedFinal"]).job_id);
-        break;
-      case "AttemptFailed":
-        second.failed++;
-        this.#fail(event as FleetEvents["AttemptFailed"], (event as FleetEvents["AttemptFailed"]).code);
-        break;
-      case "AttemptTimedOut":
-        second.failed++;
-        this.#fail(event as FleetEvents["AttemptTimedOut"], "TIMEOUT");
-        break;
-      case "AttemptRolledBack":
-        second.lost++;
-        break;
-      case "AttemptStarted":
-        if (offeredAt !== null && second.waits.length < WAITS_PER_SECOND_MAX) {
-          second.waits.push(at - Date.parse(offeredAt));
-        }
-        break;
-    }
+    const outcome = OUTCOMES[row.event_type];
+    if (outcome !== undefined) second[outcome]++;
+    if (outcome === "failed") this.#fail(row);
+    if (ENDS.includes(row.event_type)) second.ends.set(row.task_id, (second.ends.get(row.task_id) ?? 0) + 1);
   }
 
-  /** What the history tells of the time before this page listened. */
-  addPast(at: string, outcome: Outcome): void {
-    const second = this.#at(Date.parse(at));
-    if (second !== null) second[outcome]++;
+  /** The history of attempts is counted anew: what follows is all of it. */
+  recount(): void {
+    for (const second of this.#seconds) Object.assign(second, { ...empty(second.second), ...timesOf(second) });
+    this.#failures = [];
   }
 
-  addPastEnd(at: string, job: string): void {
-    const second = this.#at(Date.parse(at));
-    if (second !== null) addEnd(second, job);
-  }
-
-  addPastFailures(failures: readonly Failure[]): void {
-    const all = [...this.#failures, ...failures].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-    this.#failures = all.slice(-FAILURES_MAX);
+  /** All of the past was counted. */
+  pastWasRead(): void {
     this.past.set(this.past.get() + 1);
+  }
+
+  /** An attempt began, and had been offered before. */
+  start(offeredAt: string | null, startedAt: string | null): void {
+    if (offeredAt === null || startedAt === null) return;
+    const at = Date.parse(startedAt);
+    const second = this.#at(at);
+    if (second !== null && second.waits.length < WAITS_PER_SECOND_MAX) second.waits.push(at - Date.parse(offeredAt));
+  }
+
+  /** How long something took from its commit to this page. */
+  delay(committedAt: string, now: number): void {
+    const at = Date.parse(committedAt);
+    const second = this.#at(at);
+    if (second !== null) second.delayMs = Math.max(second.delayMs, now - at);
   }
 
   /** The last ones first. */
@@ -142,8 +144,9 @@ export class Tally {
     this.#failures = [];
   }
 
-  #fail(event: FleetEvents["AttemptTimedOut"] | FleetEvents["AttemptFailed"], code: string): void {
-    this.#failures.push({ at: event.at, code, device: event.device_id, job: event.job_id });
+  #fail(row: CountedRow): void {
+    const code = row.error_code ?? row.event_type;
+    this.#failures.push({ at: row.created_at, code, device: row.device_id, job: row.task_id });
     if (this.#failures.length > FAILURES_MAX) this.#failures.shift();
   }
 
@@ -175,8 +178,9 @@ function empty(second: number): Second {
   return { second, completed: 0, failed: 0, lost: 0, waits: [], ends: new Map(), delayMs: 0 };
 }
 
-function addEnd({ ends }: Second, job: string): void {
-  ends.set(job, (ends.get(job) ?? 0) + 1);
+/** What only this page has measured. */
+function timesOf({ waits, delayMs }: Second): Pick<Second, "waits" | "delayMs"> {
+  return { waits, delayMs };
 }
 
 export function quantile(values: readonly number[], q: number): number | null {

@@ -7,7 +7,11 @@ export class FakeStream {
   readonly response: Response;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(init: RequestInit) {
+  /** Those that were asked for. */
+  readonly relations: readonly string[];
+
+  constructor(path: string, init: RequestInit) {
+    this.relations = new URL(path, "http://platform").searchParams.get("relations")?.split(",") ?? [];
     this.headers = new Headers(init.headers);
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -22,9 +26,28 @@ export class FakeStream {
     this.#controller?.enqueue(new TextEncoder().encode(text));
   }
 
-  hello(position: string): void {
-    const minPosition = position.replaceAll(/\.\d+/g, "");
-    this.write(`id: ${position}\nevent: hello\ndata: ${JSON.stringify({ position, min_position: minPosition })}\n\n`);
+  /** Of the stream of rows: where it stands, as far as the server says. */
+  hello(minPosition: string, relations: readonly string[] = this.relations): void {
+    const told = Object.fromEntries(relations.map((name) => [name, {}]));
+    this.#say("hello", { min_position: minPosition, relations: told }, minPosition);
+  }
+
+  rows(relation: string, rows: readonly object[], gone: readonly unknown[][] = [], id = "told"): void {
+    this.#say("rows", { relation, context: "fleet", to: 1, rows, gone }, id);
+  }
+
+  reset(relations: readonly string[], minPosition: string): void {
+    this.#say("reset", { relations, min_position: minPosition, why: "hole" }, "reset");
+  }
+
+  lag(context: string, stale: boolean): void {
+    this.write(`event: lag\ndata: ${JSON.stringify({ context, stale })}\n\n`);
+  }
+
+  /** Of the stream of events. */
+  eventsHello(position: string): void {
+    const min_position = position.replaceAll(/\.\d+/g, "");
+    this.#say("hello", { position, min_position }, position);
   }
 
   event(id: string, type: string, fields: object): void {
@@ -32,6 +55,10 @@ export class FakeStream {
     this.write(
       `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, at, by: "", cause: "", n: 1, ...fields })}\n\n`,
     );
+  }
+
+  #say(name: string, data: object, id: string): void {
+    this.write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
   close(): void {
@@ -64,11 +91,11 @@ export class FakePlatform implements Server {
   }
 
   async request(path: string, init: RequestInit = {}): Promise<Response> {
-    if (path !== "/api/events/stream") throw new Error(`not expected: ${path}`);
+    if (!/^\/api\/(stream\?|events\/stream$)/.test(path)) throw new Error(`not expected: ${path}`);
     const refusal = this.refusals.shift();
     if (refusal === "network") throw new NetworkError("gone");
     if (refusal !== undefined) throw new ApiError(refusal, "REFUSED", "no");
-    const stream = new FakeStream(init);
+    const stream = new FakeStream(path, init);
     this.streams.push(stream);
     return stream.response;
   }

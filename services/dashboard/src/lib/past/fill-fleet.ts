@@ -1,5 +1,5 @@
 /** A fleet's rows from a moment of the past. What that moment does not tell of a job is what never changes about it. */
-import type { Assignment, Device, FleetStore } from "../live/fleet";
+import { type Assignment, alertKey, type Device, type FleetStore } from "../live/fleet";
 import { UNKNOWN_FIELDS } from "../rest/job-fields";
 import type { AlertRow, JobRow } from "../rest/rows";
 import type { FleetMoment, PastDevice, PastJob, PastWork } from "./moments";
@@ -20,7 +20,7 @@ export function fillFleet(fleet: FleetStore, { moment, jobs, alerts }: KnownOfPa
     fleet.putDevice(deviceThen(device, moment.at));
     if (device.work === null) continue;
     const { job_id: job, status } = device.work;
-    fleet.assignments.set(device.work.assignment_id, assignmentThen(device.id, device.work));
+    fleet.putAssignment(assignmentThen(device.id, device.work, moment.at));
     if (status === "running") running.set(job, (running.get(job) ?? 0) + 1);
   }
   const poison = new Map(alerts.filter((one) => one.kind === "poison_job").map((one) => [one.subject, one]));
@@ -29,10 +29,10 @@ export function fillFleet(fleet: FleetStore, { moment, jobs, alerts }: KnownOfPa
     const pausedFor = job.status === "paused" && typeof rule === "string" ? rule : null;
     fleet.jobs.set(job.id, jobThen(job, jobs.get(job.id), running.get(job.id) ?? 0, pausedFor));
   }
-  for (const alert of alerts) fleet.alerts.set(alert.id, alert);
+  for (const alert of alerts) fleet.alerts.set(alertKey(alert), alert);
 }
 
-function deviceThen(device: PastDevice, at: string): Device {
+function deviceThen(device: PastDevice, at: string): Omit<Device, "assignment"> {
   return {
     id: device.id,
     serial: device.serial_number,
@@ -41,7 +41,6 @@ function deviceThen(device: PastDevice, at: string): Device {
     capabilities: [],
     isAlive: device.status === "error" ? null : device.status !== "offline",
     isRunning: device.status === "busy",
-    assignment: device.work?.assignment_id ?? null,
     errorCode: device.error_code,
     errorUntil: device.error_until,
     errorCondition: null,
@@ -50,7 +49,7 @@ function deviceThen(device: PastDevice, at: string): Device {
   };
 }
 
-function assignmentThen(device: string, work: PastWork): Assignment {
+function assignmentThen(device: string, work: PastWork, at: string): Assignment {
   return {
     id: work.assignment_id,
     job: work.job_id,
@@ -65,7 +64,7 @@ function assignmentThen(device: string, work: PastWork): Assignment {
     startedAt: work.started_at,
     timeoutAt: null,
     retryDueAt: null,
-    readUpTo: 0,
+    changedAt: at,
   };
 }
 

@@ -2,7 +2,6 @@
 import { FleetStore } from "../live/fleet";
 import { Frames } from "../live/frame";
 import type { LiveStatus, LiveView } from "../live/live";
-import { Tail } from "../live/tail";
 import { Tally } from "../live/tally";
 import { Observable } from "../session/observable";
 import { fillFleet, type KnownOfPast } from "./fill-fleet";
@@ -11,13 +10,12 @@ export class PastLive implements LiveView {
   readonly status = new Observable<LiveStatus>({ phase: "loading", devices: 0 });
   readonly frames: Frames;
   readonly fleet: FleetStore;
-  readonly tail: Tail;
+  readonly standing = new Observable<ReadonlySet<string>>(new Set());
   readonly tally = new Tally();
 
   constructor(frames = new Frames()) {
     this.frames = frames;
     this.fleet = new FleetStore(frames);
-    this.tail = new Tail(frames);
   }
 
   show(known: KnownOfPast): void {
@@ -33,4 +31,7 @@ export class PastLive implements LiveView {
 
   /** There is no line to try. */
   retryNow(): void {}
+
+  /** Nothing is told of the past. */
+  overlay(): undefined {}
 }

@@ -6,8 +6,8 @@ import type {
   RestEvents,
   RestJobAssignments,
   RestJobs,
-  RestPcs,
   RestTasksEvent,
+  RestWorkers,
 } from "../api/schema";
 import type { Json, Row, WithJson } from "./shape";
 
@@ -15,7 +15,7 @@ export type DeviceRow = Row<RestDevices>;
 export type DeviceStatus = DeviceRow["status"];
 
 /** Of a PC; its devices are counted from their own rows. */
-export type PcRow = Pick<Row<RestPcs>, "id" | "capacity" | "held_until">;
+export type WorkerRow = Pick<Row<RestWorkers>, "id" | "device_capacity" | "held_until">;
 
 /** Which devices a job is for. */
 export interface Target {

@@ -5,9 +5,12 @@ import type { ReactNode } from "react";
 import { useApp, useIsReading, useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
+import { useOverlaid } from "@/app/use-rows";
 import { alertAdvice, alertTitle } from "@/farm/alert-text";
 import { useText } from "@/lib/i18n/i18n";
+import { alertKey } from "@/lib/live/fleet";
 import { useTable } from "@/lib/live/hooks";
+import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { rows } from "@/lib/rest/read";
 import type { AlertRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -57,6 +60,15 @@ function Open(): ReactNode {
   return <List alerts={alerts} />;
 }
 
+const NONE: readonly AlertRow[] = [];
+const RESOLVED: ListOf<AlertRow> = {
+  keyOf: alertKey,
+  rowOf: (told) => told as unknown as AlertRow,
+  changedAt: (alert) => alert.resolved_at ?? alert.raised_at,
+  isShown: (alert) => alert.resolved_at !== null,
+  compare: newestFirst((alert) => alert.raised_at),
+};
+
 function Past(): ReactNode {
   const t = useText();
   const { client } = useApp();
@@ -68,17 +80,19 @@ function Past(): ReactNode {
       return rows<AlertRow>(client, "alerts", { resolved_at, order: "raised_at.desc", limit: PAST_MAX });
     },
   });
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
+  const isAll = data !== undefined && data.length < PAST_MAX;
+  const alerts = useOverlaid("alerts", data ?? NONE, RESOLVED, { isAll, queryKey: ["past-alerts"] });
+  if (error !== null && data === undefined) return <ErrorState error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading />;
-  if (data.length === 0) return <Empty icon="check" title={t.alerts.nonePast} />;
-  return <List alerts={data} />;
+  if (alerts.length === 0) return <Empty icon="check" title={t.alerts.nonePast} />;
+  return <List alerts={alerts} />;
 }
 
 function List({ alerts }: { alerts: readonly AlertRow[] }): ReactNode {
   return (
     <ul className="flex max-w-4xl flex-col gap-3">
       {alerts.map((alert) => (
-        <li key={alert.id}>
+        <li key={alertKey(alert)}>
           <Alert alert={alert} />
         </li>
       ))}

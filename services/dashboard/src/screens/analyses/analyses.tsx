@@ -4,9 +4,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
-import { useReadAgain } from "@/app/use-heard";
+import { useOverlaid, useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
+import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { type CleanupRunRow, RUN_COLUMNS, TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
@@ -26,10 +27,20 @@ import { TestPanel } from "./test-panel";
 import { Tests } from "./tests";
 import { UserPanel } from "./user-panel";
 
-const KEYS = [["tests"], ["cleanup-runs"], ["tests-under-way"], ["ledger"], ["analysis-user"]];
+/** Tests are shown with what users they are of, which is not told with them. */
+const KEYS = [["tests"], ["tests-under-way"], ["ledger"], ["analysis-user"]];
 const RUNS_SHOWN = 50;
 const UNDER_WAY_MAX = 1_000;
 const DAY_MS = 86_400_000;
+
+const NO_RUNS: readonly CleanupRunRow[] = [];
+const RUNS: ListOf<CleanupRunRow> = {
+  keyOf: (run) => run.id,
+  rowOf: (told) => told as unknown as CleanupRunRow,
+  changedAt: () => null,
+  isShown: () => true,
+  compare: newestFirst((run) => run.started_at),
+};
 
 export function Analyses(): ReactNode {
   const t = useText();
@@ -37,7 +48,7 @@ export function Analyses(): ReactNode {
   const search = useSearch({ from: "/inside/analyses" });
   const navigate = useNavigate({ from: "/analyses" });
   usePageTitle(t.analyses.title);
-  useReadAgain("analysis", KEYS);
+  useReadAfter(["saju_tests", "test_ledger"], KEYS);
   const change = (part: { [K in keyof AnalysesSearch]?: AnalysesSearch[K] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...part }) as AnalysesSearch, replace: true });
   const shut = { test: undefined, user: undefined, run: undefined };
@@ -51,7 +62,8 @@ export function Analyses(): ReactNode {
     queryFn: () =>
       rows<CleanupRunRow>(client, "cleanup_runs", { select: RUN_COLUMNS, order: "started_at.desc", limit: RUNS_SHOWN }),
   });
-  const timeouts = timeoutsOf(runs.data?.[0]);
+  const known = useOverlaid("cleanup_runs", runs.data ?? NO_RUNS, RUNS, { isAll: false, queryKey: ["cleanup-runs"] });
+  const timeouts = timeoutsOf(known[0]);
   const panel =
     search.test !== undefined ? (
       <TestPanel
@@ -68,7 +80,7 @@ export function Analyses(): ReactNode {
       <RunPanel
         key={search.run}
         id={search.run}
-        known={runs.data?.find((run) => run.id === search.run)}
+        known={known.find((run) => run.id === search.run)}
         openTest={openTest}
         close={close}
       />
@@ -77,7 +89,7 @@ export function Analyses(): ReactNode {
     <Page title={t.analyses.title} panel={panel}>
       <div className="page-body">
         <div className="flex flex-col gap-6">
-          <Figures runs={runs.data} timeouts={timeouts} />
+          <Figures runs={runs.data && known} timeouts={timeouts} />
           <Part
             title={t.analyses.runs}
             aside={
@@ -93,7 +105,7 @@ export function Analyses(): ReactNode {
             ) : runs.data === undefined ? (
               <Loading isSmall />
             ) : (
-              <Runs runs={runs.data} current={search.run} open={openRun} />
+              <Runs runs={known} current={search.run} open={openRun} />
             )}
           </Part>
           <Part

@@ -1,8 +1,10 @@
 /** Tests, newest first; of those that are stalled the oldest. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type ReactNode, useDeferredValue } from "react";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useApp } from "@/app/context";
+import { useOverlaid } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
+import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
@@ -28,6 +30,18 @@ export const TONES: Record<Standing, Tone> = {
 export function StandingBadge({ standing }: { standing: Standing }): ReactNode {
   const t = useText();
   return <Badge tone={TONES[standing]}>{t.analyses.standings[standing]}</Badge>;
+}
+
+/** The tier of its user is not told: a test that was not read yet comes with the next read. */
+function testsList(isOldestFirst: boolean): ListOf<TestRow> {
+  const byAge = newestFirst<TestRow>((test) => test.created_at);
+  return {
+    keyOf: (test) => test.id,
+    rowOf: (told, read) => (read === undefined ? null : ({ ...told, users: read.users } as unknown as TestRow)),
+    changedAt: (test) => test.updated_at,
+    isShown: () => true,
+    compare: (a, b) => (isOldestFirst ? byAge(b, a) : byAge(a, b)),
+  };
 }
 
 interface TestsProps {
@@ -56,9 +70,12 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
     placeholderData: (before) => before,
   });
+  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const list = useMemo(() => testsList(isOldestFirst), [isOldestFirst]);
+  const tests = useOverlaid("saju_tests", read, list, { isAll: !hasNextPage, queryKey: ["tests"] });
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
-  const found = data.pages.flat().filter((test) => isShown(show, standingOf(test, timeouts, now)));
+  const found = tests.filter((test) => isShown(show, standingOf(test, timeouts, now)));
   if (found.length === 0 && !hasNextPage) {
     const isNarrow = search.q !== undefined || search.show !== undefined;
     return (

@@ -2,13 +2,16 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { useLive } from "@/app/context";
+import { useApp, useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useNames } from "@/farm/names";
 import { shortId } from "@/farm/short-id";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
+import { EventFeed } from "@/lib/live/event-feed";
+import type { Tail } from "@/lib/live/tail";
+import { useObservable } from "@/lib/react/use-observable";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
@@ -29,9 +32,23 @@ const ROW_HEIGHT = 32;
 const SHOWN_MIN = 30;
 const PAGES_UNASKED = 5;
 
+/** Events are heard while they are looked at. Nothing happens in the past. */
+function useFeed(): EventFeed {
+  const { client } = useApp();
+  const { frames } = useLive();
+  const isPast = usePast() !== null;
+  const [feed, setFeed] = useState(() => new EventFeed(client, frames));
+  useEffect(() => {
+    const begun = new EventFeed(client, frames);
+    setFeed(begun);
+    if (!isPast) begun.start();
+    return () => begun.stop();
+  }, [client, frames, isPast]);
+  return feed;
+}
+
 /** What is shown; stands still while it is held. `isMeant`: what the list below shows, so that news are news to it. */
-function useHeard(isHeld: boolean, isMeant: (event: ShownEvent) => boolean) {
-  const { tail } = useLive();
+function useHeard(tail: Tail, isHeld: boolean, isMeant: (event: ShownEvent) => boolean) {
   const now = useNow(MOVE_EVERY_MS);
   const [kept, setKept] = useState<readonly ShownEvent[]>([]);
   const count = useRef(0);
@@ -50,14 +67,15 @@ export function Events(): ReactNode {
   const navigate = useNavigate({ from: "/events" });
   const names = useNames();
   const [isHeld, setIsHeld] = useState(false);
-  const [begin] = useState(() => Date.now());
+  const feed = useFeed();
+  const begin = useObservable(feed.begin);
   usePageTitle(t.events.title);
   const change = (part: { [K in keyof EventsSearch]?: EventsSearch[K] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...part }) as EventsSearch, replace: true });
 
   const kind = search.kind ?? "all";
   const past = usePast();
-  const older = useOlder({ kind, entity: search.entity }, past?.at ?? begin);
+  const older = useOlder({ kind, entity: search.entity }, past === null ? begin : { at: past.at });
   const text = useDeferredValue(search.q ?? "")
     .trim()
     .toLowerCase();
@@ -68,7 +86,7 @@ export function Events(): ReactNode {
       (text === "" || `${event.type} ${event.by} ${aboutText(t, names, event.data)}`.toLowerCase().includes(text)),
     [kind, search.entity, text, t, names],
   );
-  const { events, news } = useHeard(isHeld, isMeant);
+  const { events, news } = useHeard(feed.tail, isHeld, isMeant);
   const shown = useMemo(() => {
     const known = new Set(events.map((event) => event.place));
     const read = older.data?.pages.flatMap((page) => page.events.map(fromRow)) ?? [];

@@ -1,7 +1,7 @@
 /** Events from before this page listened. Looked for in windows of time that grow while they hold little. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useApp } from "@/app/context";
-import { type Query, rows, type Server } from "@/lib/rest/read";
+import { type Query, type ReadOptions, rows, type Server } from "@/lib/rest/read";
 import type { EventRow } from "@/lib/rest/rows";
 import { kindFilter } from "./about";
 import type { Kind } from "./search";
@@ -29,11 +29,16 @@ export interface OlderWish {
   readonly entity: string | undefined;
 }
 
-export async function lookBack(server: Server, wish: OlderWish, from: Place): Promise<Found> {
+export async function lookBack(
+  server: Server,
+  wish: OlderWish,
+  from: Place,
+  options: ReadOptions = {},
+): Promise<Found> {
   let { until, windowMs } = from;
   for (let look = 0; look < WINDOWS_MAX; look++) {
     const since = until - windowMs;
-    const events = await rows<EventRow>(server, "events", query(wish, since, until));
+    const events = await rows<EventRow>(server, "events", query(wish, since, until), options);
     const last = events.at(-1);
     if (events.length === PAGE && last !== undefined) {
       return { events, next: { until: Date.parse(last.at), windowMs } };
@@ -56,14 +61,23 @@ function query(wish: OlderWish, since: number, until: number): Query {
   };
 }
 
-/** `before`: when the page began to listen. What it heard since is not asked for. */
-export function useOlder(wish: OlderWish, before: number) {
+/** The clock of the server may be ahead of this one; what is read and heard is shown once. */
+const CLOCKS_APART_MS = 60_000;
+
+/** `before`: when the page began to listen, and up to which position it has not heard. Null: it has not begun. */
+export function useOlder(wish: OlderWish, before: { readonly at: number; readonly minPosition?: string } | null) {
   const { client } = useApp();
   return useInfiniteQuery({
     queryKey: ["older-events", wish, before],
-    initialPageParam: { until: before, windowMs: FIRST_WINDOW_MS } as Place,
-    queryFn: ({ pageParam }) => lookBack(client, wish, pageParam),
+    initialPageParam: { until: untilOf(before), windowMs: FIRST_WINDOW_MS } as Place,
+    queryFn: ({ pageParam }) => lookBack(client, wish, pageParam, { minPosition: before?.minPosition }),
+    enabled: before !== null,
     getNextPageParam: (found) => found.next,
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+function untilOf(before: { readonly at: number; readonly minPosition?: string } | null): number {
+  if (before === null) return 0;
+  return before.minPosition === undefined ? before.at : before.at + CLOCKS_APART_MS;
 }

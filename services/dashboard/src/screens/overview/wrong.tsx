@@ -6,6 +6,7 @@ import { alertTitle } from "@/farm/alert-text";
 import { codeName, codeText } from "@/farm/code";
 import { useTally } from "@/farm/use-tally";
 import { useText } from "@/lib/i18n/i18n";
+import { alertKey } from "@/lib/live/fleet";
 import { useTable } from "@/lib/live/hooks";
 import { WINDOW_S } from "@/lib/live/tally";
 import { useFormat } from "@/lib/time/format";
@@ -36,7 +37,7 @@ export function Wrong(): ReactNode {
     >
       {alerts.slice(0, ALERTS_SHOWN).map((alert) => (
         <Link
-          key={alert.id}
+          key={alertKey(alert)}
           to="/alerts"
           className="mb-2 flex items-start gap-2 rounded-md bg-error-soft px-2.5 py-1.5 text-sm text-error-ink hover:underline"
         >

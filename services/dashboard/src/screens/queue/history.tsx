@@ -1,13 +1,15 @@
 /** Jobs that have ended, newest first, page by page. */
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
-import { useApp, useLive } from "@/app/context";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
+import { useApp } from "@/app/context";
 import { usePast } from "@/app/past";
+import { useOverlaid } from "@/app/use-rows";
 import { codeText } from "@/farm/code";
 import { JobBar } from "@/farm/job-progress";
 import { targetText } from "@/farm/target-text";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
+import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { containing, type Query, rows } from "@/lib/rest/read";
 import type { JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -40,41 +42,28 @@ export function useHistory(search: QueueSearch) {
   });
 }
 
-const endedOf = (jobs: Iterable<JobRow>) => [...jobs].filter((job) => job.ended_at !== null);
-
-/** Looks again when a job has ended. The event is heard before the row is written, so those are taken from here. */
-function useJustEnded(search: QueueSearch): readonly JobRow[] {
-  const { fleet } = useLive();
-  const past = usePast();
-  const queries = useQueryClient();
-  const [count, setCount] = useState(() => endedOf(fleet.jobs.values()).length);
-  useEffect(() => fleet.jobs.watchAll(() => setCount(endedOf(fleet.jobs.values()).length)), [fleet]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one more has ended
-  useEffect(() => void queries.invalidateQueries({ queryKey: ["ended-jobs"] }), [queries, count]);
-  if (past !== null) return [];
-  const text = (search.q ?? "").trim().toLowerCase();
-  return endedOf(fleet.jobs.values()).filter(
-    (job) =>
-      (search.ended === undefined || job.status === search.ended) &&
+export function endedList(ended: QueueSearch["ended"], q: string | undefined): ListOf<JobRow> {
+  const text = (q ?? "").trim().toLowerCase();
+  return {
+    keyOf: (job) => job.id,
+    rowOf: (told) => told as unknown as JobRow,
+    changedAt: (job) => job.updated_at,
+    compare: newestFirst((job) => job.created_at),
+    isShown: (job) =>
+      job.ended_at !== null &&
+      (ended === undefined || job.status === ended) &&
       (text === "" || `${job.title ?? ""}\n${job.target_url}`.toLowerCase().includes(text)),
-  );
-}
-
-function newestFirst(read: readonly JobRow[], justEnded: readonly JobRow[], isAll: boolean): readonly JobRow[] {
-  const known = new Set(read.map((job) => job.id));
-  const last = read.at(-1)?.created_at ?? "";
-  // What is older than all that was read comes with a later page.
-  const fresh = justEnded.filter((job) => !known.has(job.id) && (isAll || job.created_at > last));
-  return fresh.length === 0 ? read : [...read, ...fresh].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  };
 }
 
 export function History({ search, open }: { search: QueueSearch; open: (job: string) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
-  const justEnded = useJustEnded(search);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useHistory(search);
-  const jobs = newestFirst(data?.pages.flat() ?? [], justEnded, !hasNextPage);
+  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const list = useMemo(() => endedList(search.ended, search.q), [search.ended, search.q]);
+  const jobs = useOverlaid("jobs", read, list, { isAll: !hasNextPage, queryKey: ["ended-jobs"] });
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
   if (jobs.length === 0) {

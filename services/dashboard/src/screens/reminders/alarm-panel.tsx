@@ -1,8 +1,9 @@
 /** One alarm: when it is due and for whom, and all that became of its sendings. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
+import { useOverlaid } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import {
@@ -18,7 +19,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { ErrorState, Loading } from "@/ui/states";
 import { faultText } from "./history";
 import { LocalTime } from "./local-time";
-import { FAILURES, nextAt, standingOf } from "./standing";
+import { alarmList, FAILURES, nextAt, standingOf } from "./standing";
 import { StandingBadge } from "./upcoming";
 
 interface AlarmPanelProps {
@@ -134,6 +135,8 @@ function Person({ user }: { user: string }): ReactNode {
   );
 }
 
+const NONE: readonly AlarmEventRow[] = [];
+
 function Lines({ page, user, zone }: { page: string; user: string; zone: string | undefined }): ReactNode {
   const t = useText();
   const format = useFormat();
@@ -148,12 +151,14 @@ function Lines({ page, user, zone }: { page: string; user: string; zone: string 
         limit: LINES_MAX,
       }),
   });
+  const list = useMemo(() => alarmList(user, page), [user, page]);
+  const lines = useOverlaid("alarms_event", data ?? NONE, list, { isAll: true, queryKey: ["alarm-history"] });
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
-  if (data.length === 0) return <p className="text-sm text-ink-3">{t.reminders.noHistory}</p>;
+  if (lines.length === 0) return <p className="text-sm text-ink-3">{t.reminders.noHistory}</p>;
   return (
     <ol className="ml-1 border-l border-line-strong pl-3">
-      {data.map((line) => (
+      {lines.map((line) => (
         <li key={line.id} className="py-1 text-sm">
           <p className="flex items-baseline gap-2">
             <span

@@ -2,6 +2,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
+import { useOverlaid } from "@/app/use-rows";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
 import { oneOfQuoted } from "@/lib/rest/quoted";
@@ -14,7 +15,7 @@ import { More } from "@/ui/more";
 import { Empty, ErrorState, Loading } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { LocalTime } from "./local-time";
-import { historyFilter, keyOf } from "./standing";
+import { historyFilter, historyList, keyOf } from "./standing";
 
 const PAGE = 50;
 /** Ids in one question, so that its address stays short. */
@@ -49,7 +50,9 @@ export function History({
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
     placeholderData: (before) => before,
   });
-  const found = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const list = useMemo(() => historyList(show, q ?? ""), [show, q]);
+  const found = useOverlaid("alarms_event", read, list, { isAll: !hasNextPage, queryKey: ["alarm-history"] });
   const { titleOf, zoneOf } = useNames(found);
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;

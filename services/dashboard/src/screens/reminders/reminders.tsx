@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMay } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
-import { useReadAgain } from "@/app/use-heard";
+import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
 import { Segmented } from "@/ui/field";
@@ -16,7 +16,8 @@ import { type RemindersSearch, SHOWS } from "./search";
 import { keyOf, partsOf } from "./standing";
 import { Upcoming } from "./upcoming";
 
-const KEYS = [["alarms"], ["alarm-history"], ["reminded"]];
+/** The words of alarms are not told, so that they are read. */
+const KEYS = [["alarms"], ["reminded"]];
 
 export function Reminders(): ReactNode {
   const t = useText();
@@ -24,7 +25,7 @@ export function Reminders(): ReactNode {
   const navigate = useNavigate({ from: "/reminders" });
   const maySee = useMay("see-alarms");
   usePageTitle(t.reminders.title);
-  useReadAgain("reminder", KEYS);
+  useReadAfter(["alarm", "alarms_event"], KEYS);
   const change = (part: { [K in keyof RemindersSearch]?: RemindersSearch[K] | undefined }) =>
     void navigate({ search: (before) => ({ ...before, ...part }) as RemindersSearch, replace: true });
   const close = () => change({ page: undefined, user: undefined });

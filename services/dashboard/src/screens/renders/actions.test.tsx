@@ -5,9 +5,9 @@ import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { PastContext } from "@/app/past";
 import { TestPage } from "@/app/testing";
-import { NO_RENDERS, type Render } from "@/lib/live/fold-renders";
 import type { RenderStatus } from "@/lib/rest/render-rows";
 import { RenderActions } from "./actions";
+import type { Render } from "./render";
 
 let page: TestPage;
 
@@ -90,7 +90,7 @@ test("running it again needs no second thought", async () => {
 /** One row of the live queue, and what happens to its render. */
 function LiveRow(): ReactNode {
   const queries = useQueryClient();
-  const becomes = (...renders: Render[]) => queries.setQueryData(["open-renders"], { ...NO_RENDERS, renders });
+  const becomes = (...renders: Render[]) => queries.setQueryData(["open-renders"], renders);
   return (
     <>
       <RenderActions render={render("rendering")} />

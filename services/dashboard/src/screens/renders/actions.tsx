@@ -5,13 +5,13 @@ import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
 import { useDialog } from "@/app/dialog-host";
 import { useText } from "@/lib/i18n/i18n";
-import { isUnderWay, type Render } from "@/lib/live/fold-renders";
 import { randomKey } from "@/lib/rest/key";
 import { changeRenders } from "@/lib/rest/render-commands";
 import { Button, IconButton } from "@/ui/button";
 import type { IconName } from "@/ui/icon";
 import { useAsTheyStand } from "./open-renders";
 import { hasEnded } from "./past-renders";
+import { isUnderWay, type Render } from "./render";
 
 export const DEEDS = ["cancel", "release", "again"] as const;
 export type Deed = (typeof DEEDS)[number];

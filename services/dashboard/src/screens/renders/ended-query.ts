@@ -1,6 +1,6 @@
 /** The question that the filters of ended renders become. */
 import { containing, type Query } from "@/lib/rest/read";
-import { ENDED_STATUSES, RENDER_COLUMNS } from "@/lib/rest/render-rows";
+import { ENDED_STATUSES, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
 import type { RendersSearch } from "./search";
 
 export const ENDED_PAGE = 50;
@@ -28,8 +28,28 @@ export function endedQuery(filter: EndedFilter, before: string): Query {
 
 /** `#41` and `41` are numbers of renders; all else is part of a name, of a cue item, or of what went wrong. */
 function wordsOf(text: string): string[] {
-  const number = /^#?(\d{1,9})$/.exec(text)?.[1];
+  const number = numberIn(text);
   if (number !== undefined) return [`id.eq.${number}`, `cue_item_id.eq.${number}`];
   const named = ["composition_name", "cue_item_id", "error_code"].map((column) => `${column}.${containing(text)}`);
   return named;
+}
+
+/** Whether the question would be answered with this one, which has ended. */
+export function isEndedShown(filter: EndedFilter, render: Omit<RenderRow, "id"> & { readonly id: string }): boolean {
+  const text = (filter.q ?? "").trim().toLowerCase();
+  const number = numberIn(text);
+  const texts = [render.composition_name, render.cue_item_id, render.error_code];
+  return (
+    (filter.ended === undefined || filter.ended === render.status) &&
+    (filter.of === undefined || filter.of === render.composition_id) &&
+    (filter.day === undefined || filter.day === render.broadcast_date) &&
+    (text === "" ||
+      (number === undefined
+        ? texts.some((one) => one?.toLowerCase().includes(text))
+        : [render.id, render.cue_item_id].includes(number)))
+  );
+}
+
+function numberIn(text: string): string | undefined {
+  return /^#?(\d{1,9})$/.exec(text)?.[1];
 }

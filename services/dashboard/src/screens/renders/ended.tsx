@@ -3,8 +3,8 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useApp } from "@/app/context";
 import { usePast } from "@/app/past";
+import { useOverlaid } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
-import { type Render, renderOf } from "@/lib/live/fold-renders";
 import { rows } from "@/lib/rest/read";
 import type { RenderRow } from "@/lib/rest/render-rows";
 import { useFormat } from "@/lib/time/format";
@@ -14,6 +14,7 @@ import { More } from "@/ui/more";
 import { Empty, ErrorState, Loading } from "@/ui/states";
 import { RenderActions } from "./actions";
 import { ENDED_PAGE, type EndedFilter, endedQuery, isNarrow } from "./ended-query";
+import { endedList, type Render, renderOf } from "./render";
 import { faultText, RenderBadge } from "./status-badge";
 
 interface EndedProps {
@@ -27,7 +28,9 @@ export function Ended({ filter, current, open }: EndedProps): ReactNode {
   const { client } = useApp();
   const past = usePast();
   const q = useDeferredValue(filter.q);
-  const asked = { ...filter, q };
+  const { ended, of, day } = filter;
+  const asked = useMemo<EndedFilter>(() => ({ q, ended, of, day }), [q, ended, of, day]);
+  const list = useMemo(() => endedList(asked), [asked]);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["ended-renders", asked],
     initialPageParam: "",
@@ -36,7 +39,8 @@ export function Ended({ filter, current, open }: EndedProps): ReactNode {
     placeholderData: (before) => before,
     enabled: past === null,
   });
-  const renders = useMemo(() => data?.pages.flat().map((row) => renderOf(row)) ?? [], [data]);
+  const read = useMemo(() => data?.pages.flat().map((row) => renderOf(row)) ?? [], [data]);
+  const renders = useOverlaid("render_queue", read, list, { isAll: !hasNextPage, queryKey: ["ended-renders"] });
   if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading isSmall />;
   if (renders.length === 0) return <Empty isSmall title={isNarrow(filter) ? t.renders.noMatch : t.renders.noneEnded} />;

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
-import { useReadAgain } from "@/app/use-heard";
+import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import type { RenderFiguresRow, RenderWorkerRow } from "@/lib/rest/render-rows";
@@ -29,7 +29,7 @@ export function Figures({
   const t = useText();
   const format = useFormat();
   const { client } = useApp();
-  useReadAgain("render", KEYS);
+  useReadAfter(["render_queue"], KEYS);
   const figures = useQuery({
     queryKey: ["render-figures"],
     queryFn: async () => (await rows<RenderFiguresRow>(client, "render_figures", {}))[0],

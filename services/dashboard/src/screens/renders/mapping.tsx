@@ -1,8 +1,8 @@
 /** Which field goes to which layer: compositions on the left, the fields of one on the right. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { useApp, useMay } from "@/app/context";
-import { useHeard } from "@/app/use-heard";
+import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { createComposition } from "@/lib/rest/render-commands";
@@ -15,8 +15,9 @@ import { Empty, ErrorState, Loading } from "@/ui/states";
 import { Composition } from "./composition";
 import { useCompositions } from "./compositions";
 
-/** `FieldMapped`, `FieldsUnmapped`, `CompositionDescribed`, … */
-const ABOUT_MAPPING = /^(Composition|Field)/;
+const KEYS = [["compositions"], ["fields"]];
+/** Of the last renders. */
+const UNMAPPED = [["unmapped"]];
 
 export function Mapping({
   chosen,
@@ -28,12 +29,9 @@ export function Mapping({
   tools: ReactNode;
 }): ReactNode {
   const t = useText();
-  const queries = useQueryClient();
   const { data, error, refetch } = useCompositions();
-  const again = () => {
-    for (const name of ["compositions", "fields", "unmapped"]) void queries.invalidateQueries({ queryKey: [name] });
-  };
-  useHeard("render", (events) => events.some((event) => ABOUT_MAPPING.test(event.type)) && again(), again);
+  useReadAfter(["aep_compositions", "aep_field_mapping"], KEYS);
+  useReadAfter(["render_queue"], UNMAPPED);
   const shown = data?.find((one) => one.id === chosen);
   return (
     <Page title={t.renders.title} tools={tools}>

@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useApp } from "@/app/context";
 import { type Past, usePast } from "@/app/past";
 import { useMoment } from "@/app/use-moment";
-import { type Render, renderOf } from "@/lib/live/fold-renders";
 import type { PastRender, RenderMoment } from "@/lib/past/moments";
 import { oneOf, rows } from "@/lib/rest/read";
 import { ENDED_STATUSES, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
+import { type Render, renderOf } from "./render";
 
 /** Of the newest: more are counted, and shown with less about them. */
 const ROWS_MAX = 100;

@@ -1,11 +1,11 @@
 /** One render: where it stands, how long its stages took, what became of it, and its story. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { useApp, useMay } from "@/app/context";
 import { usePast } from "@/app/past";
+import { useOverlaid } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
-import { isUnderWay, type Render, renderOf } from "@/lib/live/fold-renders";
 import { rows } from "@/lib/rest/read";
 import { type AuditRow, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
 import type { EventRow } from "@/lib/rest/rows";
@@ -16,6 +16,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Empty, ErrorState, Loading } from "@/ui/states";
 import { deedsFor, RenderActions } from "./actions";
 import { Film } from "./film";
+import { isUnderWay, oneRender, type Render, renderOf } from "./render";
 import { StageBar } from "./stage-bar";
 import { Stages } from "./stages";
 import { faultText, RenderBadge } from "./status-badge";
@@ -39,7 +40,10 @@ function useRender(id: string, known: Render | undefined) {
     },
     enabled: known === undefined && past === null,
   });
-  return { render: known ?? (past === null ? read.data : null), error: read.error, refetch: read.refetch };
+  const list = useMemo(() => oneRender(id), [id]);
+  const found = useMemo(() => (read.data == null ? [] : [read.data]), [read.data]);
+  const [render = read.data] = useOverlaid("render_queue", found, list, { isAll: true, queryKey: ["ended-renders"] });
+  return { render: known ?? (past === null ? render : null), error: read.error, refetch: read.refetch };
 }
 
 export function RenderPanel({ id, known, close }: RenderPanelProps): ReactNode {

@@ -1,6 +1,5 @@
 /** What of the renders is logic: filters, stages, the story of one, a request as it is written. */
 import { expect, test } from "vitest";
-import { renderOf } from "@/lib/live/fold-renders";
 import type { PastRender } from "@/lib/past/moments";
 import type { AuditRow, RenderRow } from "@/lib/rest/render-rows";
 import type { EventRow } from "@/lib/rest/rows";
@@ -10,6 +9,7 @@ import { endedQuery, isNarrow } from "./ended-query";
 import { guessed } from "./field-table";
 import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, isBlank, renderWished } from "./new-render-draft";
 import { renderThen } from "./past-renders";
+import { renderOf } from "./render";
 import { rendersSearch } from "./search";
 import { stageShares } from "./stage-shares";
 import { timelineOf } from "./timeline";

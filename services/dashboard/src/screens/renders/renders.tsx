@@ -6,7 +6,6 @@ import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
-import { isUnderWay, type Render } from "@/lib/live/fold-renders";
 import { ENDED_STATUSES } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
@@ -22,6 +21,7 @@ import { Ended, EndedTable } from "./ended";
 import { Figures } from "./figures";
 import { isCut, useOpenRenders } from "./open-renders";
 import { hasEnded, usePastRenders } from "./past-renders";
+import { isUnderWay, type Render } from "./render";
 import { RenderPanel } from "./render-panel";
 import type { RendersSearch } from "./search";
 import { UnderWay } from "./under-way";
@@ -111,21 +111,21 @@ interface ViewProps {
 function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): ReactNode {
   const t = useText();
   const mayChange = useMay("change-render");
-  const { data, error, refetch } = useOpenRenders();
+  const { renders: known, error, refetch } = useOpenRenders();
   const [chosen, setChosen] = useState<Chosen>({});
   const open = (render: string) => change({ render });
-  const renders = data?.renders ?? [];
+  const renders = known ?? [];
   const waiting = renders.filter((render) => render.status === "pending");
   const selected = waiting.filter((render) => chosen[render.id]);
   return (
     <Page title={t.renders.title} tools={tools} panel={<Panel search={search} change={change} renders={renders} />}>
       <div className="page-body">
         <div className="flex flex-col gap-6">
-          <Figures waiting={data && waiting.length} isMore={isCut(data)} open={open} />
+          <Figures waiting={known && waiting.length} isMore={isCut(known)} open={open} />
           <Part title={t.renders.underWay}>
-            {error !== null && data === undefined ? (
+            {error !== null && known === undefined ? (
               <ErrorState isSmall error={error} retry={() => void refetch()} />
-            ) : data === undefined ? (
+            ) : known === undefined ? (
               <Loading isSmall />
             ) : (
               <UnderWay
@@ -141,7 +141,7 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
             count={waiting.length}
             aside={selected.length > 0 && <BulkCancel renders={selected} done={() => setChosen({})} />}
           >
-            {data === undefined ? (
+            {known === undefined ? (
               <Loading isSmall />
             ) : (
               <Waiting

@@ -1,10 +1,10 @@
 /** The way of a render: one piece for each stage, filled as far as it is. */
 import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
-import type { Render } from "@/lib/live/fold-renders";
 import type { Stage } from "@/lib/rest/render-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
+import type { Render } from "./render";
 import { stageShares } from "./stage-shares";
 
 /** Roughly as long as each takes. */

@@ -1,6 +1,7 @@
 /** How full each stage of a render is drawn. */
-import type { Render } from "@/lib/live/fold-renders";
+
 import { STAGES, type Stage } from "@/lib/rest/render-rows";
+import type { Render } from "./render";
 
 export interface StageShare {
   readonly stage: Stage;

@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
-import type { Render } from "@/lib/live/fold-renders";
 import { rows } from "@/lib/rest/read";
 import type { StageRow } from "@/lib/rest/render-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { ErrorState, Loading } from "@/ui/states";
+import type { Render } from "./render";
 
 type Verdict = NonNullable<StageRow["verdict"]>;
 

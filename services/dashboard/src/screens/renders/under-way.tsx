@@ -1,12 +1,12 @@
 /** What is being rendered now: who has it, how far it is, and what holds it up. */
 import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
-import type { Render } from "@/lib/live/fold-renders";
 import { useFormat } from "@/lib/time/format";
 import { RowButton } from "@/ui/data-table";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { RenderActions } from "./actions";
+import type { Render } from "./render";
 import { StageBar } from "./stage-bar";
 import { faultText } from "./status-badge";
 

@@ -1,13 +1,13 @@
 /** Renders that wait for a worker, in the order in which they are taken. */
 import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
-import type { Render } from "@/lib/live/fold-renders";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { RenderActions } from "./actions";
+import type { Render } from "./render";
 import { faultText } from "./status-badge";
 
 export function Waiting({

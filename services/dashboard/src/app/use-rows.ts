@@ -1,0 +1,75 @@
+/** Lists that are read page by page, with the rows that were told since laid over them. */
+import { type QueryKey, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef } from "react";
+import { Frames } from "@/lib/live/frame";
+import { useTable } from "@/lib/live/hooks";
+import type { Listed, LiveView } from "@/lib/live/live";
+import { type ListOf, Overlay, overlaid } from "@/lib/live/overlay";
+import { useLive } from "./context";
+
+/** Between two reads that rows asked for. */
+const READ_EVERY_MS = 2_000;
+/** So often a list moves. */
+const MOVE_EVERY_MS = 200;
+/** Of the past, and of what somebody may not follow. */
+const NOTHING = new Overlay(new Frames(() => {}));
+
+const overlayOf = (live: LiveView, relation: Listed): Overlay => live.overlay(relation) ?? NOTHING;
+
+/**
+ * `list` stays the same while the same is shown. `isAll`: there are no more pages. `queryKey`: of the reads, which are
+ * done again when the stream cannot tell what changed.
+ */
+export function useOverlaid<Row>(
+  relation: Listed,
+  read: readonly Row[],
+  list: ListOf<Row>,
+  { isAll, queryKey }: { isAll: boolean; queryKey: QueryKey },
+): readonly Row[] {
+  const overlay = overlayOf(useLive(), relation);
+  const version = useTable(overlay.told, MOVE_EVERY_MS);
+  useReadAfterResets([relation], [queryKey]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what was told
+  return useMemo(() => overlaid(read, overlay, list, isAll), [read, overlay, list, isAll, version]);
+}
+
+/** Reads again what cannot be made of rows that were told, such as sums: soon after rows of these relations were. */
+export function useReadAfter(relations: readonly Listed[], keys: readonly QueryKey[]): void {
+  useSoon(relations, keys, (overlay, readSoon) => {
+    const stops = [overlay.told.watchAll(readSoon), overlay.resets.subscribe(readSoon)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  });
+}
+
+/** Reads again when the stream could not tell all that changed. */
+export function useReadAfterResets(relations: readonly Listed[], keys: readonly QueryKey[]): void {
+  useSoon(relations, keys, (overlay, readSoon) => overlay.resets.subscribe(readSoon));
+}
+
+function useSoon(
+  relations: readonly Listed[],
+  keys: readonly QueryKey[],
+  watch: (overlay: Overlay, readSoon: () => void) => () => void,
+): void {
+  const live = useLive();
+  const queries = useQueryClient();
+  const latest = useRef({ keys, watch });
+  latest.current = { keys, watch };
+  const names = relations.join();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const readSoon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        for (const queryKey of latest.current.keys) void queries.invalidateQueries({ queryKey });
+      }, READ_EVERY_MS);
+    };
+    const stops = names.split(",").map((name) => latest.current.watch(overlayOf(live, name as Listed), readSoon));
+    return () => {
+      clearTimeout(timer);
+      for (const stop of stops) stop();
+    };
+  }, [live, queries, names]);
+}

@@ -1,0 +1,71 @@
+/** One relation that the page keeps: read whole, then followed row by row. */
+import type { ReadOptions } from "../rest/read";
+import { inSlices } from "./slices";
+import { type AnyRow, keyText, type RowsTold } from "./told";
+
+/** Where the rows of a relation go. */
+export interface Sink {
+  /** All rows that belong here, in as many parts as they come. */
+  read(options: ReadOptions): AsyncIterable<readonly AnyRow[]>;
+  /** Before the first row of a read is put. */
+  begin?(): void;
+  /** A row that was read. */
+  put(row: AnyRow): void;
+  /** A row that was told: it may be older than the one that was read, and may not belong here. */
+  tell(row: AnyRow): void;
+  remove(key: string): void;
+  keys(): Iterable<string>;
+}
+
+export class Followed {
+  readonly #sink: Sink;
+  readonly #key: readonly string[];
+  /** What is told while the rows are read. Null: it is applied as it comes. */
+  #waiting: RowsTold[] | null = null;
+
+  constructor(sink: Sink, key: readonly string[] = ["id"]) {
+    this.#sink = sink;
+    this.#key = key;
+  }
+
+  async told(told: RowsTold): Promise<void> {
+    if (this.#waiting === null) await this.#apply(told);
+    else this.#waiting.push(told);
+  }
+
+  /** It is to be read soon: what is told from now on is newer than what will be read, and waits for it. */
+  hold(): void {
+    this.#waiting ??= [];
+  }
+
+  /** What was known stays until its row is read or proves to be gone. */
+  async read(options: ReadOptions): Promise<void> {
+    this.hold();
+    try {
+      await this.#readAll(options);
+    } finally {
+      // Also after a read that failed: it is done again, so nothing of this can do harm.
+      for (let told = this.#waiting?.shift(); told !== undefined; told = this.#waiting?.shift())
+        await this.#apply(told);
+      this.#waiting = null;
+    }
+  }
+
+  async #readAll(options: ReadOptions): Promise<void> {
+    const seen = new Set<string>();
+    for await (const page of this.#sink.read(options)) {
+      if (seen.size === 0) this.#sink.begin?.();
+      await inSlices(page, (row) => {
+        seen.add(keyText(this.#key.map((column) => row[column])));
+        this.#sink.put(row);
+      });
+      options.signal?.throwIfAborted();
+    }
+    for (const key of [...this.#sink.keys()]) if (!seen.has(key)) this.#sink.remove(key);
+  }
+
+  async #apply({ rows, gone }: RowsTold): Promise<void> {
+    await inSlices(rows, (row) => this.#sink.tell(row));
+    for (const key of gone) this.#sink.remove(keyText(key));
+  }
+}
