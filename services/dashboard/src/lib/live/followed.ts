@@ -22,6 +22,8 @@ export class Followed {
   readonly #key: readonly string[];
   /** What is told while the rows are read. Null: it is applied as it comes. */
   #waiting: RowsTold[] | null = null;
+  /** A read is due that has not begun. */
+  #isWanted = false;
 
   constructor(sink: Sink, key: readonly string[] = ["id"]) {
     this.#sink = sink;
@@ -33,21 +35,32 @@ export class Followed {
     else this.#waiting.push(told);
   }
 
-  /** It is to be read soon: what is told from now on is newer than what will be read, and waits for it. */
+  /**
+   * It is to be read soon. What is told from now on waits for it; what was told before is in it, and must not be applied
+   * after it, since something that followed may be lost.
+   */
   hold(): void {
-    this.#waiting ??= [];
+    this.#waiting = [];
+    this.#isWanted = true;
   }
 
   /** What was known stays until its row is read or proves to be gone. */
   async read(options: ReadOptions): Promise<void> {
-    this.hold();
+    this.#waiting ??= [];
+    this.#isWanted = false;
     try {
       await this.#readAll(options);
     } finally {
-      // Also after a read that failed: it is done again, so nothing of this can do harm.
-      for (let told = this.#waiting?.shift(); told !== undefined; told = this.#waiting?.shift())
-        await this.#apply(told);
-      this.#waiting = null;
+      await this.#release();
+    }
+  }
+
+  /** Also after a read that failed: another one follows, so that nothing of this can do harm. */
+  async #release(): Promise<void> {
+    while (!this.#isWanted && this.#waiting !== null) {
+      const told = this.#waiting.shift();
+      if (told === undefined) this.#waiting = null;
+      else await this.#apply(told);
     }
   }
 
