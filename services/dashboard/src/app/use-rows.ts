@@ -9,6 +9,8 @@ import { useLive } from "./context";
 
 /** Between two reads that rows asked for. */
 const READ_EVERY_MS = 2_000;
+/** Pages that are told to read at the same moment do not ask at the same moment. */
+const SPREAD_MS = 1_000;
 /** So often a list moves. */
 const MOVE_EVERY_MS = 200;
 /** Of the past, and of what somebody may not follow. */
@@ -30,7 +32,15 @@ export function useOverlaid<Row>(
   const version = useTable(overlay.told, MOVE_EVERY_MS);
   useReadAfterResets([relation], [queryKey]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what was told
-  return useMemo(() => overlaid(read, overlay, list, isAll), [read, overlay, list, isAll, version]);
+  const rows = useMemo(() => overlaid(read, overlay, list, isAll), [read, overlay, list, isAll, version]);
+  const shown = useRef(rows);
+  if (!isSame(shown.current, rows)) shown.current = rows;
+  return shown.current;
+}
+
+/** Most of what is told is about rows that are not shown: then nothing is drawn again. */
+function isSame<Row>(before: readonly Row[], after: readonly Row[]): boolean {
+  return before.length === after.length && before.every((row, at) => row === after[at]);
 }
 
 /** Reads again what cannot be made of rows that were told, such as sums: soon after rows of these relations were. */
@@ -61,10 +71,13 @@ function useSoon(
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const readSoon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        for (const queryKey of latest.current.keys) void queries.invalidateQueries({ queryKey });
-      }, READ_EVERY_MS);
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          for (const queryKey of latest.current.keys) void queries.invalidateQueries({ queryKey });
+        },
+        READ_EVERY_MS + Math.random() * SPREAD_MS,
+      );
     };
     const stops = names.split(",").map((name) => latest.current.watch(overlayOf(live, name as Listed), readSoon));
     return () => {

@@ -11,7 +11,8 @@ import { type HeardEvent, Tail } from "./tail";
 /** From where on events are heard: what was before is read, as of this position. */
 export interface Begin {
   readonly at: number;
-  readonly minPosition: string;
+  /** Unknown while there is no line. */
+  readonly minPosition?: string;
 }
 
 export class EventFeed {
@@ -27,7 +28,7 @@ export class EventFeed {
       onHello: (data, isFresh) => isFresh && this.#greet(data),
       onEvents: (events) => inSlices(events, (told) => this.tail.add(this.#read(told))),
       // What happens meanwhile is heard when it is back; the banner tells of the line.
-      onLost: () => {},
+      onLost: () => this.begin.get() ?? this.begin.set({ at: Date.now() }),
     });
   }
 

@@ -81,3 +81,9 @@ test("it is bounded: when too much was told, and when the stream lost something,
   expect(overlay.resets.get()).toBe(2);
   expect(overlay.told.size).toBeLessThanOrEqual(TOLD_MAX);
 });
+
+test("rows that are told and do not belong here leave the list as it is", () => {
+  const read = [job(9), job(5)];
+  told(job(12, "active"), job(3));
+  expect(overlaid(read, overlay, ENDED, false)).toBe(read);
+});

@@ -66,10 +66,10 @@ export function overlaid<Row>(
       continue;
     }
     if (before !== undefined && isNewer(list.changedAt(before), list.changedAt(after))) continue;
-    isChanged = true;
     const belongs = before !== undefined || isAll || last === undefined || list.compare(after, last) < 0;
-    if (belongs && list.isShown(after)) known.set(key, after);
-    else known.delete(key);
+    const isShown = belongs && list.isShown(after);
+    if (isShown) known.set(key, after);
+    isChanged = isShown || known.delete(key) || isChanged;
   }
   return isChanged ? [...known.values()].sort(list.compare) : read;
 }

@@ -95,6 +95,7 @@ export function assignmentSink(server: Server, fleet: FleetStore, tally: Tally):
     tell: (row) => {
       const before = fleet.assignments.get(row.id);
       if (isOlder(row.updated_at, before?.changedAt)) return;
+      tally.delay(row.updated_at, Date.now());
       const after = assignmentOf(row);
       const hasStarted = after.phase === "running" && before?.startedAt !== after.startedAt;
       if (hasStarted) tally.start(after.assignedAt, after.startedAt);

@@ -1,6 +1,7 @@
 /** Events from before this page listened. Looked for in windows of time that grow while they hold little. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useApp } from "@/app/context";
+import type { Begin } from "@/lib/live/event-feed";
 import { type Query, type ReadOptions, rows, type Server } from "@/lib/rest/read";
 import type { EventRow } from "@/lib/rest/rows";
 import { kindFilter } from "./about";
@@ -65,7 +66,7 @@ function query(wish: OlderWish, since: number, until: number): Query {
 const CLOCKS_APART_MS = 60_000;
 
 /** `before`: when the page began to listen, and up to which position it has not heard. Null: it has not begun. */
-export function useOlder(wish: OlderWish, before: { readonly at: number; readonly minPosition?: string } | null) {
+export function useOlder(wish: OlderWish, before: Begin | null) {
   const { client } = useApp();
   return useInfiniteQuery({
     queryKey: ["older-events", wish, before],
@@ -77,7 +78,7 @@ export function useOlder(wish: OlderWish, before: { readonly at: number; readonl
   });
 }
 
-function untilOf(before: { readonly at: number; readonly minPosition?: string } | null): number {
+function untilOf(before: Begin | null): number {
   if (before === null) return 0;
   return before.minPosition === undefined ? before.at : before.at + CLOCKS_APART_MS;
 }

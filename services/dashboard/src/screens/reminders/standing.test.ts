@@ -1,7 +1,8 @@
 /** Where an alarm stands, what happens to it next, and what each list asks for. */
 import { expect, test } from "vitest";
+import type { AlarmEventRow } from "@/lib/rest/reminder-rows";
 import { remindersSearch } from "./search";
-import { alarmsFilter, historyFilter, keyOf, nextAt, partsOf, standingOf } from "./standing";
+import { alarmsFilter, historyFilter, historyList, keyOf, nextAt, partsOf, standingOf } from "./standing";
 
 const NOW = Date.parse("2026-11-16T12:00:00Z");
 const [EARLIER, LATER, MUCH_LATER] = ["2026-11-16T11:00:00Z", "2026-11-16T13:00:00Z", "2026-11-16T18:00:00Z"];
@@ -41,3 +42,17 @@ test("the address holds what is shown", () => {
   expect(remindersSearch({ show: "sent", page: "p", user: "u" })).toEqual({ show: "sent", page: "p", user: "u" });
   expect(remindersSearch({ show: "never" })).toEqual({});
 });
+
+test.each([
+  ["sent", "", "SENT", true],
+  ["sent", "", "FAILED", false],
+  ["failed", "", "SKIPPED", true],
+  ["failed", "KIM", "FAILED", true],
+  ["failed", "lee", "FAILED", false],
+] as const)(
+  "a line that is told is in the list %s with “%s” as its question has it",
+  (show, text, event_type, isIn) => {
+    const line = { id: 1, event_type, user_id: "user_kim", page_id: "p1", error_code: null } as AlarmEventRow;
+    expect(historyList(show, text).isShown(line)).toBe(isIn);
+  },
+);

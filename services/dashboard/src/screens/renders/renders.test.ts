@@ -5,11 +5,11 @@ import type { AuditRow, RenderRow } from "@/lib/rest/render-rows";
 import type { EventRow } from "@/lib/rest/rows";
 import { deedsFor } from "./actions";
 import { inOrder, isFieldName } from "./compositions";
-import { endedQuery, isNarrow } from "./ended-query";
+import { type EndedFilter, endedQuery, isEndedShown, isNarrow } from "./ended-query";
 import { guessed } from "./field-table";
 import { type Draft, EMPTY, type Fault, faultsOf, gfxOf, isBlank, renderWished } from "./new-render-draft";
 import { renderThen } from "./past-renders";
-import { renderOf } from "./render";
+import { OPEN_LIST, type Render, renderOf } from "./render";
 import { rendersSearch } from "./search";
 import { stageShares } from "./stage-shares";
 import { timelineOf } from "./timeline";
@@ -236,4 +236,29 @@ test("a render of the past is as it was then, and for whom it always was", () =>
 
 test("a render that has not changed since is told by its row", () => {
   expect(renderThen({ ...THEN, status: "completed" }, ROW, at(40))).toEqual(renderOf(ROW));
+});
+
+test.each<[string, EndedFilter, boolean]>([
+  ["no filter", {}, true],
+  ["its state", { ended: "failed" }, true],
+  ["another state", { ended: "completed" }, false],
+  ["its composition", { of: "comp" }, true],
+  ["another day", { day: "2026-11-17" }, false],
+  ["part of its name", { q: "pLAYER" }, true],
+  ["its number", { q: "#41" }, true],
+  ["another number", { q: "4" }, false],
+  ["its fault", { q: "nas" }, true],
+])("one that ended and is told is found by %s as by the question", (_, filter, isIn) => {
+  const told = { id: "41", status: "failed", composition_id: "comp", composition_name: "_SUB Player" };
+  const more = { broadcast_date: "2026-11-16", cue_item_id: "7", error_code: "NAS_AWAY" };
+  expect(isEndedShown(filter, { ...told, ...more } as Render)).toBe(isIn);
+});
+
+test("a render that is told in another stage has come there now; in the same stage it keeps its time", () => {
+  const read = { ...renderOf({ ...ROW, status: "rendering" }), stageSince: 5 };
+  const told = (status: string) => ({ ...ROW, status, updated_at: AT(30) });
+  expect(OPEN_LIST.rowOf(told("rendering"), read)?.stageSince).toBe(5);
+  expect(OPEN_LIST.rowOf(told("encoding"), read)?.stageSince).toBe(Date.parse(AT(30)));
+  expect(OPEN_LIST.rowOf(told("encoding"), undefined)?.stageSince).toBe(Date.parse(AT(30)));
+  expect(OPEN_LIST.isShown({ ...read, status: "completed" })).toBe(false);
 });
