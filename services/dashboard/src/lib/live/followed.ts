@@ -4,15 +4,15 @@ import { inSlices } from "./slices";
 import { type AnyRow, keyText, type RowsTold } from "./told";
 
 /** Where the rows of a relation go. */
-export interface Sink {
+export interface Sink<Row = AnyRow> {
   /** All rows that belong here, in as many parts as they come. */
-  read(options: ReadOptions): AsyncIterable<readonly AnyRow[]>;
+  read(options: ReadOptions): AsyncIterable<readonly Row[]>;
   /** Before the first row of a read is put. */
   begin?(): void;
   /** A row that was read. */
-  put(row: AnyRow): void;
+  put(row: Row): void;
   /** A row that was told: it may be older than the one that was read, and may not belong here. */
-  tell(row: AnyRow): void;
+  tell(row: Row): void;
   remove(key: string): void;
   keys(): Iterable<string>;
 }
