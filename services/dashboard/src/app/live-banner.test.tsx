@@ -27,9 +27,9 @@ afterEach(() => {
 
 test("while the tables of a part stand still it says that it shows the last known state of that part", async () => {
   expect(page.text).toBe("Live");
-  await act(async () => page.live.standing.set(new Set(["render", "fleet"])));
+  await act(async () => page.live.stale.set(new Set(["render", "fleet"])));
   await act(() => vi.advanceTimersByTimeAsync(2_000));
   expect(page.text).toContain("Showing the last known state of: Renders, Fleet.");
-  await act(async () => page.live.standing.set(new Set()));
+  await act(async () => page.live.stale.set(new Set()));
   expect(page.text).toBe("Live");
 });

@@ -19,8 +19,8 @@ export function LiveBanner(): ReactNode {
   const live = useLive();
   const status = useObservable(live.status);
   const isLost = useStays(status.phase === "lost", SAY_AFTER_MS);
-  const standing = useObservable(live.standing);
-  const isStanding = useStays(standing.size > 0, SAY_AFTER_MS);
+  const stale = useObservable(live.stale);
+  const isStale = useStays(stale.size > 0, SAY_AFTER_MS);
   const t = useText();
   if (status.phase === "refused") {
     return (
@@ -33,11 +33,11 @@ export function LiveBanner(): ReactNode {
     );
   }
   if (isLost && status.phase === "lost") return <Lost status={status} retry={() => live.retryNow()} />;
-  return isStanding && standing.size > 0 ? <Standing contexts={standing} /> : null;
+  return isStale && stale.size > 0 ? <Stale contexts={stale} /> : null;
 }
 
 /** The line is there, and the tables behind it do not move: their database or their projector is away. */
-function Standing({ contexts }: { contexts: ReadonlySet<string> }): ReactNode {
+function Stale({ contexts }: { contexts: ReadonlySet<string> }): ReactNode {
   const t = useText();
   const parts = [...contexts].map((context) => {
     const place = PLACES[context as keyof typeof PLACES];
@@ -48,7 +48,7 @@ function Standing({ contexts }: { contexts: ReadonlySet<string> }): ReactNode {
       role="alert"
       className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
     >
-      <strong className="font-medium">{t.live.standing}</strong> {t.live.standingHint(parts.join(", "))}
+      <strong className="font-medium">{t.live.stale}</strong> {t.live.staleHint(parts.join(", "))}
     </div>
   );
 }
@@ -76,19 +76,19 @@ function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry
 export function LiveDot(): ReactNode {
   const live = useLive();
   const status = useObservable(live.status);
-  const isStanding = useObservable(live.standing).size > 0;
+  const isStale = useObservable(live.stale).size > 0;
   const t = useText();
   const isPast = usePast() !== null;
   const now = {
     connecting: t.live.connecting,
     loading: t.live.loading(status.phase === "loading" ? status.devices : 0),
-    live: isStanding ? t.live.standing : t.live.live,
+    live: isStale ? t.live.stale : t.live.live,
     lost: t.live.lost,
     refused: t.live.refused,
   }[status.phase];
   const text = isPast ? t.past.short : now;
   const colour = {
-    live: isStanding ? "bg-held" : "bg-online",
+    live: isStale ? "bg-held" : "bg-online",
     lost: "bg-error",
     refused: "bg-error",
     connecting: "bg-held",

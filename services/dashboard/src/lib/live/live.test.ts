@@ -276,11 +276,11 @@ test("while the read model stands still the page says so, and what it shows stay
   await open();
   platform.stream.lag("fleet", true);
   await soon();
-  expect([...live.standing.get()]).toEqual(["fleet"]);
+  expect([...live.stale.get()]).toEqual(["fleet"]);
   expect(shown()).toBe("online");
   platform.stream.lag("fleet", false);
   await soon();
-  expect(live.standing.get().size).toBe(0);
+  expect(live.stale.get().size).toBe(0);
 });
 
 test("while nothing happens nothing is asked", async () => {

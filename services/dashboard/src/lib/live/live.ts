@@ -46,14 +46,14 @@ export type LiveStatus =
   | { readonly phase: "refused" };
 
 /** What screens see of it. The past looks the same, and does not move. */
-export type LiveView = Pick<Live, "status" | "standing" | "frames" | "fleet" | "tally" | "retryNow" | "overlay">;
+export type LiveView = Pick<Live, "status" | "stale" | "frames" | "fleet" | "tally" | "retryNow" | "overlay">;
 
 const log = debug("live");
 
 export class Live {
   readonly status = new Observable<LiveStatus>({ phase: "connecting" });
   /** Contexts whose read model does not move: what is shown of them is the last that was known. */
-  readonly standing = new Observable<ReadonlySet<string>>(new Set());
+  readonly stale = new Observable<ReadonlySet<string>>(new Set());
   readonly frames: Frames;
   readonly fleet: FleetStore;
   readonly tally = new Tally();
@@ -117,7 +117,7 @@ export class Live {
   #greet(hello: RowsHello, isFresh: boolean): void {
     this.#heardAt = Date.now();
     this.status.set(this.#isLoaded ? { phase: "live" } : { phase: "loading", devices: this.fleet.devices.size });
-    this.standing.set(new Set()); // who comes back is told again
+    this.stale.set(new Set()); // who comes back is told again
     if (isFresh) void this.#readAgain(Object.keys(hello.relations), hello.min_position);
   }
 
@@ -146,10 +146,10 @@ export class Live {
   }
 
   #lag({ context, stale }: RowsLag): void {
-    const standing = new Set(this.standing.get());
-    if (stale) standing.add(context);
-    else standing.delete(context);
-    this.standing.set(standing);
+    const contexts = new Set(this.stale.get());
+    if (stale) contexts.add(context);
+    else contexts.delete(context);
+    this.stale.set(contexts);
   }
 
   /** What is told to be read during a read is read after it: so each read ends, however often it is told. */

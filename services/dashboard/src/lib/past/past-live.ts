@@ -10,7 +10,7 @@ export class PastLive implements LiveView {
   readonly status = new Observable<LiveStatus>({ phase: "loading", devices: 0 });
   readonly frames: Frames;
   readonly fleet: FleetStore;
-  readonly standing = new Observable<ReadonlySet<string>>(new Set());
+  readonly stale = new Observable<ReadonlySet<string>>(new Set());
   readonly tally = new Tally();
 
   constructor(frames = new Frames()) {
