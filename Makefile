@@ -58,13 +58,17 @@ image: ## Build the container image that all services share
 demo: setup dashboard ## Run the whole platform with a simulated farm: http://127.0.0.1:$(PORT)
 	@exec $(BIN)/drover up --data-dir $(DATA_DIR) --port $(PORT) --demo
 
-PYTEST := $(BIN)/python -m pytest tests --ignore=tests/bench
+PYTEST := $(BIN)/python -m pytest
+TESTS := tests --ignore=tests/bench
+ALONE = $(shell grep -rl 'mark\.alone' tests --include='test_*.py')  # collecting all of them again takes a while
 
 .PHONY: test
 test: setup dashboard ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
 	@$(if $(ONLY),,$(NPM) run test)
-	@$(if $(ONLY),$(PYTEST) -n $(WORKERS) -k "$(ONLY)", \
-	  trap "exit 130" INT; failed=0; $(PYTEST) -n $(WORKERS) -m "not alone" || failed=1; $(PYTEST) -m alone || failed=1; exit $$failed)
+	@$(if $(ONLY),$(PYTEST) $(TESTS) -n $(WORKERS) -k "$(ONLY)", \
+	  trap "exit 130" INT; failed=0; \
+	  $(PYTEST) $(TESTS) -n $(WORKERS) -m "not alone" || failed=1; \
+	  $(PYTEST) $(ALONE) -m alone || failed=1; exit $$failed)
 
 .PHONY: screenshots
 screenshots: setup dashboard ## Take pictures of every screen with the demo running into docs/screenshots: some minutes
@@ -72,7 +76,7 @@ screenshots: setup dashboard ## Take pictures of every screen with the demo runn
 
 .PHONY: unit
 unit: setup ## Run the tests that need no server: less than a minute
-	@$(BIN)/python -m pytest tests/unit -q -n 2
+	@$(PYTEST) tests/unit -q -n 2
 
 .PHONY: lint
 lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers

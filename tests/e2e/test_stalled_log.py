@@ -28,6 +28,7 @@ def serial(number: int) -> str:
     return f"STALL{number:07}"
 
 
+@pytest.mark.alone  # all must have come before the first of those who wait is answered
 @pytest.mark.req("EV-02")
 async def test_while_the_log_takes_nothing_callers_wait_or_are_sent_away_and_none_is_lied_to(start):
     platform = await start()

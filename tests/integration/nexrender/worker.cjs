@@ -27,7 +27,11 @@ const call = async (method, path, body) => {
 
 const main = async () => {
   let job = await call('GET', '/jobs/pickup')
-  const tell = () => call('PUT', `/jobs/${job.uid}`, getRenderingStatus(job))
+  let told = Promise.resolve() // one word after the other: on a busy machine a later one can overtake an earlier one
+  const tell = () => {
+    const status = getRenderingStatus(job)
+    return (told = told.then(() => call('PUT', `/jobs/${job.uid}`, status)))
+  }
   job.state = 'started'
   await call('PUT', `/jobs/${job.uid}`, job)
   job.onRenderProgress = tell

@@ -83,6 +83,7 @@ async def test_a_phone_that_was_stopped_can_still_begin_what_it_was_sent(world):
 
 
 @pytest.mark.req("DF-11", "DF-19")
+@pytest.mark.parametrize("world", [SELDOM], indirect=True)
 async def test_one_phone_that_beats_too_often_does_not_silence_the_others_of_the_same_heartbeat(world):
     phones = [await world.phone(f"PHONE0000{number}") for number in range(3)]
     alone, together = f"id=eq.{phones[0]}", f"id=in.({','.join(phones)})"
