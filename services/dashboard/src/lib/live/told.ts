@@ -1,30 +1,19 @@
 /** What `GET /api/stream` says: where to begin, rows that changed, what to read again, and that nothing moves. */
+import type * as Schema from "../api/schema";
 
 /** A row as `/rest/v1` shows it. */
 export type AnyRow = Readonly<Record<string, unknown>>;
 
-export interface RowsHello {
-  /** For `Drover-Min-Position`: what is read with it, and then the stream, leave no gap. */
-  readonly min_position: string;
-  readonly relations: Readonly<Record<string, { readonly key: readonly string[] }>>;
-}
+export type RowsHello = Pick<Schema.RowsHello, "min_position" | "relations">;
 
-export interface RowsTold {
-  readonly relation: string;
+export type RowsTold = Pick<Schema.RowsTold, "relation"> & {
   readonly rows: readonly AnyRow[];
-  /** Keys of rows that are no more. */
   readonly gone: readonly (readonly unknown[])[];
-}
+};
 
-export interface RowsReset {
-  readonly relations: readonly string[];
-  readonly min_position: string;
-}
+export type RowsReset = Pick<Schema.RowsReset, "relations" | "min_position">;
 
-export interface RowsLag {
-  readonly context: string;
-  readonly stale: boolean;
-}
+export type RowsLag = Schema.RowsLag;
 
 /** The values of a row's key as one text. */
 export function keyText(values: readonly unknown[]): string {
