@@ -76,7 +76,11 @@ async def test_a_leader_that_is_cut_off_is_missed_before_and_after_its_lease_lap
     async with faulty_line("127.0.0.1", nats.port) as line:
         url = nats.url.replace(f":{nats.port}", f":{line.port}")
         async with connected(url, "cut off") as its_own, leading(its_own, partition) as writer:
-            assert await refusal_of(client, partition) is None
+
+            async def is_heard():
+                return await refusal_of(client, partition) is None
+
+            await eventually(is_heard, 10)  # its subscription may still be on its way to the server
             line.hold()
             assert await refusal_of(client, partition) == RefusalCode.NO_ANSWER
             await eventually(lambda: writer.refusal() is not None, 10)  # a renewal has failed, and it knows

@@ -126,8 +126,8 @@ def rename_a_field(schema: dict, draw: Any) -> bool:
 
 
 def ask_for_a_new_field(schema: dict, draw: Any) -> bool:
-    schema["properties"]["asked"] = draw(st.sampled_from([TEXT, WHOLE, NUMBER]))
-    schema["required"].append("asked")
+    schema["properties"]["asked_from_now_on"] = draw(st.sampled_from([TEXT, WHOLE, NUMBER]))
+    schema["required"].append("asked_from_now_on")
     return True
 
 
