@@ -1,6 +1,7 @@
 /** How far a job is: a bar of what became of its phones, the same in numbers, and how long it may take. */
 import type { ReactNode } from "react";
 import { useLive } from "@/app/context";
+import { usePast } from "@/app/past";
 import { useText } from "@/lib/i18n/i18n";
 import type { Counters, JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -61,12 +62,13 @@ export function JobPace({ job }: { job: JobRow }): ReactNode {
   const t = useText();
   const format = useFormat();
   const { fleet } = useLive();
+  const isPast = usePast() !== null;
   const total = jobTotal(fleet, job);
   const done = ended(job);
   return (
     <span className="text-sm text-ink-3">
       {t.queue.progress(format.number(done), format.number(total))}
-      {job.status === "active" && job.activated_at !== null && total > done && (
+      {!isPast && job.status === "active" && job.activated_at !== null && total > done && (
         <Speed job={job.id} activatedAt={job.activated_at} left={total - done} />
       )}
     </span>

@@ -329,7 +329,7 @@ export const en = {
     rate: (perMinute: string) => `${perMinute} / min`,
     eta: (text: string) => `about ${text} left`,
     etaSoon: "less than a minute left",
-    measuring: "measuring pace…",
+    measuring: "measuring pace",
     progress: (done: string, total: string) => `${done} of ${total}`,
     position: (n: number) => `Position ${n}`,
     selectAll: "Select all waiting jobs",

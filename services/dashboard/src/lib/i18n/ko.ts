@@ -330,7 +330,7 @@ export const ko: Dictionary = {
     rate: (perMinute) => `분당 ${perMinute}`,
     eta: (text) => `약 ${text} 남음`,
     etaSoon: "1분 이내 남음",
-    measuring: "속도 측정 중…",
+    measuring: "속도 측정 중",
     progress: (done, total) => `${total} 중 ${done}`,
     position: (n) => `${n}번째`,
     selectAll: "대기 작업 모두 선택",

@@ -1,8 +1,9 @@
 /** All racks, of which only those in sight are drawn. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, type ReactNode, useEffect, useReducer, useRef, useState } from "react";
+import { type MouseEvent, type ReactNode, useEffect, useReducer, useRef } from "react";
 import { useLive } from "@/app/context";
 import type { Density } from "@/lib/preferences/preferences";
+import { useWidth } from "@/lib/react/use-width";
 import { drawnNext, RACK_GAP, rackHeight, racksInRow } from "./layout";
 import { PhoneTip } from "./phone-tip";
 import { Rack } from "./rack";
@@ -97,15 +98,4 @@ function useDrawn(ids: readonly string[]): readonly string[] {
     return () => cancelAnimationFrame(frame);
   });
   return drawn;
-}
-
-function useWidth(element: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    if (element.current === null) return;
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    observer.observe(element.current);
-    return () => observer.disconnect();
-  }, [element]);
-  return width;
 }

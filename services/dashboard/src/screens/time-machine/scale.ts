@@ -75,8 +75,11 @@ export interface Mark {
   readonly alerts: readonly AlertRow[];
 }
 
+/** Marks closer than this share of the scale are one. */
+export const CLOSEST = 0.008;
+
 /** Alerts on the scale; those within `closest` of each other are one mark. */
-export function marksOf(scale: Scale, alerts: readonly AlertRow[], closest = 0.008): Mark[] {
+export function marksOf(scale: Scale, alerts: readonly AlertRow[], closest = CLOSEST): Mark[] {
   const marks: { at: number; share: number; alerts: AlertRow[] }[] = [];
   const inside = alerts
     .map((alert) => ({ alert, at: Date.parse(alert.raised_at) }))

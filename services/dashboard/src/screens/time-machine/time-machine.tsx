@@ -9,6 +9,7 @@ import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { useKeys } from "@/lib/keys/use-keys";
 import { isBusy } from "@/lib/past/moments";
+import { useWidth } from "@/lib/react/use-width";
 import { rows } from "@/lib/rest/read";
 import type { AlertRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -17,6 +18,7 @@ import { Button, IconButton } from "@/ui/button";
 import { Segmented } from "@/ui/field";
 import { Icon } from "@/ui/icon";
 import {
+  CLOSEST,
   fromLocalText,
   localText,
   marksOf,
@@ -37,6 +39,8 @@ const MOVE_EVERY_MS = 5_000;
 /** While it is dragged: so long between two moments that are asked for. */
 const REST_MS = 120;
 const MARKS_MAX = 500;
+/** What a finger can hit: marks closer than this are one. */
+const MARK_PX = 26;
 const DAY_MS = 86_400_000;
 
 export function TimeMachine({ close }: { close: () => void }): ReactNode {
@@ -112,6 +116,8 @@ function Banner({ past, now, back }: { past: Past; now: number; back: () => void
 function Slider({ scale, hand, go }: { scale: Scale; hand: Hand; go: (at: number) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
+  const track = useRef<HTMLDivElement>(null);
+  const width = useWidth(track);
   const value = hand.at;
   const ticks = ticksOf(scale);
   const isNow = value >= scale.to;
@@ -120,9 +126,9 @@ function Slider({ scale, hand, go }: { scale: Scale; hand: Hand; go: (at: number
   const place = (moment: number) => ({ "--share": (moment - scale.from) / (scale.to - scale.from) }) as never;
   return (
     <div className="slider">
-      <div className="slider-track" />
+      <div className="slider-track" ref={track} />
       <div className="slider-past" style={place(Math.max(scale.from, value))} />
-      <Marks scale={scale} go={go} />
+      <Marks scale={scale} go={go} closest={width === 0 ? CLOSEST : Math.max(CLOSEST, MARK_PX / width)} />
       <input
         type="range"
         className="slider-input"
@@ -183,7 +189,7 @@ function useHand(at: number, go: (at: number) => void): Hand {
   return { at: held ?? at, move: setHeld, rest };
 }
 
-function Marks({ scale, go }: { scale: Scale; go: (at: number) => void }): ReactNode {
+function Marks({ scale, go, closest }: { scale: Scale; go: (at: number) => void; closest: number }): ReactNode {
   const t = useText();
   const format = useFormat();
   const { client } = useApp();
@@ -196,7 +202,7 @@ function Marks({ scale, go }: { scale: Scale; go: (at: number) => void }): React
     },
     placeholderData: (before) => before,
   });
-  const marks = useMemo(() => marksOf(scale, data ?? []), [scale, data]);
+  const marks = useMemo(() => marksOf(scale, data ?? [], closest), [scale, data, closest]);
   return marks.map((mark) => {
     const [first] = mark.alerts;
     const text = mark.alerts.length > 1 ? t.past.alerts(mark.alerts.length) : alertTitle(t, first?.kind ?? "");
