@@ -44,7 +44,7 @@ def no_leader(partition: Partition) -> Refusal:
     return Refusal(
         RefusalCode.NO_LEADER,
         f"Nobody leads {partition}: its commands get no answer.",
-        "Is its service running? If it is, its log says why it does not lead.",
+        f"Is its service running? If it is, its log says why it does not lead. {_DISK}",
     )
 
 
@@ -78,7 +78,7 @@ def term_over(partition: Partition) -> Refusal:
     return Refusal(
         RefusalCode.TERM_OVER,
         f"The leader of {partition} is stepping down or has lost its lease.",
-        "The next one usually leads within seconds. If it stays so, look at the log of the service.",
+        f"The next one usually leads within seconds. If it stays so, look at the log of the service. {_DISK}",
     )
 
 
