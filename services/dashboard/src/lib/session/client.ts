@@ -285,7 +285,7 @@ export class SessionClient {
   /** Messages of tabs may cross. Another person's session is news: the cookie is theirs now. */
   #isNews(other: Session): boolean {
     const own = this.#session;
-    return own === null || other.user.id !== own.user.id || other.expiresAt > own.expiresAt;
+    return own === null || other.user.id !== own.user.id || other.serverExpiresAt >= own.serverExpiresAt;
   }
 
   #end(): void {

@@ -13,7 +13,9 @@ export interface User {
 export interface Session {
   readonly token: string;
   readonly user: User;
-  /** Milliseconds of this machine's clock. */
+  /** By the server's clock: the later of two sessions is the newer one. */
+  readonly serverExpiresAt: number;
+  /** Milliseconds of this machine's clock. Up to a second off, because the header `Date` counts whole seconds. */
   readonly expiresAt: number;
   /** For how long it was given. */
   readonly lifetimeMs: number;
@@ -42,7 +44,7 @@ export function readSession(body: unknown, serverDate: string | null, now: numbe
   if (typeof token !== "string" || token === "" || Number.isNaN(endsAt) || known === null) return null;
   const saidAt = serverDate === null ? Number.NaN : Date.parse(serverDate);
   const lifetimeMs = Math.max(0, endsAt - (Number.isNaN(saidAt) ? now : saidAt));
-  return { token, user: known, expiresAt: now + lifetimeMs, lifetimeMs };
+  return { token, user: known, serverExpiresAt: endsAt, expiresAt: now + lifetimeMs, lifetimeMs };
 }
 
 export function readUser(user: unknown): User | null {

@@ -31,6 +31,18 @@ test("SY-10: two tabs whose token expired refresh once between them", async () =
   expect(given.server.to("/api/auth/refresh")).toHaveLength(1);
 });
 
+test.each([0, 979, 990, 999])("tabs agree on the newer session %i ms into a second of the server", async (ms) => {
+  vi.setSystemTime(1_800_000_000_000 + ms);
+  const one = await given.signedInTab();
+  const two = given.tab();
+  await two.client.signIn("anna@example.com", "right");
+  given.server.expireTokens();
+  const answers = Promise.all([one.client.json("/api/1"), two.client.json("/api/2")]);
+  await settle();
+  await answers;
+  expect(given.server.to("/api/auth/refresh")).toHaveLength(1);
+});
+
 test("all tabs together renew ahead of time once", async () => {
   const one = await given.signedInTab();
   const others = [given.tab(), given.tab()];
@@ -86,7 +98,10 @@ test("an older session that arrives late is not taken for news", async () => {
   const one = await given.signedInTab();
   const tabs = given.browser.openTab();
   const user = { id: "user-1", role: "operator", email: null } as const;
-  tabs.tell({ kind: "session", session: { token: "old", user, expiresAt: Date.now(), lifetimeMs: 0 } });
+  tabs.tell({
+    kind: "session",
+    session: { token: "old", user, serverExpiresAt: Date.now(), expiresAt: Date.now(), lifetimeMs: 0 },
+  });
   expect(await one.client.json("/api/1")).toEqual({ path: "/api/1", token: "token-1" });
 });
 
