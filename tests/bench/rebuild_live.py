@@ -29,7 +29,6 @@ from drover.postgres.migrate import migrate
 from drover.postgres.pool import Connection, connect
 from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
-from drover.readmodel.ddl import table_ddl
 from drover.readmodel.events import EVENTS as EVENT_TABLE
 from drover.service.process import tune_garbage_collection
 from drover.testing.waiting import eventually
@@ -39,6 +38,7 @@ from tests.e2e.apart import Farm
 from tests.e2e.client import Http
 from tests.e2e.process import DroverProcess
 from tests.filled.log import fill_log
+from tools.read_model_sql import table_ddl
 
 EVENTS = int(os.environ.get("EVENTS", "5_000_000"))
 SAMPLE_EVENTS = 200_000

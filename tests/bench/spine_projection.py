@@ -25,10 +25,10 @@ from drover.postgres.pool import Connection, connect
 from drover.projection.memory import MemoryTables
 from drover.projection.runtime import Runner
 from drover.projector.fleet import FLEET_PROJECTION
-from drover.readmodel.ddl import table_ddl
 from drover.readmodel.events import EVENTS
 from drover.service.process import tune_garbage_collection
 from tests.bench.report import Figure, at_least, side_by_side
+from tools.read_model_sql import table_ddl
 
 EVENTS_COUNT = 200_000
 COMMIT_EVENTS = 500

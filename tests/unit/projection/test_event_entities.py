@@ -10,8 +10,8 @@ import pytest
 
 from drover.eventlog.codec import Codec
 from drover.projector.app import PROJECTIONS
-from drover.readmodel.ddl import table_ddl
 from drover.readmodel.events import ENTITIES_MAX, EVENTS
+from tools.read_model_sql import table_ddl
 
 SAMPLES = Path(__file__).parents[3] / "contracts" / "samples"
 

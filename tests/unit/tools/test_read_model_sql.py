@@ -10,12 +10,12 @@ import pytest
 
 from drover.domain.fleet.state import DeviceStatus
 from drover.readmodel.column import BigInt, Json, PgType, column
-from drover.readmodel.ddl import model_ddl, table_ddl, view_ddl
 from drover.readmodel.model import GENERATED
 from drover.readmodel.models import READ_MODELS
 from drover.readmodel.relation import View, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import Index, KeyedTable
+from tools.read_model_sql import model_ddl, table_ddl, view_ddl
 
 
 class PhoneRow(Row, frozen=True):
