@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from drover.simulator.agent import Agent, Holding
 from drover.simulator.observer import NOT_OBSERVED, Observer
 from drover.simulator.protocol import NO_CONNECTION, Action, Answer, Offer, Report
-from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault, Post
+from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault, Post, Troubles
 from drover.simulator.store import MemoryStore, Store
 from drover.simulator.work import Plan, Player
 
@@ -50,7 +50,6 @@ class Phone:
 
     __slots__ = (
         "_agent",
-        "_episode",
         "_heartbeat_every_s",
         "_life",
         "_mail",
@@ -87,8 +86,7 @@ class Phone:
         self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
         self._observer = observer
-        self._troubles = troubles if troubles is not None else iter(())
-        self._episode = next(self._troubles, None)
+        self._troubles = Troubles(troubles if troubles is not None else iter(()))
         self._post = Post() if post is None else post
         self._post_dice = Random(f"{identity.serial_number} post")
         self._mail: tuple[float, Errand] | None = None
@@ -177,11 +175,11 @@ class Phone:
         return None if episode is None else episode.fault
 
     def _trouble_at(self, now: float) -> Episode | None:
-        while self._episode is not None and self._episode.end <= now:
-            if self._episode.fault.stops_agent:
-                self._boot(self._episode.end)
-            self._episode = next(self._troubles, None)
-        return self._episode if self._episode is not None and self._episode.start <= now else None
+        return self._troubles.at(now, self._ended)
+
+    def _ended(self, episode: Episode) -> None:
+        if episode.fault.stops_agent:
+            self._boot(episode.end)
 
     def _boot(self, now: float) -> None:
         """Start a new agent, which knows only what the store holds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal, NamedTuple
@@ -181,3 +181,22 @@ def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
         (fault,) = dice.choices(faults, rates)
         now = start + dice.uniform(*fault.lasts_s)
         yield Episode(start, now, fault)
+
+
+class Troubles:
+    """The present one of a sequence of episodes. Time only goes forward."""
+
+    __slots__ = ("_episodes", "next")
+
+    def __init__(self, episodes: Iterator[Episode]) -> None:
+        self._episodes = episodes
+        self.next = next(episodes, None)
+        """The first episode that had not ended when `at` was last called."""
+
+    def at(self, now: float, on_end: Callable[[Episode], None] | None = None) -> Episode | None:
+        """The episode at this time. `on_end` is called for each that has ended since the last call."""
+        while self.next is not None and self.next.end <= now:
+            ended, self.next = self.next, next(self._episodes, None)
+            if on_end is not None:
+                on_end(ended)
+        return self.next if self.next is not None and self.next.start <= now else None

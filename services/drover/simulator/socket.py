@@ -26,7 +26,7 @@ from drover.simulator.clock import Clock
 from drover.simulator.http import Client
 from drover.simulator.phone import Errand
 from drover.simulator.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Offer, Report, body_of
-from drover.simulator.script import Episode
+from drover.simulator.script import Episode, Troubles
 from drover.simulator.tally import Tally
 
 WELCOME_S: Final = 15.0
@@ -106,8 +106,7 @@ class SocketLine:
         self._client = client
         self._clock = clock
         self._tally = tally
-        self._troubles = troubles if troubles is not None else iter(())
-        self._episode = next(self._troubles, None)
+        self._troubles = Troubles(troubles if troubles is not None else iter(()))
         self._dialling = dialling or asyncio.Semaphore(1)
         self._dice = Random(f"{self._name} reconnects")
         self._backoff = AgentBackoff()
@@ -341,20 +340,16 @@ class SocketLine:
 
     # Power
 
-    def _trouble_at(self, now: float) -> Episode | None:
-        while self._episode is not None and self._episode.end <= now:
-            self._episode = next(self._troubles, None)
-        return self._episode if self._episode is not None and self._episode.start <= now else None
-
     def _power_s(self) -> float | None:
         """Real seconds until the next fault."""
         now = self._clock.now()
-        self._trouble_at(now)
-        return None if self._episode is None else self._clock.real_s(self._episode.start - now)
+        self._troubles.at(now)
+        following = self._troubles.next
+        return None if following is None else self._clock.real_s(following.start - now)
 
     async def _wait_for_power(self) -> None:
         while True:
             now = self._clock.now()
-            if (episode := self._trouble_at(now)) is None:
+            if (episode := self._troubles.at(now)) is None:
                 return
             await asyncio.sleep(self._clock.real_s(episode.end - now))
