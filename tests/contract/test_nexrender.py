@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -24,8 +25,10 @@ from drover.render.nexrender.client import (
 )
 from drover.render.nexrender.job import job_document
 from drover.render.nexrender.states import Stage, is_template_missing
-from drover.simulator.nexrender.server import SimulatedNexrender, simulated_nexrender
+from drover.simulator.nexrender.apis import RealApi
+from drover.simulator.nexrender.server import ApiOf, SimulatedNexrender, simulated_nexrender
 from drover.testing.faults import faulty_line
+from tests.contract.simplified_nexrender import SimplifiedApi
 from tests.integration.nexrender.real_server import real_nexrender
 
 SECRET = "a secret, ours"
@@ -69,20 +72,20 @@ class Server:
 
 
 @asynccontextmanager
-async def simulated(tmp_path, dialect: Dialect, **options) -> AsyncIterator[Server]:
-    async with simulated_nexrender(tmp_path, dialect=dialect.value, secret=SECRET, machines=0, **options) as server:
+async def simulated(tmp_path, dialect: Dialect, api_of: ApiOf) -> AsyncIterator[Server]:
+    async with simulated_nexrender(tmp_path, api_of=api_of, secret=SECRET, machines=0) as server:
         yield Server(server.url, dialect, server)
 
 
 @asynccontextmanager
 async def simulated_real(tmp_path):
-    async with simulated(tmp_path, Dialect.NEXRENDER) as server:
+    async with simulated(tmp_path, Dialect.NEXRENDER, RealApi) as server:
         yield server
 
 
 @asynccontextmanager
 async def simulated_simplified(tmp_path):
-    async with simulated(tmp_path, Dialect.SIMPLIFIED) as server:
+    async with simulated(tmp_path, Dialect.SIMPLIFIED, SimplifiedApi) as server:
         yield server
 
 
@@ -356,7 +359,7 @@ async def test_a_job_as_the_server_tells_of_it_has_the_same_fields(nexrender):
 
 async def test_a_server_of_003_without_a_list_cannot_tell_a_successor_of_the_job(tmp_path):
     """What cannot be promised there: it would be rendered a second time."""
-    async with simulated(tmp_path, Dialect.SIMPLIFIED, lists=False) as server:
+    async with simulated(tmp_path, Dialect.SIMPLIFIED, partial(SimplifiedApi, lists=False)) as server:
         async with NexrenderClient(server.url, secret=SECRET) as doomed:
             assert await doomed.find(UID) is None
             job = await doomed.submit(document())

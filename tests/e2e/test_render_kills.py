@@ -9,13 +9,14 @@ from hashlib import sha256
 import psutil
 import pytest
 
-from drover.simulator.nexrender.script import QUICK
+from drover.simulator.nexrender.script import Script
 from drover.simulator.nexrender.server import simulated_nexrender
 from drover.testing.waiting import eventually
 from tests.e2e.client import Http
 from tests.e2e.process import paused
 from tests.e2e.rendering import Crew, render_all
 
+QUICK = Script(render_s=(0.2, 0.4), encode_s=(0.05, 0.1), pickup_s=0.01)
 RENDERS = 200
 WORKERS = 8
 KILL_EVERY_S = 3.0

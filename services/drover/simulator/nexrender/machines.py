@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
 from typing import Final
-from urllib.parse import unquote
 
 from drover.simulator.nexrender.movie import film
 from drover.simulator.nexrender.output_folder import OutputFolder, WriteFailed, target_of
@@ -27,20 +25,17 @@ _Life = Iterator[float]
 
 
 class Machines:
-    """Each renders one job at a time. Deterministic: the same seed, uid and render number give the same result."""
+    """Each renders one job at a time. Deterministic: the same uid and render number give the same result."""
 
-    def __init__(self, jobs: Jobs, script: Script, folder: OutputFolder, *, machines: int, seed: int) -> None:
+    def __init__(self, jobs: Jobs, script: Script, folder: OutputFolder, *, machines: int) -> None:
         self._jobs = jobs
         self._script = script
         self._folder = folder
         self._free = machines
-        self._seed = seed
         self._numbers = count(1)
         self._due: list[tuple[float, int, _Life | None]] = []
         self._now = 0.0
         self._looking = False
-        self.next_outcomes: deque[Outcome] = deque()
-        """Outcomes of the next renders, in place of the script's."""
         self.begun = 0
         """Number of renders begun, also of removed jobs."""
 
@@ -72,7 +67,7 @@ class Machines:
         while self._free and (job := self._jobs.pick_up()) is not None:
             self._free -= 1
             self.begun += 1
-            self._go_on(self._life(dict(job), Random(f"{self._seed} {job['uid']} {self.begun}")))
+            self._go_on(self._life(dict(job), Random(f"{job['uid']} {self.begun}")))
 
     def _go_on(self, life: _Life) -> None:
         wait_s = next(life, None)
@@ -85,16 +80,14 @@ class Machines:
     def _life(self, job: Job, dice: Random) -> _Life:
         """One render: yields the time until its next step. If the server has forgotten the job, its reports are lost
         and it continues."""
-        uid, outcome = job["uid"], self._outcome(job, dice)
+        uid, outcome = job["uid"], self._outcome(dice)
         yield START_S
         if self._jobs.update(uid, {"state": "started", "startedAt": now_text()}) is None:
             return  # removed before its start: the only point where the real worker gives up
         yield from self._rendering(uid, outcome, dice)
-        if outcome.for_ever:
-            return
         if outcome.error is not None:
             yield START_S
-            self._fail(uid, outcome.error.format(template=_template_path(job)))
+            self._fail(uid, outcome.error)
             return
         self._jobs.update(uid, {"state": "render:postrender"})
         yield dice.uniform(*self._script.encode_s)
@@ -116,13 +109,7 @@ class Machines:
             yield whole_s * (told - before) / 100
             self._jobs.update(uid, {"state": "render:dorender", "renderProgress": min(told, last)})
 
-    def _outcome(self, job: Job, dice: Random) -> Outcome:
-        if self.next_outcomes:
-            return self.next_outcomes.popleft()
-        template = job["template"]
-        for rule in self._script.rules:
-            if template["composition"] == rule.about or _template_path(job).endswith(rule.about):
-                return rule.outcome
+    def _outcome(self, dice: Random) -> Outcome:
         rolled = dice.random()
         for chance in self._script.chances:
             rolled -= chance.share
@@ -131,19 +118,8 @@ class Machines:
         return GOOD
 
     def _land(self, job: Job, outcome: Outcome) -> None:
-        target = target_of(job)
-        size = self._script.sizes.get(str(job["template"]["composition"]), self._script.size)
-        content = film(outcome.file, size, f"{job['uid']} {self.begun}")
-        if target is not None and content is not None:
-            self._folder.land(target, content)
+        if (target := target_of(job)) is not None:
+            self._folder.land(target, film(outcome.file, self._script.size, f"{job['uid']} {self.begun}"))
 
     def _fail(self, uid: str, text: str) -> None:
         self._jobs.update(uid, {"state": "error", "error": text, "errorAt": now_text()})
-
-
-def _template_path(job: Job) -> str:
-    """The path as Node on the render machine would write it in an error."""
-    path = unquote(str(job["template"]["src"]).removeprefix("file://"))
-    if path[2:3] == ":":
-        return path[1:].replace("/", "\\")
-    return path if path.startswith("/") else "\\\\" + path.replace("/", "\\")

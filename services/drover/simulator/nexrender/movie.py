@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from array import array
 from fractions import Fraction
 from functools import lru_cache
 from io import BytesIO
@@ -16,8 +15,6 @@ from drover.simulator.nexrender.script import File, Size
 
 FRAMES: Final = 12
 FRAMES_PER_S: Final = 25
-SAMPLES_PER_S: Final = 48_000
-SOUND_S: Final = 2
 WHOLE_BYTES_MIN: Final = 160 * 1024
 """Minimum size of a good file: 003 §3.6 refuses files below 100 KiB."""
 SMALL_BYTES: Final = 40 * 1024
@@ -25,14 +22,9 @@ KINDS_MAX: Final = 16
 """Encoded files to keep, some hundred KiB each."""
 
 
-def film(file: File, size: Size, mark: str) -> bytes | None:
-    """A file of this kind, made unique by its mark; None if there is to be no file."""
-    if file == "none":
-        return None
-    width, height = size
-    if file == "wrong_size":
-        width, height = _even(width * 2 // 3), _even(height * 2 // 3)
-    whole = _sound() if file == "no_video" else _video(width, height)
+def film(file: File, size: Size, mark: str) -> bytes:
+    """A file of this kind, made unique by its mark."""
+    whole = _video(*size)
     if file == "broken":
         # Like the output of a killed encoder: long enough, but without the index at the end.
         return Random(mark).randbytes(len(whole))
@@ -44,10 +36,6 @@ def film(file: File, size: Size, mark: str) -> bytes | None:
 def prepare(size: Size) -> None:
     """Encode in advance, while nobody waits."""
     film("good", size, "")
-
-
-def _even(number: int) -> int:
-    return max(2, number // 2 * 2)
 
 
 def _free(content: bytes) -> bytes:
@@ -84,22 +72,3 @@ def _picture(width: int, height: int, number: int) -> av.VideoFrame:
     blue.update(bytes([number * 20 % 256]) * blue.buffer_size)
     red.update(bytes([255 - number * 20 % 256]) * red.buffer_size)
     return picture
-
-
-@lru_cache(maxsize=1)
-def _sound() -> bytes:
-    """A file with a hum and no video."""
-    file = BytesIO()
-    with av.open(file, "w", format="mp4") as container:
-        stream = container.add_stream("aac", rate=SAMPLES_PER_S, layout="mono")
-        samples = stream.codec_context.frame_size or 1024
-        for number in range(SOUND_S * SAMPLES_PER_S // samples):
-            sound = av.AudioFrame(format="fltp", layout="mono", samples=samples)
-            sound.sample_rate, sound.pts, sound.time_base = SAMPLES_PER_S, number * samples, Fraction(1, SAMPLES_PER_S)
-            wave = array("f", (at % 480 / 960 - 0.25 for at in range(samples))).tobytes()
-            sound.planes[0].update(wave.ljust(sound.planes[0].buffer_size, b"\0"))
-            for packet in stream.encode(sound):
-                container.mux(packet)
-        for packet in stream.encode():
-            container.mux(packet)
-    return _padded(file.getvalue())

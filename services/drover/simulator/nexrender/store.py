@@ -52,9 +52,6 @@ class Jobs:
         waiting = next((job for job in self.all if job["state"] == "queued"), None)
         return None if waiting is None else self.update(waiting["uid"], {"state": "picked", "executor": "127.0.0.1"})
 
-    def forget(self) -> None:
-        self.all.clear()
-
     def _forget_the_oldest(self) -> None:
         oldest = next((at for at, job in enumerate(self.all) if job["state"] in ENDED), 0)
         del self.all[oldest]
