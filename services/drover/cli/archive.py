@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 from nats.aio.client import Client
-from nats.js.errors import NotFoundError
 from rich.table import Table
 from rich.text import Text
 
@@ -21,12 +21,11 @@ from drover.cli.bar import bar
 from drover.cli.errors import NoSuchLog
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
+from drover.cli.logs import logs_of
 from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import find_target, nats_of
 from drover.domain.contexts import CONTEXTS
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.streams import partitions_of
 
 
 @asynchronous
@@ -43,7 +42,7 @@ async def create_command(
     made: list[Archived] = []
     async with nats_of(find_target(data_dir)) as client:
         for context in contexts or await _contexts_of(client):
-            logs = await _logs(client, context)
+            logs = await logs_of(client, context)
             with bar(f"archive {context}", quiet=as_json) as tell:
                 made.append(await create(directory, logs, up_to=up_to, before=before, progress=tell))
             if as_json:
@@ -152,21 +151,12 @@ async def _contexts_of(client: Client) -> list[str]:
     """The contexts that have a log. Raises NoSuchLog if none has one."""
     found = []
     for context in CONTEXTS:
-        try:
-            await partitions_of(client, context)
-        except NotFoundError:
-            continue
-        found.append(context)
+        with suppress(NoSuchLog):
+            await logs_of(client, context)
+            found.append(context)
     if not found:
         raise NoSuchLog(CONTEXTS[0])
     return found
-
-
-async def _logs(client: Client, context: str) -> list[JetStreamLog]:
-    try:
-        return [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
-    except NotFoundError:
-        raise NoSuchLog(context) from None
 
 
 def _table(name: str, *numbers: str) -> Table:

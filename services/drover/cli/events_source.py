@@ -11,23 +11,18 @@ from typing import Final
 
 import click
 import msgspec
-from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
 from drover.archive.archive import Archive
 from drover.archive.log import ArchiveLog
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import Placed
-from drover.cli.errors import NoSuchLog
+from drover.cli.logs import logs_of
 from drover.cli.record import last_of, records
 from drover.cli.seek import first_commit
 from drover.cli.target import find_target, nats_of
 from drover.cli.wanted import Wanted
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import ALL, EventLog, LogUnreachable, Partition, StoredCommit
-from drover.eventlog.streams import partitions_of
-from drover.service.reasons import reason_of
+from drover.eventlog.log import ALL, EventLog, Partition, StoredCommit
 
 SLACK: Final = timedelta(minutes=1)
 """Times of different partitions are nearly, but not exactly, in the order of the stream."""
@@ -59,7 +54,7 @@ async def opened(
         yield _source(context, names, partition, lambda where: ArchiveLog(archive, where))
         return
     async with nats_of(find_target(data_dir)) as client:
-        names = [one.name for one in await _partitions_of(client, context)]
+        names = [log.partition.name for log in await logs_of(client, context)]
         yield _source(context, names, partition, partial(JetStreamLog, client))
 
 
@@ -104,13 +99,3 @@ async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, Non
 def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:
     assert wanted.since is not None
     return last_of(commit).envelope.at >= wanted.since - SLACK
-
-
-async def _partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
-    """Refuse a missing stream: a reader would wait for it for ever."""
-    try:
-        return await partitions_of(client, context)
-    except NotFoundError:
-        raise NoSuchLog(context) from None
-    except (NatsError, OSError) as error:
-        raise LogUnreachable(reason_of(error)) from error

@@ -6,18 +6,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from nats.aio.client import Client
 from rich.table import Table
 from rich.text import Text
 
 from drover.cli.bar import bar
 from drover.cli.exits import Exit
+from drover.cli.logs import logs_of
 from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import Target, find_target, nats_of
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import EventLog
-from drover.eventlog.streams import partitions_of
 from drover.projection.difference import TableReport, total
 from drover.projection.projection import Projection
 from drover.projection.rebuild import Outcome, Rebuild
@@ -34,7 +31,7 @@ async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path |
     reports: list[Report] = []
     async with nats_of(target) as client:
         for projection in _chosen(names):
-            logs = await _logs(client, projection)
+            logs = await logs_of(client, projection.context)
             with bar(f"verify {projection.name}", quiet=as_json) as progress:
                 reports.append(await verify(projection, logs, target.postgres_url, progress))
     if as_json:
@@ -62,7 +59,7 @@ async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir
 
 async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, quiet: bool) -> Outcome:
     async with nats_of(target) as client:
-        logs = await _logs(client, projection)
+        logs = await logs_of(client, projection.context)
         async with (
             Rebuild(projection, logs, target.postgres_url) as work,
             on_record(target.postgres_url, projection.name, dry_run=dry_run) as book,
@@ -101,10 +98,6 @@ async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, qui
 
 def _chosen(names: Sequence[str]) -> list[Projection]:
     return [projection for projection in PROJECTIONS if not names or projection.name in names]
-
-
-async def _logs(client: Client, projection: Projection) -> list[EventLog]:
-    return [JetStreamLog(client, partition) for partition in await partitions_of(client, projection.context)]
 
 
 def _print(name: str, positions: object, tables: Sequence[TableReport]) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 
 import nats.js.api as api
+import pytest
 
 from drover.bus.connection import connected
 from drover.bus.live import announce
@@ -142,3 +143,11 @@ async def test_the_doctor_does_not_blame_a_machine_on_which_nothing_runs(drover)
     assert found["NATS"]["verdict"] == "skipped"
     assert "drover up" in found["NATS"]["remedy"]
     assert found["nats-server"]["verdict"] == found["postgres"]["verdict"] == "ok"
+
+
+@pytest.mark.parametrize("command", [("verify",), ("projection", "rebuild")])
+async def test_a_read_model_without_a_log_is_said_in_a_sentence(drover, own_nats, postgres_dsn, command):
+    ended = await drover(*command, "fleet", **settings(own_nats, postgres_dsn))
+    assert ended.code == 3, ended.err
+    assert "no log of the context 'fleet'" in ended.err
+    assert "Traceback" not in ended.err

@@ -1,0 +1,23 @@
+"""The logs of a context on a server, with a sentence for people if there are none."""
+
+from __future__ import annotations
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from drover.cli.errors import NoSuchLog
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import LogUnreachable
+from drover.eventlog.streams import partitions_of
+from drover.service.reasons import reason_of
+
+
+async def logs_of(client: Client, context: str) -> list[JetStreamLog]:
+    """One for each partition. Refuses a missing stream: a reader would wait for it for ever."""
+    try:
+        return [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
+    except NotFoundError:
+        raise NoSuchLog(context) from None
+    except (NatsError, OSError) as error:
+        raise LogUnreachable(reason_of(error)) from error
