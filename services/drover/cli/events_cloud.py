@@ -6,19 +6,20 @@ from typing import Any, Final
 
 import msgspec
 
+from drover.archive.text import Placed
 from drover.cli.record import Record
 
 SPEC: Final = "1.0"
 SEQUENCE_DIGITS: Final = 20
 
 
-def cloud_event(context: str, partition: str, commit: str, record: Record) -> bytes:
+def cloud_event(context: str, placed: Placed, record: Record) -> bytes:
     """`id` is unique in its `source`: the place of the event in the log, as `drover events show` takes it."""
     envelope = record.envelope
     fields: dict[str, Any] = {
         "specversion": SPEC,
         "id": record.place,
-        "source": f"/drover/{context}/{partition}",
+        "source": f"/drover/{context}/{placed.partition}",
         "type": f"drover.{context}.{envelope.type}",
         "time": envelope.at,
         "datacontenttype": "application/json",
@@ -26,7 +27,7 @@ def cloud_event(context: str, partition: str, commit: str, record: Record) -> by
         "sequence": f"{envelope.n:0{SEQUENCE_DIGITS}d}",
         "actor": envelope.by or None,
         "cause": envelope.cause or None,
-        "commit": commit,
+        "commit": placed.commit.id,
         "traceparent": envelope.trace,
         "data": record.own,
     }

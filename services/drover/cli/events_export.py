@@ -15,13 +15,12 @@ import zstandard
 from drover.archive.chain import Chain
 from drover.archive.errors import FileUnwritable
 from drover.archive.reading import ends_of
-from drover.archive.text import End, Head, Placed, encode_end, encode_head, event_lines
+from drover.archive.text import End, Head, encode_end, encode_head, event_lines
 from drover.cli.bar import Tell, bar
 from drover.cli.events_cloud import cloud_event
-from drover.cli.events_source import Source, found_in, opened
+from drover.cli.events_source import Source, found_in, matching_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
-from drover.cli.record import records
 from drover.cli.running import asynchronous
 from drover.cli.wanted import Wanted
 from drover.embedded.private_file import sync_directory
@@ -69,27 +68,17 @@ class _Export:
         self._write(encode_end(End(chain.commits, chain.events, chain.seq)))
 
     async def some(self, wanted: Wanted, limit: int | None, cloudevents: bool) -> None:
-        found = 0
-        async with aclosing(found_in(self._source, wanted)) as commits:
-            async for placed in commits:
-                lines = self._matching(placed, wanted, cloudevents)
-                if limit is not None:
-                    lines = lines[: limit - found]
-                self._put(lines)
-                found += len(lines)
-                if found == limit:
-                    return
-
-    def _matching(self, placed: Placed, wanted: Wanted, cloudevents: bool) -> list[bytes]:
         context = self._source.context
-        matching = [record for record in records(placed.commit) if wanted(record)]
-        if cloudevents:
-            return [cloud_event(context, placed.partition, placed.commit.id, record) for record in matching]
-        lines = event_lines(context, placed) if matching else []
-        return [lines[record.line] for record in matching]
+        async with aclosing(matching_in(self._source, wanted, limit)) as commits:
+            async for placed, matching in commits:
+                if cloudevents:
+                    self._put([cloud_event(context, placed, record) for record in matching])
+                else:
+                    lines = event_lines(context, placed)
+                    self._put([lines[record.line] for record in matching])
 
     def _put(self, lines: list[bytes]) -> None:
-        if lines:
+        if lines:  # a foreign message has none
             self._write(b"\n".join(lines) + b"\n")
 
 

@@ -10,11 +10,10 @@ import msgspec
 
 from drover.cli.events import Display, display_as
 from drover.cli.events_cloud import cloud_event
-from drover.cli.events_source import Source, found_in, opened
+from drover.cli.events_source import Source, matching_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
 from drover.cli.output import print_lines
-from drover.cli.record import records
 from drover.cli.running import asynchronous
 from drover.cli.wanted import Wanted
 
@@ -46,16 +45,10 @@ class Search:
 
     async def run(self, source: Source, wanted: Wanted, display: Display | None) -> None:
         """`display`: None for CloudEvents."""
-        async with aclosing(found_in(source, wanted)) as commits:
-            async for placed in commits:
-                matching = [record for record in records(placed.commit) if wanted(record)]
-                if self._limit is not None:
-                    matching = matching[: self._limit - self.found]
+        async with aclosing(matching_in(source, wanted, self._limit)) as commits:
+            async for placed, matching in commits:
+                self.found += len(matching)
                 if display is not None:
                     display(matching)
                 else:
-                    place = (source.context, placed.partition, placed.commit.id)
-                    print_lines(cloud_event(*place, record) for record in matching)
-                self.found += len(matching)
-                if self.found == self._limit:
-                    return
+                    print_lines(cloud_event(source.context, placed, record) for record in matching)

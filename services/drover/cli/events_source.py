@@ -17,7 +17,7 @@ from drover.archive.log import ArchiveLog
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import Placed
 from drover.cli.logs import logs_of
-from drover.cli.record import last_of, records
+from drover.cli.record import Record, last_of, records
 from drover.cli.seek import first_commit
 from drover.cli.target import find_target, nats_of
 from drover.cli.wanted import Wanted
@@ -94,6 +94,22 @@ async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, Non
             if together and wanted.until is not None and together[0].envelope.at > wanted.until + SLACK:
                 return
             yield placed
+
+
+async def matching_in(
+    source: Source, wanted: Wanted, limit: int | None
+) -> AsyncGenerator[tuple[Placed, list[Record]], None]:
+    """Commits with their wanted events, at most `limit` of them in all. Use `aclosing`."""
+    found = 0
+    async with aclosing(found_in(source, wanted)) as commits:
+        async for placed in commits:
+            matching = list(filter(wanted, records(placed.commit)))
+            matching = matching[: None if limit is None else limit - found]
+            found += len(matching)
+            if matching:
+                yield placed, matching
+            if found == limit:
+                return
 
 
 def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
+from drover.archive.text import Placed
 from drover.cli.events_cloud import cloud_event
 from drover.cli.record import records
 from drover.eventlog.log import StoredCommit
@@ -20,16 +21,22 @@ ATTRIBUTE = re.compile(r"[a-z0-9]{1,20}")
 """Names of attributes, by the specification."""
 
 
+def committed(payload, *, seq=7):
+    """A commit at its place, and its only event."""
+    commit = StoredCommit(seq, "x", 3, BEGAN, payload)
+    (record,) = records(commit)
+    return Placed("main", commit), record
+
+
 def sample(path):
-    raw = msgspec.json.encode(msgspec.json.decode(path.read_bytes()))
-    return records(StoredCommit(7, "commit-id", 3, BEGAN, raw + b"\n"))[0]
+    return committed(msgspec.json.encode(msgspec.json.decode(path.read_bytes())) + b"\n")
 
 
 @pytest.mark.req("EV-06", "EV-09")
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_event_there_is_is_a_cloud_event(path):
-    record = sample(path)
-    text = cloud_event(path.parent.name, "main", "commit-id", record)
+    placed, record = sample(path)
+    text = cloud_event(path.parent.name, placed, record)
     fields = msgspec.json.decode(text)
     for required in ("specversion", "id", "source", "type"):
         assert isinstance(fields[required], str) and fields[required], required
@@ -49,8 +56,8 @@ def test_every_event_there_is_is_a_cloud_event(path):
 def test_the_envelope_becomes_attributes_and_the_rest_is_data():
     event = registered(42, device="d7", by="user:1", cause="a command")
     event.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    (record,) = records(StoredCommit(512, "x", 3, BEGAN, CODEC.encode([event])))
-    fields = msgspec.json.decode(cloud_event("fleet", "main", "x", record))
+    placed, record = committed(CODEC.encode([event]), seq=512)
+    fields = msgspec.json.decode(cloud_event("fleet", placed, record))
     assert fields.pop("data") == record.own
     assert fields == {
         "specversion": "1.0",
