@@ -19,7 +19,7 @@ from drover.archive.restoring import Restored, Source, already_there, restore
 from drover.bus.connection import connected
 from drover.cli.errors import PostgresUnreachable
 from drover.cli.options import DATA_DIR_DEFAULT
-from drover.cli.target import NAME, Target, find_target, nats_of, postgres_of
+from drover.cli.target import NAME, Target, find_target, names_servers, nats_of, postgres_of
 from drover.embedded.directory import DataDirectory
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server
@@ -87,7 +87,7 @@ async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Plac
     `forget`: read models will be dropped, so a database is required.
     """
     async with AsyncExitStack() as stack:
-        if data_dir is None and (os.environ.get("DROVER_NATS_URL") or os.environ.get("DROVER_POSTGRES_URL")):
+        if data_dir is None and names_servers(os.environ):
             target = find_target(None)
             client = await stack.enter_async_context(nats_of(target))
             replicas = load(os.environ, without=config.REQUIRED)[config.Settings].nats_replicas

@@ -32,8 +32,6 @@ NAME: Final = "drover-cli"
 ENVIRONMENT: Final = "the environment"
 NATS: Final = "DROVER_NATS_URL"
 POSTGRES: Final = "DROVER_POSTGRES_URL"
-_MARKS: Final = (NATS, POSTGRES)
-"""If either is set, the user runs their own servers: `.drover` is ignored, even if it exists."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +73,14 @@ def _needed(url: str | None, setting: str) -> str:
 
 def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) -> Target:
     """A named directory wins over the environment, the environment over the default directory."""
-    if data_dir is None and any(environ.get(name) for name in _MARKS):
+    if data_dir is None and names_servers(environ):
         return _from_environment(environ)
     return _from_directory(data_dir or DATA_DIR_DEFAULT, is_named=data_dir is not None)
+
+
+def names_servers(environ: Mapping[str, str]) -> bool:
+    """Whether the user runs their own servers: then `.drover` is ignored, even if it exists."""
+    return bool(environ.get(NATS) or environ.get(POSTGRES))
 
 
 def _from_environment(environ: Mapping[str, str]) -> Target:
