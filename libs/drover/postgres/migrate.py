@@ -12,6 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+import asyncpg
 import msgspec
 import structlog
 
@@ -97,8 +98,7 @@ async def _migrate(connection: Connection, wanted: Sequence[Migration]) -> list[
     await connection.execute(_LOCK)
     try:
         await connection.execute(_JOURNAL)
-        applied = [(r["number"], r["name"], r["checksum"]) for r in await connection.fetch(_APPLIED)]
-        pending = outstanding(wanted, applied)
+        pending = outstanding(wanted, await applied(connection))
         for migration in pending:
             async with connection.transaction():
                 await connection.execute(migration.sql)
@@ -108,6 +108,14 @@ async def _migrate(connection: Connection, wanted: Sequence[Migration]) -> list[
     finally:
         if not connection.is_closed():
             await connection.execute(_UNLOCK)
+
+
+async def applied(connection: Connection) -> list[tuple[int, str, str]]:
+    """Number, name and checksum of the applied migrations; empty for a new database."""
+    try:
+        return [(row["number"], row["name"], row["checksum"]) for row in await connection.fetch(_APPLIED)]
+    except asyncpg.UndefinedTableError:
+        return []
 
 
 def outstanding(wanted: Sequence[Migration], applied: Iterable[tuple[int, str, str]]) -> list[Migration]:

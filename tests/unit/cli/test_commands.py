@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from drover.api.status import PartitionStatus, PlatformStatus
-from drover.cli.checks import machine
+from drover.cli.checks import http, machine
 from drover.cli.checks.finding import Scene, Verdict, fail, ok, skipped, warn
 from drover.cli.checks.platform import skew_s
 from drover.cli.commands.events import events
@@ -183,8 +183,8 @@ async def test_a_directory_that_is_a_file_fails(scene):
 
 async def test_a_port_that_a_stranger_holds_is_a_warning(scene, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as stranger:
-        monkeypatch.setattr(machine, "HTTP_PORT_DEFAULT", stranger.getsockname()[1])
-        monkeypatch.setattr(machine, "HTTP_S", 0.2)
+        monkeypatch.setattr(machine, "PORT_DEFAULT", stranger.getsockname()[1])
+        monkeypatch.setattr(http, "HTTP_S", 0.2)
         finding = await machine.http_port(scene)
     assert finding.verdict is Verdict.WARN
     assert "--port" in finding.remedy

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
-from drover.cli.checks.machine import settings_of
+from drover.cli.checks.machine import settings_of, with_settings
 from drover.domain.errors import DroverError
 from drover.notifier.app import LEADER
 from drover.notifier.receivers.choice import ReceiverIncomplete, chosen_receivers
 from drover.notifier.settings import AlertSettings
-from drover.service.config import ConfigurationError
 from drover.writer.nats_lease import read_holder
 
 
+@with_settings
 async def alerts_are_told(scene: Scene) -> Finding:
     try:
         receivers = chosen_receivers(settings_of(scene, AlertSettings))
-    except ConfigurationError:
-        return skipped("the settings are invalid", "Correct the configuration first.")
     except ReceiverIncomplete as error:
         return fail("alerts would be posted without a signature", str(error))
     if not receivers:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from ipaddress import ip_address
 from typing import Any, Final
 
-import aiohttp
-import msgspec
-
 from drover.cleanup.settings import CleanupSettings
-from drover.cli.checks.finding import Check, Finding, Scene, fail, ok, skipped, warn
-from drover.cli.checks.machine import settings_of
+from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
+from drover.cli.checks.http import ask
+from drover.cli.checks.machine import settings_of, with_settings
 from drover.cli.target import Target
 from drover.domain.errors import DroverError
 from drover.eventlog.log import Partition
@@ -21,33 +18,17 @@ from drover.service.sealing import Sealer, SealingKeysUnusable
 from drover.web.jwks import JwksUnusable, fetch_from, parse_keys
 from drover.writer.nats_lease import read_holder
 
-HTTP_S: Final = 5.0
-BODY_BYTES_MAX: Final = 64 * 1024
 TIMEOUT_S: Final = 1800
 """The value that 001 prescribes: 30 minutes."""
 CLEANUP_PATH: Final = "/api/system/cleanup-tests"
 HEALTH_PATH: Final = "/api/system/health"
 STATUS_PATH: Final = "/api/status"
 _NOT_RUNNING: Final = "the platform does not answer over HTTP"
-_CORRECT_FIRST: Final = "Correct the configuration first."
 
 
-def _with_settings(check: Check) -> Check:
-    """Skip the check if the settings cannot be read: another check reports that."""
-
-    @wraps(check)
-    async def checked(scene: Scene) -> Finding:
-        try:
-            return await check(scene)
-        except ConfigurationError:
-            return skipped("the settings are invalid", _CORRECT_FIRST)
-
-    return checked
-
-
-@_with_settings
+@with_settings
 async def cron_secret(scene: Scene) -> Finding:
-    if _is_embedded(scene):
+    if scene.is_embedded:
         return ok("`drover up` created one; it is in credentials.json")
     if settings_of(scene, CleanupSettings).cron_secrets or scene.environ.get("CRON_SECRET"):
         return ok("set")
@@ -59,7 +40,7 @@ async def cron_secret(scene: Scene) -> Finding:
     )
 
 
-@_with_settings
+@with_settings
 async def cleanup_is_scheduled(scene: Scene) -> Finding:
     cron = settings_of(scene, CleanupSettings).cleanup_cron
     if isinstance(scene.nats, DroverError):
@@ -80,7 +61,7 @@ async def cleanup_answers(scene: Scene) -> Finding:
     return fail(f"POST {CLEANUP_PATH} without a secret gave {answer[0]}, not 401", "Look at the log of the service.")
 
 
-@_with_settings
+@with_settings
 async def cleanup_timeout(scene: Scene) -> Finding:
     timeout_s = settings_of(scene, CleanupSettings).cleanup_timeout_s
     found = f"a stalled test is failed after {timeout_s / 60:g} min"
@@ -105,7 +86,7 @@ async def tokens_are_checked(scene: Scene) -> Finding:
     return fail(f"{STATUS_PATH} answered {said} to bad tokens", "Look at the log of the api service.")
 
 
-@_with_settings
+@with_settings
 async def issuer_has_keys(scene: Scene) -> Finding:
     url = settings_of(scene, Settings).jwks_url
     if url is None:
@@ -117,9 +98,9 @@ async def issuer_has_keys(scene: Scene) -> Finding:
     return ok(f"{url} has {len(keys)} key{'' if len(keys) == 1 else 's'} that are usable")
 
 
-@_with_settings
+@with_settings
 async def people_can_sign_in(scene: Scene) -> Finding:
-    if _is_embedded(scene):
+    if scene.is_embedded:
         return ok("`drover up` created the keys; they are in secrets.json")
     settings = settings_of(scene, Settings)
     if not (settings.identity_secrets or settings.sealing_keys):
@@ -137,7 +118,7 @@ async def people_can_sign_in(scene: Scene) -> Finding:
     return ok("keys for tokens and for sealing are set")
 
 
-@_with_settings
+@with_settings
 async def https_beyond_here(scene: Scene) -> Finding:
     settings = settings_of(scene, Settings)
     if _is_loopback(settings.http_host):
@@ -150,7 +131,7 @@ async def https_beyond_here(scene: Scene) -> Finding:
     return ok(f"{settings.http_host} behind {', '.join(settings.trusted_proxies)}")
 
 
-@_with_settings
+@with_settings
 async def log_level(scene: Scene) -> Finding:
     settings = settings_of(scene, Settings)
     if settings.log_level not in ("debug", "info"):
@@ -176,10 +157,6 @@ async def health_answers(scene: Scene) -> Finding:
     )
 
 
-def _is_embedded(scene: Scene) -> bool:
-    return isinstance(scene.target, Target) and scene.target.embedded
-
-
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -193,16 +170,4 @@ async def _ask(
     """Status and body of the answer; None if Drover does not answer there."""
     if not isinstance(scene.target, Target) or not scene.target.http_port:
         return None
-    host = scene.target.http_host
-    where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
-    url = f"http://{f'[{where}]' if ':' in where else where}:{scene.target.http_port}{path}"
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HTTP_S)) as session,
-            session.request(method, url, headers=headers, allow_redirects=False) as answer,
-        ):
-            raw = await answer.content.read(BODY_BYTES_MAX)
-            body = msgspec.json.decode(raw)
-    except (aiohttp.ClientError, OSError, ValueError, msgspec.DecodeError):  # TimeoutError is an OSError
-        return None
-    return (answer.status, body) if isinstance(body, dict) else None
+    return await ask(scene.target.http_host, scene.target.http_port, method, path, headers)

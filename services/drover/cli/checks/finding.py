@@ -38,6 +38,16 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     nats: Client | DroverError
     postgres: Connection | DroverError
 
+    @property
+    def is_embedded(self) -> bool:
+        """`drover up` runs the servers."""
+        return isinstance(self.target, Target) and self.target.embedded
+
+    @property
+    def is_external(self) -> bool:
+        """The environment names the servers."""
+        return isinstance(self.target, Target) and not self.target.embedded
+
 
 Check = Callable[[Scene], Awaitable[Finding]]
 

@@ -9,12 +9,13 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Final, TypeVar
 
-import aiohttp
-
-from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
+from drover.cli.checks.finding import Check, Finding, Scene, fail, ok, skipped, warn
+from drover.cli.checks.http import ask
+from drover.cli.commands.up import PORT_DEFAULT
 from drover.cli.target import Target
 from drover.embedded import programs
 from drover.embedded.errors import ProgramMissing
@@ -23,11 +24,8 @@ from drover.service import config
 
 PYTHON_MIN: Final = (3, 11)
 PROGRAM_S: Final = 10.0
-HTTP_S: Final = 2.0
 FREE_BYTES_MIN: Final = 1024**3
 S = TypeVar("S", bound=config.Section)
-
-HTTP_PORT_DEFAULT: Final = 8080
 
 
 async def python(scene: Scene) -> Finding:
@@ -46,7 +44,7 @@ async def postgres_program(scene: Scene) -> Finding:
 
 
 async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
-    if isinstance(scene.target, Target) and not scene.target.embedded:
+    if scene.is_external:
         return skipped("not needed: the environment names the servers")
     try:
         path = find()
@@ -76,7 +74,7 @@ async def root_can_step_down(scene: Scene) -> Finding:
     """PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return ok("not root, so PostgreSQL runs as this user")
-    if isinstance(scene.target, Target) and not scene.target.embedded:
+    if scene.is_external:
         return skipped("not needed: the environment names the servers")
     try:
         return ok(f"root; PostgreSQL is started as another user with {programs.setpriv()}")
@@ -114,10 +112,21 @@ def _existing(path: Path) -> Path:
 def settings_of(scene: Scene, section: type[S]) -> S:
     """The settings of the environment. Raises ConfigurationError."""
     # `drover up` fills in the addresses; if the environment sets one of them, it must set all that are required.
-    from_environment = isinstance(scene.target, config.ConfigurationError) or (
-        isinstance(scene.target, Target) and not scene.target.embedded
-    )
+    from_environment = isinstance(scene.target, config.ConfigurationError) or scene.is_external
     return load(scene.environ, without=() if from_environment else config.REQUIRED)[section]
+
+
+def with_settings(check: Check) -> Check:
+    """Skip the check if the settings cannot be read: `configuration` reports that."""
+
+    @wraps(check)
+    async def checked(scene: Scene) -> Finding:
+        try:
+            return await check(scene)
+        except config.ConfigurationError:
+            return skipped("the settings are invalid", "Correct the configuration first.")
+
+    return checked
 
 
 async def configuration(scene: Scene) -> Finding:
@@ -136,7 +145,7 @@ async def http_port(scene: Scene) -> Finding:
     if isinstance(scene.target, Target):
         host, port = scene.target.http_host, scene.target.http_port
     else:
-        host, port = "127.0.0.1", HTTP_PORT_DEFAULT
+        host, port = "127.0.0.1", PORT_DEFAULT
     if port == 0:
         return skipped("any free port is used (DROVER_HTTP_PORT=0)")
     trouble = _trouble_with(host, port)
@@ -162,13 +171,5 @@ def _trouble_with(host: str, port: int) -> int | None:
 
 
 async def _is_ours(host: str, port: int) -> bool:
-    where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HTTP_S)) as session,
-            session.get(f"http://{where}:{port}/livez") as answer,
-        ):
-            body = await answer.json(content_type=None)
-    except (aiohttp.ClientError, OSError, ValueError):
-        return False
-    return isinstance(body, dict) and body.keys() == {"status", "reasons"}
+    answer = await ask(host, port, "GET", "/livez")
+    return answer is not None and answer[1].keys() == {"status", "reasons"}

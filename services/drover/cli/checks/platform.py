@@ -7,19 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import asyncpg
 import msgspec
 from nats.js.errors import NotFoundError
 
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
 from drover.cli.errors import NoPlatform
-from drover.cli.target import Target, nats_of
+from drover.cli.target import nats_of
 from drover.domain.contexts import CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.log import Partition
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
-from drover.postgres.migrate import MigrationChanged, MigrationGap, load_migrations, outstanding
+from drover.postgres.migrate import MigrationChanged, MigrationGap, applied, load_migrations, outstanding
 from drover.service.config import ConfigurationError
 from drover.writer.acceptance import ask_in_use
 from drover.writer.nats_lease import SKEW_MAX
@@ -27,7 +26,6 @@ from drover.writer.nats_lease import SKEW_MAX
 REQUEST_S: Final = 5.0
 POSTGRES_MAJOR_MIN: Final = 15
 
-_APPLIED: Final = "SELECT number, name, checksum FROM drover.migrations ORDER BY number"
 _NO_NATS: Final = "NATS was not reached"
 _NO_POSTGRES: Final = "PostgreSQL was not reached"
 
@@ -54,7 +52,7 @@ def _absent(scene: Scene, error: DroverError) -> Finding:
         return skipped("nothing has run here yet", "Start the platform with `drover up`.")
     if isinstance(error, ConfigurationError):
         return skipped("the settings do not say where it is", "Correct the configuration first.")
-    if isinstance(scene.target, Target) and scene.target.embedded and not _is_held(scene.data_dir):
+    if scene.is_embedded and not _is_held(scene.data_dir):
         return skipped("the platform of this directory is not running", "Start it with `drover up`.")
     return fail("no answer", str(error))
 
@@ -147,11 +145,7 @@ async def migrations(scene: Scene) -> Finding:
         return skipped(_NO_POSTGRES)
     known = load_migrations()
     try:
-        rows = await scene.postgres.fetch(_APPLIED, timeout=REQUEST_S)
-    except asyncpg.UndefinedTableError:
-        rows = []
-    try:
-        pending = outstanding(known, [(row["number"], row["name"], row["checksum"]) for row in rows])
+        pending = outstanding(known, await applied(scene.postgres))
     except (MigrationChanged, MigrationGap) as error:
         return fail("files and database do not match", str(error))
     if pending:
