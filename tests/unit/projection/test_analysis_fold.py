@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -15,55 +14,29 @@ from drover.domain.analysis import commands as c
 from drover.domain.analysis import events as e
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import StoredCommit
-from drover.projection.memory import MemoryTables
 from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.analysis.projection import RULES
 from drover.readmodel.analysis.cleanups import RUN_TESTS, RUNS
 from drover.readmodel.analysis.users import LEDGER, TESTS, USERS
 from drover.readmodel.events import EVENTS
-from drover.readmodel.table import Key, KeyedTable, R
 from drover.testing.scenario import Scenario
+from tests.unit.projection.checked_tables import CheckedTables, minute, stamp
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
 CODEC = Codec.of(ANALYSIS)
 ANN = "user_ann"
 T1, T2 = (str(UUID(int=number, version=4)) for number in (1, 2))
 R1 = str(UUID(int=9, version=4))
 
 
-def minute(number: int) -> datetime:
-    return START + timedelta(minutes=number)
-
-
-class CheckedTables(MemoryTables):
-    """Gives only rows that the event's rule has declared: others would not be loaded where it matters."""
-
-    declared: set[tuple[str, Key]]
-
-    def get(self, table: KeyedTable[R], key: Key) -> R | None:
-        assert (table.name, key) in self.declared, f"{table.name} {key} is read but not declared"
-        return super().get(table, key)
-
-    def fold_events(self, seq: int, *events: Event) -> None:
-        """A commit for each, so that every declaration is seen."""
-        for line, event in enumerate(events):
-            self.declared = {(table.name, key_of(event)) for table, key_of in ANALYSIS_PROJECTION.reads[type(event)]}
-            self.fold(StoredCommit(seq + line, "c", 1, START, CODEC.encode([event])))
-
-    def shown(self, table: Any) -> list[dict[str, Any]]:
-        return [dict(zip(table.columns, row, strict=True)) for row in self.rows(table)]
-
+class AnalysisTables(CheckedTables):
     def only(self, table: Any) -> dict[str, Any]:
         (row,) = self.shown(table)
         return row
 
 
-def folded(*events: Event) -> CheckedTables:
-    """The first event happens at minute 1."""
-    tables = CheckedTables(ANALYSIS_PROJECTION)
-    for n, event in enumerate(events, start=1):
-        event.n, event.at, event.by, event.cause = n, minute(n), event.by or "service_role", f"command-{n}"
+def folded(*events: Event) -> AnalysisTables:
+    tables = AnalysisTables(ANALYSIS_PROJECTION)
+    stamp(events)
     tables.fold_events(7, *events)
     return tables
 
@@ -72,7 +45,7 @@ def test_every_event_has_its_rule():
     assert RULES.keys() == {*ANALYSIS.events.__args__}
 
 
-def begun(*events: Event) -> CheckedTables:
+def begun(*events: Event) -> AnalysisTables:
     """Ann, with two tests left, starts one: minutes 1 to 3. Then these events, from minute 4 on."""
     return folded(e.UserRegistered(ANN, "free", 2), e.TestStarted(T1, ANN), e.TestCharged(T1, ANN, 1), *events)
 
@@ -190,7 +163,7 @@ class Walk:
     def __init__(self, seed: int) -> None:
         self.dice = Random(seed)
         self.scenario = Scenario(ANALYSIS)
-        self.tables = CheckedTables(ANALYSIS_PROJECTION)
+        self.tables = AnalysisTables(ANALYSIS_PROJECTION)
         self.seq = self.ids = 0
         for number in range(4):
             self.do(c.RegisterUser(f"user_{number}", 5, self.dice.choice(["free", "gold"])))

@@ -33,7 +33,8 @@ from drover.projector.fleet import FLEET_PROJECTION, RULES
 from drover.readmodel.alerts import ALERTS
 from drover.readmodel.events import EVENTS
 from drover.readmodel.fleet.devices import PCS
-from tests.unit.projection.folding import PHONE, SEQ, folded, minute, registered
+from tests.unit.projection.checked_tables import minute
+from tests.unit.projection.folding import PHONE, SEQ, folded, registered
 
 
 def test_a_registered_phone_is_not_heard_runs_nothing_and_is_well() -> None:

@@ -20,7 +20,8 @@ from drover.domain.fleet.events import (
     Target,
 )
 from drover.readmodel.fleet.jobs import JOBS
-from tests.unit.projection.folding import JOB, folded, job_created, minute
+from tests.unit.projection.checked_tables import minute
+from tests.unit.projection.folding import JOB, folded, job_created
 
 
 @pytest.mark.req("DF-02")

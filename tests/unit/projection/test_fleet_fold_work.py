@@ -33,7 +33,8 @@ from drover.domain.fleet.events import (
 from drover.domain.fleet.policy import TIMEOUT_MESSAGE
 from drover.projector.fleet.attempts import HISTORIES, LINES_PER_COMMIT_MAX
 from drover.readmodel.fleet.jobs import JobRow
-from tests.unit.projection.folding import JOB, OTHER_WORK, PHONE, SEQ, WORK, minute, with_work
+from tests.unit.projection.checked_tables import minute
+from tests.unit.projection.folding import JOB, OTHER_WORK, PHONE, SEQ, WORK, with_work
 
 IDS = (WORK, JOB, PHONE)
 

@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from drover.domain.reminder import events as e
 from drover.domain.reminder.events import ReminderEvent
-from drover.eventlog.codec import Codec
-from drover.eventlog.log import StoredCommit
-from drover.projection.memory import MemoryTables
 from drover.projector.reminder import REMINDER_PROJECTION, RULES
 from drover.projector.reminder.history import HISTORIES
 from drover.readmodel.events import EVENTS
 from drover.readmodel.reminder import ALARMS, ALARMS_EVENT, SUBSCRIPTIONS, USERS, AlarmRow
-from drover.readmodel.table import Key, KeyedTable, R
+from tests.unit.projection.checked_tables import CheckedTables, minute, stamp
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
 PAGE, USER = "page-1", "user_1"
 ABOUT = (PAGE, USER)
 SENDING = (*ABOUT, 1, 1, 1)
 
 
-def minute(number: int) -> datetime:
-    return START + timedelta(minutes=number)
-
-
-class CheckedTables(MemoryTables):
-    """Gives only rows that the event's rule has declared: others would not be loaded where it matters."""
-
-    declared: set[tuple[str, Key]]
-
-    def get(self, table: KeyedTable[R], key: Key) -> R | None:
-        assert (table.name, key) in self.declared, f"{table.name} {key} is read but not declared"
-        return super().get(table, key)
-
-    def row(self, table: KeyedTable[R], key: Key) -> R | None:
-        return super().get(table, key)
-
+class ReminderTables(CheckedTables):
     @property
     def alarm(self) -> AlarmRow:
-        row = self.row(ALARMS, (USER, PAGE))
-        assert row is not None
-        return row
+        return self.row(ALARMS, (USER, PAGE))
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        return [dict(zip(ALARMS_EVENT.columns, row, strict=True)) for row in self.rows(ALARMS_EVENT)]
+        return self.shown(ALARMS_EVENT)
 
 
-def folded(*events: Any) -> CheckedTables:
-    """The first event happens at minute 1."""
-    tables, codec = CheckedTables(REMINDER_PROJECTION), Codec(ReminderEvent)
-    for n, event in enumerate(events, start=1):
-        event.n, event.at, event.by, event.cause = n, minute(n), "test", f"command-{n}"
-        tables.declared = {(table.name, key_of(event)) for table, key_of in REMINDER_PROJECTION.reads[type(event)]}
-        tables.fold(StoredCommit(n, "c", 1, START, codec.encode([event])))
+def folded(*events: Any) -> ReminderTables:
+    tables = ReminderTables(REMINDER_PROJECTION)
+    stamp(events, by="test")
+    tables.fold_events(1, *events)
     return tables
 
 

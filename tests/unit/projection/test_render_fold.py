@@ -40,7 +40,7 @@ def test_a_requested_render_is_pending_and_nobodys() -> None:
 @pytest.mark.req("RN-17")
 def test_gfx_data_is_kept_as_it_was_sealed_and_apart_from_the_row() -> None:
     tables = folded(requested())
-    assert tables.appended(GFX) == [{"id": 1, "gfx_id": "gfx-1", "gfx_data": SEALED}]
+    assert tables.shown(GFX) == [{"id": 1, "gfx_id": "gfx-1", "gfx_data": SEALED}]
     assert "gfx_data" not in RENDERS.columns, "a row is held in memory and written at each step of progress"
 
 
@@ -58,7 +58,7 @@ def test_every_change_of_status_is_in_the_audit_with_worker_and_actor() -> None:
         ("encoding", "uploading", W1, None),
         ("uploading", "completed", W1, None),
     ]
-    first, *rest = tables.appended(AUDIT)
+    first, *rest = tables.shown(AUDIT)
     assert (first["changed_by"], {row["changed_by"] for row in rest}) == ("service_role", {f"worker:{W1}"})
     assert [row["changed_at"] for row in rest] == [second(number) for number in range(1, 6)]
     assert [row["id"] for row in rest] == [(SEQ + number) << 16 for number in range(2, 7)]
@@ -76,7 +76,7 @@ def test_what_is_no_change_of_status_is_not_in_the_audit() -> None:
         HAND.stale(type(HAND.renews()), 2, "rendering"),
     )
     assert len(tables.audit) == 3
-    assert len(tables.appended(EVENTS)) == 8, "nothing is missing there"
+    assert len(tables.shown(EVENTS)) == 8, "nothing is missing there"
 
 
 @pytest.mark.req("RN-01")
@@ -225,7 +225,7 @@ def test_stopping_a_job_and_archiving_a_render_leave_the_row_alone() -> None:
 
 def test_every_event_is_found_by_its_render_and_its_worker() -> None:
     tables = folded(TermStarted(1, "w"), requested(), *HAND.rendering())
-    assert [row["entities"] for row in tables.appended(EVENTS)] == [
+    assert [row["entities"] for row in tables.shown(EVENTS)] == [
         (),
         ("1", "comp_chips"),
         ("1", W1),
@@ -236,7 +236,7 @@ def test_every_event_is_found_by_its_render_and_its_worker() -> None:
 def test_a_nul_is_shown_as_the_replacement_character() -> None:
     tables = folded(requested(), *HAND.rendering(), e.RenderFailed(1, 1, "RENDER_ERROR", "a\0b", None))
     assert tables.render().error_message == "a�b"
-    assert msgspec.json.decode(tables.appended(EVENTS)[-1]["data"])["message"] == "a�b"
+    assert msgspec.json.decode(tables.shown(EVENTS)[-1]["data"])["message"] == "a�b"
 
 
 def test_an_event_of_a_render_that_nobody_requested_is_refused() -> None:
