@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import msgspec
 import pytest
 import structlog
 from aiohttp import ClientResponse
@@ -13,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from nats.js.errors import NotFoundError
 from structlog.testing import capture_logs
 
-from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.bus.messages import Outcome
 from drover.cleanup import health, log_lines
 from drover.cleanup.app import CleanupEdge
 from drover.cleanup.settings import CleanupSettings
@@ -27,6 +26,7 @@ from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
 from tests.settings import load
+from tests.unit.wire import on_the_wire, outcome_of
 
 SECRET = "s" * 32
 CRON_SECRET = "the-secret-of-the-cron-job"
@@ -57,21 +57,13 @@ class Writer:
         return self.do(command)
 
     def do(self, command: Command) -> Outcome:
-        decision = self.analyses.when(_on_the_wire(command, ANALYSIS.commands)).decision
+        decision = self.analyses.when(on_the_wire(command, ANALYSIS.commands)).decision
         self._seq += bool(decision.events)
-        position = self._seq if decision.events else 0
-        if (refused := decision.rejection) is not None:
-            return _on_the_wire(Rejected(refused.code, refused.message, refused.details, position), Outcome)
-        result = ANALYSIS.answer(decision.events) if decision.events else decision.result
-        return _on_the_wire(Accepted(position, result), Outcome)
+        return outcome_of(ANALYSIS, decision, self._seq)
 
     @property
     def commands(self) -> list[Command]:
         return [sent["command"] for sent in self.sent]
-
-
-def _on_the_wire(value: Any, type_: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
 
 
 class Postgres:

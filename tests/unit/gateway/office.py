@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
-from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.bus.messages import Accepted, Outcome
 from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
@@ -32,6 +32,7 @@ from drover.web.callers import Callers
 from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
+from tests.unit.wire import on_the_wire, outcome_of
 
 SECRET = "s" * 32
 URL = "https://youtu.be/abc"
@@ -61,25 +62,16 @@ class Writer:
         return self.do(command) if self.answer is None else self.answer
 
     def do(self, command: Command) -> Outcome:
-        decision = self.fleet.when(_on_the_wire(command, FLEET.commands)).decision
+        decision = self.fleet.when(on_the_wire(command, FLEET.commands)).decision
         if decision.events:
             self._seq += 1
             if self.roster_hears:
                 self._roster.apply(decision.events, self._seq)
-        position = self._seq if decision.events else 0
-        if decision.rejection is not None:
-            rejection = decision.rejection
-            return _on_the_wire(Rejected(rejection.code, rejection.message, rejection.details, position), Outcome)
-        result = FLEET.answer(decision.events) if decision.events else decision.result
-        return _on_the_wire(Accepted(position, result), Outcome)
+        return outcome_of(FLEET, decision, self._seq)
 
     @property
     def commands(self) -> list[Command]:
         return [sent["command"] for sent in self.sent]
-
-
-def _on_the_wire(value: Any, type_: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
 
 
 class Notes:

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
-from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.bus.messages import Outcome
 from drover.domain.decider import Command
 from drover.domain.render import RENDER
 from drover.domain.render.state import Render, RenderQueue
@@ -27,6 +27,7 @@ from drover.web.access import Access
 from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Principal
 from tests.settings import load
+from tests.unit.wire import on_the_wire, outcome_of
 
 KEYS = [f"{name}:{base64.b64encode(name.encode() * 16).decode()}" for name in ("k1", "k0")]
 SETTINGS = {
@@ -69,13 +70,9 @@ class QueueWriter:
     def do(self, command: Command, id: str | None = None) -> Outcome:
         if id in self._done:
             return self._done[id]
-        decision = self.scenario.when(_on_the_wire(command, RENDER.commands)).decision
+        decision = self.scenario.when(on_the_wire(command, RENDER.commands)).decision
         self._seq += bool(decision.events)
-        position = self._seq if decision.events else 0
-        if (rejection := decision.rejection) is not None:
-            return _on_the_wire(Rejected(rejection.code, rejection.message, rejection.details, position), Outcome)
-        result = RENDER.answer(decision.events) if decision.events else decision.result
-        outcome = _on_the_wire(Accepted(position, result), Outcome)
+        outcome = outcome_of(RENDER, decision, self._seq)
         if decision.events and id is not None:
             self._done[id] = outcome
         return outcome
@@ -87,10 +84,6 @@ class QueueWriter:
     @property
     def queue(self) -> RenderQueue:
         return self.scenario.state
-
-
-def _on_the_wire(value: Any, type_: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
 
 
 class Shelf:

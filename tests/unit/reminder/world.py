@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Rejection
 from drover.domain.errors import Code
@@ -16,6 +14,7 @@ from drover.domain.partitions import partition_names, partition_of
 from drover.domain.reminder import REMINDER
 from drover.domain.reminder.state import Reminders
 from drover.reminder.notification import Delivered, Notification
+from tests.unit.wire import on_the_wire
 
 PARTITIONS = partition_names(4)
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -39,7 +38,7 @@ class LocalBus:
 
     async def send(self, context, command, *, by, id=None, trace=None, partition="main") -> Outcome:
         assert context == "reminder"
-        command = _on_the_wire(command, REMINDER.commands)
+        command = on_the_wire(command, REMINDER.commands)
         self.sent.append((partition, command))
         self.ids.append(id)
         if self.refuse_with:
@@ -49,7 +48,7 @@ class LocalBus:
             before, outcome = known
             return outcome if before == digest else Rejected(Code.IDEMPOTENCY_MISMATCH, "another body")
         outcome, events = self._decide(partition, command, by)
-        outcome = _on_the_wire(outcome, Outcome)
+        outcome = on_the_wire(outcome, Outcome)
         if events and key:
             self._told[key] = (digest, outcome)
         return outcome
@@ -75,10 +74,6 @@ class LocalBus:
         if isinstance(told, Rejection):
             return Rejected(told.code, told.message, told.details, self._seq), events
         return Accepted(self._seq, told), events
-
-
-def _on_the_wire(value: Any, type_: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value), type=type_)
 
 
 class ScriptedProvider:
