@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.node_packages import node_with
 
 PACKAGES = Path(__file__).parent
 START_S = 60
+RENDER_S = 60
 STEPS = (StopStep(Signals.SIGTERM, 5), StopStep(Signals.SIGKILL, 5))
 
 
@@ -39,6 +41,19 @@ async def real_nexrender(folder: Path, secret: str) -> AsyncIterator[str]:
         yield url
     finally:
         await process.stop()
+
+
+async def render_one(url: str, secret: str, *, folder: Path, aerender: Path) -> None:
+    """A worker of nexrender takes one job and renders it."""
+    argv = [installed_node(), "worker.cjs", url, secret, str(folder), str(aerender)]
+    worker = await asyncio.create_subprocess_exec(*argv, cwd=PACKAGES, stderr=asyncio.subprocess.PIPE)
+    try:
+        _, complaint = await asyncio.wait_for(worker.communicate(), RENDER_S)
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+            await worker.wait()
+    assert worker.returncode == 0, complaint.decode()
 
 
 async def _answers(client: NexrenderClient, process: GuardedProcess) -> bool:

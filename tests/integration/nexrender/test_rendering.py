@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 from pathlib import Path
 
@@ -13,11 +12,10 @@ from drover.render.nexrender.client import NexrenderClient
 from drover.render.nexrender.job import job_document
 from drover.render.nexrender.paths import file_url
 from drover.render.nexrender.states import Stage, is_template_missing
-from tests.integration.nexrender.real_server import PACKAGES, installed_node, real_nexrender
+from tests.integration.nexrender.real_server import PACKAGES, RENDER_S, installed_node, real_nexrender, render_one
 
 SECRET = "secret of the test"
 UID = "drover-7-1-0a1b2c3d"
-RENDER_S = 60
 
 # Prints what aerender prints, and writes what it was given to where it was told to.
 AERENDER = """#!/bin/sh
@@ -54,15 +52,7 @@ def work(server, tmp_path):
     aerender.chmod(0o755)
 
     async def work() -> None:
-        argv = [installed_node(), "worker.cjs", server, SECRET, str(tmp_path / "work"), str(aerender)]
-        worker = await asyncio.create_subprocess_exec(*argv, cwd=PACKAGES, stderr=asyncio.subprocess.PIPE)
-        try:
-            _, complaint = await asyncio.wait_for(worker.communicate(), RENDER_S)
-        finally:
-            if worker.returncode is None:
-                worker.kill()
-                await worker.wait()
-        assert worker.returncode == 0, complaint.decode()
+        await render_one(server, SECRET, folder=tmp_path / "work", aerender=aerender)
 
     return work
 

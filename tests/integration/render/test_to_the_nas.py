@@ -24,13 +24,12 @@ from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
 from tests.contract.smbd import PASSWORD, SHARE, USER, listens, missing, smbd
 from tests.e2e.process import free_port
-from tests.integration.nexrender.real_server import PACKAGES, installed_node, real_nexrender
+from tests.integration.nexrender.real_server import RENDER_S, real_nexrender, render_one
 from tests.integration.render.films import film
 
 SECRET = "secret of the test"
 KEYS = ("k1:" + "A" * 43 + "=",)
 WIDTH, HEIGHT = 320, 180
-RENDER_S = 60
 MOUNT = "/dev/shm"
 
 # Says what aerender says, waits until it may end, and writes a real film to where it was told to.
@@ -112,16 +111,7 @@ class Farm:
 
     async def render_one(self):
         """A worker of nexrender takes one job."""
-        argv = [installed_node(), "worker.cjs", self._url, SECRET, str(self._folder / "work")]
-        argv.append(str(self._folder / "aerender"))
-        worker = await asyncio.create_subprocess_exec(*argv, cwd=PACKAGES, stderr=asyncio.subprocess.PIPE)
-        try:
-            _, complaint = await asyncio.wait_for(worker.communicate(), RENDER_S)
-        finally:
-            if worker.returncode is None:
-                worker.kill()
-                await worker.wait()
-        assert worker.returncode == 0, complaint.decode()
+        await render_one(self._url, SECRET, folder=self._folder / "work", aerender=self._folder / "aerender")
 
     def may_end(self):
         (self._folder / "may-end").touch()

@@ -187,7 +187,7 @@ async def test_missing_or_broken_credentials_are_named_with_what_to_do(tmp_path)
         await read_credentials(tmp_path / "credentials.json")
 
 
-async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_path):
+def write_credentials(data_dir, platform):
     credentials = Credentials(
         url=platform.url,
         anon_key=ANON_KEY,
@@ -198,7 +198,11 @@ async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_pat
         nats_url="",
         postgres_url="",
     )
-    (tmp_path / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+    (data_dir / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+
+
+async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_path):
+    write_credentials(tmp_path, platform)
     arguments = ["--data-dir", str(tmp_path), "--pcs", "2", "--phones", "3", "--speed", "50"]
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "drover.simulator", *arguments)
     try:
@@ -305,17 +309,7 @@ async def test_progress_in_files_survives_the_end_of_the_program(platform, clien
 
 
 async def test_the_program_keeps_its_farm_busy_and_writes_its_ledger_at_the_end(platform, tmp_path):
-    credentials = Credentials(
-        url=platform.url,
-        anon_key=ANON_KEY,
-        service_key=SERVICE_KEY,
-        cron_secret="",
-        admin_email="",
-        admin_password="",
-        nats_url="",
-        postgres_url="",
-    )
-    (tmp_path / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+    write_credentials(tmp_path, platform)
     options = Options(
         tmp_path, pcs=2, phones_per_pc=3, speed=30, script=CALM, transport="mixed", jobs_waiting=2,
         store=tmp_path / "store", ledger=tmp_path / "ledger.json",
@@ -334,17 +328,7 @@ async def test_the_program_keeps_its_farm_busy_and_writes_its_ledger_at_the_end(
 
 
 async def test_a_program_that_ended_in_order_goes_on_where_it_was(platform, tmp_path):
-    credentials = Credentials(
-        url=platform.url,
-        anon_key=ANON_KEY,
-        service_key=SERVICE_KEY,
-        cron_secret="",
-        admin_email="",
-        admin_password="",
-        nats_url="",
-        postgres_url="",
-    )
-    (tmp_path / "credentials.json").write_bytes(msgspec.json.encode(credentials))
+    write_credentials(tmp_path, platform)
     script = Script(show=Show(video_s=(400, 400)))
     options = Options(tmp_path, pcs=2, phones_per_pc=1, speed=50, script=script, jobs_waiting=0)
     work: list[str] = []
