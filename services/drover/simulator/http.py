@@ -13,6 +13,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from drover.domain.render.state import ENDED
 from drover.simulator.clock import Clock
 from drover.simulator.phone import Identity
 from drover.simulator.protocol import NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Offer, Report, body_of
@@ -62,7 +63,6 @@ class Client:
         self._devices = self._url / "rest/v1/devices"
         self._assignments = self._url / "rest/v1/job_assignments"
         self._pcs = self._url / "rest/v1/pcs"
-        self._jobs = self._url / "rest/v1/jobs"
         self._tasks = self._url / "rest/v1/tasks"
         self._as_phone = _headers(anon_key)
         self._as_farm = _headers(service_key)
@@ -133,11 +133,8 @@ class Client:
     async def register_devices(self, phones: Iterable[Identity]) -> Answer:
         return await self._create(self._devices, [phone._asdict() for phone in phones])
 
-    async def create_job(self, job: Mapping[str, Any]) -> Answer:
-        return (await self._ask("POST", self._jobs, self._as_farm, job))[0]
-
     async def create(self, relation: str, row: Mapping[str, Any]) -> Answer:
-        """Create any other row, as the back office."""
+        """Create a row, as the back office."""
         return (await self._ask("POST", self._url / "rest/v1" / relation, self._as_farm, row))[0]
 
     async def api(
@@ -150,7 +147,7 @@ class Client:
         answer, rows = await self._select(
             self._url / "rest/v1/render_queue",
             "id",
-            status="in.(pending,preparing,rendering,encoding,uploading)",
+            status=f"not.in.({','.join(sorted(ENDED))})",
             limit=str(JOBS_LOOKED_AT_MAX),
         )
         return answer, len(rows)

@@ -75,7 +75,7 @@ class Foreman:
             answer, unfinished = await self._client.unfinished_jobs(datetime.now(UTC) - FORGOTTEN_AFTER)
             for _ in range(self._waiting - unfinished):
                 if answer.ok:
-                    answer = await self._client.create_job(next(self._orders))
+                    answer = await self._client.create("jobs", next(self._orders))
             pause_s = backoff.pause_after(answer, self._clock.now())
             if not answer.ok:
                 log.warning("no_job_created", status=answer.status, code=answer.code, again_in_s=pause_s)
