@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from typing import Final
 
 import msgspec
 
+AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+"""The deadline of a state that has work left."""
 STALE_MIN: Final = 64
 """With fewer outdated entries than this, rebuilding the heap is not worth it."""
 
@@ -34,6 +36,16 @@ class Timers(msgspec.Struct):
 
     def first(self) -> tuple[datetime, str] | None:
         return self.heap[0] if self.heap else None
+
+    def first_at(self) -> datetime | None:
+        return self.heap[0][0] if self.heap else None
+
+    def overdue(self, now: datetime) -> tuple[str, str] | None:
+        """Kind and subject of the first timer, if its moment has come. Its key is `kind:subject`."""
+        if not self.heap or self.heap[0][0] > now:
+            return None
+        kind, _, subject = self.heap[0][1].partition(":")
+        return kind, subject
 
     def _tidy(self) -> None:
         heap, due = self.heap, self.due

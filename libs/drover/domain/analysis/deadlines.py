@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from drover.domain.alerts import expire_alert
@@ -12,15 +12,11 @@ from drover.domain.analysis.events import TestArchived
 from drover.domain.analysis.state import Analyses
 from drover.domain.decider import Decision
 from drover.domain.event import Event
-
-AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+from drover.domain.timers import AT_ONCE
 
 
 def next_deadline(analyses: Analyses) -> datetime | None:
-    if analyses.run is not None:
-        return AT_ONCE
-    first = analyses.timers.first()
-    return None if first is None else first[0]
+    return AT_ONCE if analyses.run is not None else analyses.timers.first_at()
 
 
 def tick(analyses: Analyses, command: object, now: datetime) -> Decision:
@@ -29,10 +25,10 @@ def tick(analyses: Analyses, command: object, now: datetime) -> Decision:
 
 def _fire_first(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
     """Fire one deadline that has passed, unless a cleanup is running: it goes first."""
-    first = analyses.timers.first()
-    if first is None or first[0] > now or analyses.run is not None:
+    overdue = analyses.timers.overdue(now)
+    if overdue is None or analyses.run is not None:
         return []
-    kind, _, subject = first[1].partition(":")
+    kind, subject = overdue
     return _FIRE[kind](analyses, subject)
 
 

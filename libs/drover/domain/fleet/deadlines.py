@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from drover.domain.alerts import expire_alert, resolve_alert
@@ -21,15 +21,11 @@ from drover.domain.fleet.failure import TIMED_OUT, fail
 from drover.domain.fleet.state import Fleet, Phase
 from drover.domain.fleet.supply import follow_up, is_outstanding, resumed
 from drover.domain.fleet.withdrawal import take_back_untaken
-
-AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+from drover.domain.timers import AT_ONCE
 
 
 def next_deadline(fleet: Fleet) -> datetime | None:
-    if is_outstanding(fleet):
-        return AT_ONCE
-    first = fleet.timers.first()
-    return None if first is None else first[0]
+    return AT_ONCE if is_outstanding(fleet) else fleet.timers.first_at()
 
 
 def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
@@ -38,10 +34,10 @@ def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
 
 def fire_first(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
     """Fire one deadline that has passed; the state after it says which is next."""
-    first = fleet.timers.first()
-    if first is None or first[0] > now or fleet.withdrawing:
+    overdue = fleet.timers.overdue(now)
+    if overdue is None or fleet.withdrawing:
         return []  # withdrawals come first: otherwise a job could be archived before its offers are taken back
-    kind, _, subject = first[1].partition(":")
+    kind, subject = overdue
     return _FIRE[kind](fleet, subject, now)
 
 

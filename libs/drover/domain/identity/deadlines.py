@@ -15,8 +15,7 @@ from drover.domain.identity.state import Identity
 
 
 def next_deadline(identity: Identity) -> datetime | None:
-    first = identity.timers.first()
-    return None if first is None else first[0]
+    return identity.timers.first_at()
 
 
 def tick(identity: Identity, command: Tick, now: datetime) -> Decision:
@@ -25,11 +24,10 @@ def tick(identity: Identity, command: Tick, now: datetime) -> Decision:
 
 
 def _fire(identity: Identity, now: datetime, *, left: int) -> Decision:
-    first = identity.timers.first()
-    if first is None or first[0] > now or not left:
+    overdue = identity.timers.overdue(now)
+    if overdue is None or not left:
         return NOTHING
-    kind, _, subject = first[1].partition(":")
-    return accept(*_due(identity, kind, subject, now), then=partial(_fire, left=left - 1))
+    return accept(*_due(identity, *overdue, now), then=partial(_fire, left=left - 1))
 
 
 def _due(identity: Identity, kind: str, subject: str, now: datetime) -> list[Event]:
