@@ -16,11 +16,11 @@ from drover.domain.analysis.events import CleanupRunFinished, CleanupRunStarted,
 from drover.domain.analysis.ledger import time_out
 from drover.domain.analysis.policy import FOLLOW_UP_EVENTS_MAX, NOTICES_MAX, REASON_BYTES_MAX, USERS_PER_ANSWER_MAX
 from drover.domain.analysis.state import Analyses, Run, Underway
-from drover.domain.analysis.texts import cut
 from drover.domain.decider import NOTHING, Decision, accept, answer, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
 from drover.domain.ids import derived_uuid
+from drover.domain.texts import cut
 
 Step = Callable[[Analyses, datetime, int], list[Event]]
 

@@ -9,10 +9,10 @@ from drover.domain.analysis.events import LateReportRefused, TestCompleted, Test
 from drover.domain.analysis.ledger import WORKER, charge, give_back, why_no_refund
 from drover.domain.analysis.policy import MESSAGE_BYTES_MAX, RESULT_REF_BYTES_MAX, UNDER_WAY_PER_USER_MAX
 from drover.domain.analysis.state import Analyses, Ended, TestStatus, Underway
-from drover.domain.analysis.texts import cut
 from drover.domain.analysis.users import unknown_user
 from drover.domain.decider import Decision, Rejection, accept, refuse_recording, reject
 from drover.domain.errors import Code
+from drover.domain.texts import cut
 
 
 def start_test(analyses: Analyses, command: StartTest, now: datetime) -> Decision:

@@ -42,6 +42,7 @@ from drover.domain.fleet.policy import (
 )
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus
 from drover.domain.fleet.withdrawal import attempt_of, where
+from drover.domain.texts import cut
 
 AGE_VERIFIED = "age_verified"
 _COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
@@ -91,24 +92,16 @@ def _failed(assignment: Assignment, failure: Failure, rule: Rule, blamed: bool) 
         *attempt_of(assignment),
         code=failure.code,
         rule=rule.name,
-        message=_cut(failure.message),
+        message=cut(failure.message, MESSAGE_BYTES_MAX),
         blamed=blamed,
-        screenshot_ref=_cut(failure.screenshot_ref, REFERENCE_BYTES_MAX),
-        activity_stack=_cut(failure.activity_stack),
+        screenshot_ref=cut(failure.screenshot_ref, REFERENCE_BYTES_MAX),
+        activity_stack=cut(failure.activity_stack, MESSAGE_BYTES_MAX),
     )
-
-
-def _cut(text: str | None, bytes_max: int = MESSAGE_BYTES_MAX) -> str | None:
-    if text is None:
-        return None
-    # JSON encodes a control character as six bytes, and nobody can read it.
-    plain = "".join(character if character >= " " or character in "\n\t" else " " for character in text[:bytes_max])
-    return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
 def _failed_final(assignment: Assignment, failure: Failure, rule: Rule, device: Device) -> Event:
     crashed_out = rule.device is DeviceEffect.CRASH and device.crashes + 1 >= CRASHES_IN_A_ROW_MAX
-    message = CRASHED_MESSAGE if crashed_out else _cut(failure.message)
+    message = CRASHED_MESSAGE if crashed_out else cut(failure.message, MESSAGE_BYTES_MAX)
     replaced = rule.job is JobEffect.NEED_AGE_VERIFIED
     return AttemptFailedFinal(*attempt_of(assignment), failure.code, rule.name, message, replaced)
 
