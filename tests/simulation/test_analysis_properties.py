@@ -201,7 +201,7 @@ def a_small_balance(monkeypatch):
 @pytest.fixture
 def small_bounds(monkeypatch):
     """What takes thousands of tests otherwise: a cleanup that does not fit one decision."""
-    monkeypatch.setitem(cleanup.follow_up.__kwdefaults__, "events_max", 2)
+    monkeypatch.setattr(cleanup, "FOLLOW_UP_EVENTS_MAX", 2)
     monkeypatch.setattr(cleanup, "NOTICES_MAX", 1)
 
 

@@ -312,7 +312,7 @@ class HurriedFarm(Farm):
 @pytest.fixture
 def small_bounds(monkeypatch):
     """What takes a farm of thousands otherwise: follow-ups that do not fit one decision, a look of many steps."""
-    monkeypatch.setitem(supply.follow_up.__kwdefaults__, "events_max", 3)
+    monkeypatch.setattr(supply, "FOLLOW_UP_EVENTS_MAX", 3)
     monkeypatch.setattr(supply, "SWEEP_PCS_MAX", 1)
     monkeypatch.setattr(supply, "WITHDRAWALS_MAX", 1)
 

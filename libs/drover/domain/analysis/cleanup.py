@@ -16,13 +16,12 @@ from drover.domain.analysis.events import CleanupRunFinished, CleanupRunStarted,
 from drover.domain.analysis.ledger import time_out
 from drover.domain.analysis.policy import FOLLOW_UP_EVENTS_MAX, NOTICES_MAX, REASON_BYTES_MAX, USERS_PER_ANSWER_MAX
 from drover.domain.analysis.state import Analyses, Run, Underway
-from drover.domain.decider import NOTHING, Decision, accept, answer, reject
+from drover.domain.decider import Decision, accept, answer, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
+from drover.domain.follow_up import Step, take_steps
 from drover.domain.ids import derived_uuid
 from drover.domain.texts import cut
-
-Step = Callable[[Analyses, datetime, int], list[Event]]
 
 
 def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
@@ -49,18 +48,9 @@ def asked_for(run_id: str | None, *, joined: bool) -> dict[str, object]:
     return {"run_id": run_id, "joined": joined}
 
 
-def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Analyses, datetime], Decision]:
-    """Continue a decision: these steps first, then the cleanup, each on the state after the previous step."""
-
-    def carry_on(analyses: Analyses, now: datetime) -> Decision:
-        if events_max <= 0:
-            return NOTHING
-        for step in (*steps, clean_on):
-            if events := step(analyses, now, events_max):
-                return Decision(events=events, then=follow_up(*steps, events_max=events_max - len(events)))
-        return NOTHING
-
-    return carry_on
+def follow_up(*steps: Step[Analyses]) -> Callable[[Analyses, datetime], Decision]:
+    """Continue a decision: these steps first, then the cleanup."""
+    return take_steps((*steps, clean_on), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
 def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from itertools import count, islice
 
-from drover.domain.decider import NOTHING, Decision
+from drover.domain.decider import Decision
 from drover.domain.event import Event
 from drover.domain.fleet.events import (
     AttemptCreated,
@@ -24,23 +24,13 @@ from drover.domain.fleet.index import is_look_over, pcs_to_see, slots
 from drover.domain.fleet.policy import FOLLOW_UP_EVENTS_MAX, SWEEP_PCS_MAX, WITHDRAWALS_MAX
 from drover.domain.fleet.state import Fleet, Job, Pc
 from drover.domain.fleet.withdrawal import take_back
+from drover.domain.follow_up import Step, take_steps
 from drover.domain.ids import derived_uuid
 
-Step = Callable[[Fleet, datetime, int], list[Event]]
 
-
-def follow_up(*steps: Step, events_max: int = FOLLOW_UP_EVENTS_MAX) -> Callable[[Fleet, datetime], Decision]:
-    """Continue a decision: these steps first, then supply, each on the state after the previous step."""
-
-    def carry_on(fleet: Fleet, now: datetime) -> Decision:
-        if events_max <= 0:
-            return NOTHING
-        for step in (*steps, next_consequence):
-            if events := step(fleet, now, events_max):
-                return Decision(events=events, then=follow_up(*steps, events_max=events_max - len(events)))
-        return NOTHING
-
-    return carry_on
+def follow_up(*steps: Step[Fleet]) -> Callable[[Fleet, datetime], Decision]:
+    """Continue a decision: these steps first, then supply."""
+    return take_steps((*steps, next_consequence), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
 def is_outstanding(fleet: Fleet) -> bool:
