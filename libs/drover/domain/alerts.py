@@ -5,9 +5,9 @@ A context keeps its open alerts in its state (`kind:subject` → id) and defines
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Protocol
 
 from drover.domain.event import Event
 from drover.domain.ids import derived_uuid
@@ -78,3 +78,22 @@ def note_resolved(alerts: dict[str, str], timers: Timers, event: AlertResolved) 
     key = f"{event.kind}:{event.subject}"
     alerts.pop(key, None)
     timers.clear(alert_timer(key))
+
+
+class KeepsAlerts(Protocol):
+    """The state of a context."""
+
+    alerts: dict[str, str]
+    timers: Timers
+
+
+def _raised(state: KeepsAlerts, event: AlertRaised) -> None:
+    note_raised(state.alerts, state.timers, event)
+
+
+def _resolved(state: KeepsAlerts, event: AlertResolved) -> None:
+    note_resolved(state.alerts, state.timers, event)
+
+
+EVOLVE: Final[dict[type, Callable[[KeepsAlerts, Any], None]]] = {AlertRaised: _raised, AlertResolved: _resolved}
+"""For the `evolve` of each context."""

@@ -9,15 +9,7 @@ from drover.domain.analysis import events as e
 from drover.domain.analysis.cleanup import asked_for
 from drover.domain.analysis.lifecycle import late_rejection, skipped_rejection
 from drover.domain.analysis.state import TestStatus
-
-
-def answer(events: Sequence[e.AnalysisEvent]) -> Any:
-    """The answer comes from the first event; the read models show the rest."""
-    for event in events:
-        tell = _TELL.get(type(event))
-        if tell is not None:
-            return tell(event, events)
-    return None
+from drover.domain.rules import answer_by
 
 
 def _registered(event: e.UserRegistered, _: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
@@ -98,3 +90,5 @@ _TELL: Final[dict[type, Callable[[Any, Sequence[e.AnalysisEvent]], Any]]] = {
     e.LateReportRefused: _late,
     e.CleanupRunStarted: _run,
 }
+
+answer: Final = answer_by(_TELL)

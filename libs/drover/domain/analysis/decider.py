@@ -16,9 +16,10 @@ from drover.domain.analysis.lifecycle import complete_test, fail_test, start_tes
 from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.users import change_user, register_user
 from drover.domain.analysis.validation import validate
-from drover.domain.decider import Decider, Decision, Tick
+from drover.domain.decider import Command, Decider, Decision, Tick
+from drover.domain.rules import decide_by
 
-_DECIDE: Final[dict[type, Callable[[Analyses, Any, datetime], Decision]]] = {
+_DECIDE: Final[dict[type[Command], Callable[[Analyses, Any, datetime], Decision]]] = {
     c.RegisterUser: register_user,
     c.ChangeUser: change_user,
     c.StartTest: start_test,
@@ -30,17 +31,10 @@ _DECIDE: Final[dict[type, Callable[[Analyses, Any, datetime], Decision]]] = {
     Tick: tick,
 }
 
-
-def decide(analyses: Analyses, command: c.AnalysisCommand, now: datetime) -> Decision:
-    if (refusal := validate(command)) is not None:
-        return Decision(rejection=refusal)
-    return _DECIDE[type(command)](analyses, command, now)
-
-
 ANALYSIS: Final = Decider(
     context="analysis",
     initial=Analyses,
-    decide=decide,
+    decide=decide_by(_DECIDE, validate=validate),
     evolve=evolve,
     next_deadline=next_deadline,
     answer=answer,

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain import alerts
 from drover.domain.analysis import events as e
 from drover.domain.analysis.commands import CRON
 from drover.domain.analysis.policy import ARCHIVE_AFTER, RUNS_REMEMBERED_MAX
 from drover.domain.analysis.state import Analyses, Ended, Run, TestStatus, Underway, User
 from drover.domain.event import TermStarted
+from drover.domain.rules import evolve_by
 from drover.domain.timers import Timers
 
 
@@ -150,14 +151,6 @@ def _forget(analyses: Analyses, tier: str, test_id: str) -> bool:
     return True
 
 
-def _alert_raised(analyses: Analyses, event: AlertRaised) -> None:
-    note_raised(analyses.alerts, analyses.timers, event)
-
-
-def _alert_resolved(analyses: Analyses, event: AlertResolved) -> None:
-    note_resolved(analyses.alerts, analyses.timers, event)
-
-
 _EVOLVE: Final[dict[type, Callable[[Analyses, Any], None]]] = {
     TermStarted: _term_started,
     e.UserRegistered: _user_registered,
@@ -176,11 +169,7 @@ _EVOLVE: Final[dict[type, Callable[[Analyses, Any], None]]] = {
     e.CleanupRunStarted: _run_started,
     e.CleanupRunFinished: _run_finished,
     e.UserNotificationRequested: _notification_requested,
-    AlertRaised: _alert_raised,
-    AlertResolved: _alert_resolved,
+    **alerts.EVOLVE,
 }
 
-
-def evolve(analyses: Analyses, event: e.AnalysisEvent) -> Analyses:
-    _EVOLVE[type(event)](analyses, event)
-    return analyses
+evolve: Final = evolve_by(_EVOLVE)

@@ -11,15 +11,7 @@ from drover.domain.fleet import events as e
 from drover.domain.fleet.job_spec import spec_of
 from drover.domain.fleet.reports import stale_rejection
 from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
-
-
-def answer(events: Sequence[e.FleetEvent]) -> Any:
-    """The answer for the first event that has one; the read models show what follows from it."""
-    for event in events:
-        tell = _TELL.get(type(event))
-        if tell is not None:
-            return tell(event, events)
-    return None
+from drover.domain.rules import answer_by
 
 
 def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
@@ -139,3 +131,5 @@ _TELL: Final[dict[type, Callable[[Any, Sequence[e.FleetEvent]], Any]]] = {
     e.AttemptTimedOut: _timed_out,
     e.StaleReportRefused: _refused,
 }
+
+answer: Final = answer_by(_TELL)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from drover.domain.decider import Decider, Decision, Tick
+from drover.domain.decider import Command, Decider, Decision, Tick
 from drover.domain.fleet import commands as c
 from drover.domain.fleet.answers import answer
 from drover.domain.fleet.deadlines import next_deadline, tick
@@ -27,8 +27,9 @@ from drover.domain.fleet.registration import change_device, register_device, reg
 from drover.domain.fleet.reports import report_completed, report_failed, report_running, report_throttled
 from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.validation import validate
+from drover.domain.rules import decide_by
 
-_DECIDE: Final[dict[type, Callable[[Fleet, Any, datetime], Decision]]] = {
+_DECIDE: Final[dict[type[Command], Callable[[Fleet, Any, datetime], Decision]]] = {
     c.RegisterPc: register_pc,
     c.RegisterDevice: register_device,
     c.ChangeDevice: change_device,
@@ -55,17 +56,10 @@ _DECIDE: Final[dict[type, Callable[[Fleet, Any, datetime], Decision]]] = {
     Tick: tick,
 }
 
-
-def decide(fleet: Fleet, command: c.FleetCommand, now: datetime) -> Decision:
-    if (refusal := validate(command)) is not None:
-        return Decision(rejection=refusal)
-    return _DECIDE[type(command)](fleet, command, now)
-
-
 FLEET: Final = Decider(
     context="fleet",
     initial=Fleet,
-    decide=decide,
+    decide=decide_by(_DECIDE, validate=validate),
     evolve=evolve,
     next_deadline=next_deadline,
     answer=answer,

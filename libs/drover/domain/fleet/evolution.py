@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain import alerts
 from drover.domain.fleet import events as e
 from drover.domain.fleet import evolve_attempts, evolve_devices, evolve_jobs
 from drover.domain.fleet.index import settle
 from drover.domain.fleet.state import Fleet
 
-
-def _alert_raised(fleet: Fleet, event: AlertRaised) -> None:
-    note_raised(fleet.alerts, fleet.timers, event)
-
-
-def _alert_resolved(fleet: Fleet, event: AlertResolved) -> None:
-    note_resolved(fleet.alerts, fleet.timers, event)
-
-
 _EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     **evolve_devices.EVOLVE,
     **evolve_jobs.EVOLVE,
     **evolve_attempts.EVOLVE,
-    AlertRaised: _alert_raised,
-    AlertResolved: _alert_resolved,
+    **alerts.EVOLVE,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from drover.domain.decider import Decider, Decision, Tick
+from drover.domain.decider import Command, Decider, Decision, Tick
 from drover.domain.identity import commands as c
 from drover.domain.identity.accounts import (
     change_password,
@@ -31,8 +31,9 @@ from drover.domain.identity.sessions import (
 )
 from drover.domain.identity.state import Identity
 from drover.domain.identity.validation import validate
+from drover.domain.rules import decide_by
 
-_DECIDE: Final[dict[type, Callable[[Identity, Any, datetime], Decision]]] = {
+_DECIDE: Final[dict[type[Command], Callable[[Identity, Any, datetime], Decision]]] = {
     c.CreateAccount: create_account,
     c.ChangePassword: change_password,
     c.ChangeRole: change_role,
@@ -49,17 +50,10 @@ _DECIDE: Final[dict[type, Callable[[Identity, Any, datetime], Decision]]] = {
     Tick: tick,
 }
 
-
-def decide(identity: Identity, command: c.IdentityCommand, now: datetime) -> Decision:
-    if (refusal := validate(command)) is not None:
-        return Decision(rejection=refusal)
-    return _DECIDE[type(command)](identity, command, now)
-
-
 IDENTITY: Final = Decider(
     context="identity",
     initial=Identity,
-    decide=decide,
+    decide=decide_by(_DECIDE, validate=validate),
     evolve=evolve,
     next_deadline=next_deadline,
     answer=answer,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain import alerts
 from drover.domain.event import TermStarted
 from drover.domain.identity import events as e
 from drover.domain.identity.policy import AccountRole
 from drover.domain.identity.state import Account, Ended, Identity, Session, Spent
 from drover.domain.identity.timer_keys import archiving, expiry
+from drover.domain.rules import evolve_by
 
 
 def _account_created(identity: Identity, event: e.AccountCreated) -> None:
@@ -111,14 +112,6 @@ def _archived(identity: Identity, event: e.SessionArchived) -> None:
     identity.timers.clear(archiving(event.session_id))
 
 
-def _alert_raised(identity: Identity, event: AlertRaised) -> None:
-    note_raised(identity.alerts, identity.timers, event)
-
-
-def _alert_resolved(identity: Identity, event: AlertResolved) -> None:
-    note_resolved(identity.alerts, identity.timers, event)
-
-
 _EVOLVE: Final[dict[type, Callable[[Identity, Any], None]]] = {
     TermStarted: lambda identity, event: None,
     e.AccountCreated: _account_created,
@@ -131,11 +124,7 @@ _EVOLVE: Final[dict[type, Callable[[Identity, Any], None]]] = {
     e.RefreshRotated: _rotated,
     e.SessionEnded: _ended,
     e.SessionArchived: _archived,
-    AlertRaised: _alert_raised,
-    AlertResolved: _alert_resolved,
+    **alerts.EVOLVE,
 }
 
-
-def evolve(identity: Identity, event: e.IdentityEvent) -> Identity:
-    _EVOLVE[type(event)](identity, event)
-    return identity
+evolve: Final = evolve_by(_EVOLVE)
