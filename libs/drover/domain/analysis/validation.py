@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -18,64 +17,40 @@ from drover.domain.analysis.policy import (
     USER_ID_PATTERN,
 )
 from drover.domain.decider import Command, Rejection
-from drover.domain.errors import Code
+from drover.domain.field_checks import TextPatterns, check_range, invalid
+from drover.domain.rules import validate_by
 
-_PATTERNS: Final = {
-    "user_id": re.compile(USER_ID_PATTERN),
-    "test_id": re.compile(TEST_ID_PATTERN),
-    "run_id": re.compile(RUN_ID_PATTERN),
-    "tier": re.compile(TIER_PATTERN),
-    "error_code": re.compile(ERROR_CODE_PATTERN),
-}
-
-
-def invalid(field: str, value: object, message: str) -> Rejection:
-    return Rejection(Code.VALIDATION_ERROR, message, {"field": field, "value": value})
-
-
-def validate(command: Command) -> Rejection | None:
-    """The reason why it can never be accepted, or None."""
-    check = _CHECKS.get(type(command))
-    return None if check is None else check(command)
-
-
-def _text(**fields: str | None) -> Rejection | None:
-    for field, value in fields.items():
-        # fullmatch, because `$` alone accepts a trailing line feed.
-        if value is not None and not (pattern := _PATTERNS[field]).fullmatch(value):
-            return invalid(field, value[:200], f"{field} must match {pattern.pattern}")
-    return None
-
-
-def _range(low: int, high: int, **fields: int | None) -> Rejection | None:
-    for field, value in fields.items():
-        if value is not None and not low <= value <= high:
-            return invalid(field, value, f"{field} must be between {low} and {high}")
-    return None
+_TEXTS: Final = TextPatterns(
+    user_id=USER_ID_PATTERN,
+    test_id=TEST_ID_PATTERN,
+    run_id=RUN_ID_PATTERN,
+    tier=TIER_PATTERN,
+    error_code=ERROR_CODE_PATTERN,
+)
 
 
 def _register_user(command: c.RegisterUser) -> Rejection | None:
-    return _text(user_id=command.user_id, tier=command.tier) or _range(
+    return _TEXTS.check(user_id=command.user_id, tier=command.tier) or check_range(
         0, REMAINING_MAX, remaining_tests=command.remaining_tests
     )
 
 
 def _change_user(command: c.ChangeUser) -> Rejection | None:
-    return _text(user_id=command.user_id, tier=command.tier) or _range(
+    return _TEXTS.check(user_id=command.user_id, tier=command.tier) or check_range(
         1, REMAINING_MAX, grant_tests=command.grant_tests
     )
 
 
 def _start_test(command: c.StartTest) -> Rejection | None:
-    return _text(test_id=command.test_id, user_id=command.user_id)
+    return _TEXTS.check(test_id=command.test_id, user_id=command.user_id)
 
 
 def _complete_test(command: c.CompleteTest) -> Rejection | None:
-    return _text(test_id=command.test_id)
+    return _TEXTS.check(test_id=command.test_id)
 
 
 def _fail_test(command: c.FailTest) -> Rejection | None:
-    return _text(test_id=command.test_id, error_code=command.error_code)
+    return _TEXTS.check(test_id=command.test_id, error_code=command.error_code)
 
 
 def _cleanup(command: c.Cleanup) -> Rejection | None:
@@ -86,8 +61,8 @@ def _cleanup(command: c.Cleanup) -> Rejection | None:
             "scheduled_for", command.scheduled_for, "scheduled_for is required for cron and not allowed for manual"
         )
     return (
-        _text(run_id=command.run_id)
-        or _range(1, TIMEOUT_S_MAX, timeout_s=command.timeout_s)
+        _TEXTS.check(run_id=command.run_id)
+        or check_range(1, TIMEOUT_S_MAX, timeout_s=command.timeout_s)
         or _tiers(command.tier_timeouts_s)
     )
 
@@ -96,16 +71,16 @@ def _tiers(timeouts_s: Mapping[str, int]) -> Rejection | None:
     if len(timeouts_s) > TIERS_MAX:
         return invalid("tier_timeouts_s", len(timeouts_s), f"at most {TIERS_MAX} tiers")
     for tier, timeout_s in timeouts_s.items():
-        if refusal := _text(tier=tier) or _range(1, TIMEOUT_S_MAX, tier_timeouts_s=timeout_s):
+        if refusal := _TEXTS.check(tier=tier) or check_range(1, TIMEOUT_S_MAX, tier_timeouts_s=timeout_s):
             return refusal
     return None
 
 
 def _get_cleanup_run(command: c.GetCleanupRun) -> Rejection | None:
-    return _text(run_id=command.run_id) or _range(0, 2**31 - 1, users_from=command.users_from)
+    return _TEXTS.check(run_id=command.run_id) or check_range(0, 2**31 - 1, users_from=command.users_from)
 
 
-_CHECKS: Final[dict[type, Callable[[Any], Rejection | None]]] = {
+_CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     c.RegisterUser: _register_user,
     c.ChangeUser: _change_user,
     c.StartTest: _start_test,
@@ -114,3 +89,5 @@ _CHECKS: Final[dict[type, Callable[[Any], Rejection | None]]] = {
     c.Cleanup: _cleanup,
     c.GetCleanupRun: _get_cleanup_run,
 }
+
+validate: Final = validate_by(_CHECKS)

@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Meta
 
 from drover.domain.decider import Rejection
+from drover.domain.field_checks import check_range, invalid
 from drover.domain.fleet.events import Target
-from drover.domain.fleet.field_checks import check_range, check_text, invalid
+from drover.domain.fleet.field_patterns import TEXTS
 from drover.domain.fleet.policy import (
     PROBABILITIES_SUM_MAX,
     TARGET_COUNT_MAX,
@@ -91,7 +92,7 @@ def _texts(spec: JobSpec) -> Rejection | None:
         return invalid("target_url", spec.target_url, "target_url must be a URL, without spaces")
     if spec.script_type not in SCRIPT_TYPES:
         return invalid("script_type", spec.script_type, f"script_type must be one of {', '.join(SCRIPT_TYPES)}")
-    return check_text(target_url=spec.target_url)
+    return TEXTS.check(target_url=spec.target_url)
 
 
 def _sums(spec: JobSpec) -> Rejection | None:
@@ -116,9 +117,8 @@ def _target(target: Target | None) -> Rejection | None:
     if target.device_ids is not None and len(target.device_ids) > TARGET_DEVICES_MAX:
         return invalid("target", len(target.device_ids), f"at most {TARGET_DEVICES_MAX} devices by name")
     for device_id in target.device_ids or ():
-        if refusal := check_text(device_ids=device_id):
+        if refusal := TEXTS.check(device_ids=device_id):
             return refusal
-    given = {
-        field: value for field, value in (("group_id", target.group_id), ("pc_id", target.pc_id)) if value is not None
-    }
-    return check_text(**given) or check_range(1, TARGET_COUNT_MAX, count=target.count)
+    return TEXTS.check(group_id=target.group_id, pc_id=target.pc_id) or check_range(
+        1, TARGET_COUNT_MAX, count=target.count
+    )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from drover.domain.decider import Command, Rejection
+from drover.domain.field_checks import check_range, invalid
 from drover.domain.fleet.commands import (
     AssignJob,
     ChangeDevice,
@@ -19,7 +20,7 @@ from drover.domain.fleet.commands import (
     ReportFailed,
     ReportRunning,
 )
-from drover.domain.fleet.field_checks import PATTERNS, check_range, check_text, invalid
+from drover.domain.fleet.field_patterns import TEXTS
 from drover.domain.fleet.job_spec import check_spec
 from drover.domain.fleet.policy import (
     ATTEMPTS_MAX,
@@ -28,12 +29,7 @@ from drover.domain.fleet.policy import (
     PC_CAPACITY_MAX,
     RUN_MAX,
 )
-
-
-def validate(command: Command) -> Rejection | None:
-    """Why the command can never be accepted, or None."""
-    check = _CHECKS.get(type(command))
-    return None if check is None else check(command)
+from drover.domain.rules import validate_by
 
 
 def _report(command: Report) -> Rejection | None:
@@ -45,17 +41,17 @@ def _capabilities(capabilities: Sequence[str]) -> Rejection | None:
     if len(capabilities) > CAPABILITIES_MAX:
         return invalid("capabilities", len(capabilities), f"at most {CAPABILITIES_MAX} capabilities")
     for capability in capabilities:
-        if not PATTERNS["capabilities"].fullmatch(capability):
+        if not TEXTS["capabilities"].fullmatch(capability):
             return invalid("capabilities", capability, f"each capability must match {CAPABILITY_PATTERN}")
     return None
 
 
 def _register_pc(command: RegisterPc) -> Rejection | None:
-    return check_text(pc_id=command.pc_id) or check_range(1, PC_CAPACITY_MAX, capacity=command.capacity)
+    return TEXTS.check(pc_id=command.pc_id) or check_range(1, PC_CAPACITY_MAX, capacity=command.capacity)
 
 
 def _register_device(command: RegisterDevice) -> Rejection | None:
-    return check_text(
+    return TEXTS.check(
         device_id=command.device_id,
         serial_number=command.serial_number,
         group_id=command.group_id,
@@ -64,18 +60,15 @@ def _register_device(command: RegisterDevice) -> Rejection | None:
 
 
 def _change_device(command: ChangeDevice) -> Rejection | None:
-    given = {
-        field: value for field, value in (("group_id", command.group_id), ("pc_id", command.pc_id)) if value is not None
-    }
-    return check_text(**given) or _capabilities(command.capabilities or ())
+    return TEXTS.check(group_id=command.group_id, pc_id=command.pc_id) or _capabilities(command.capabilities or ())
 
 
 def _create_job(command: CreateJob) -> Rejection | None:
-    return check_text(job_id=command.job_id) or check_spec(command)
+    return TEXTS.check(job_id=command.job_id) or check_spec(command)
 
 
 def _assign_job(command: AssignJob) -> Rejection | None:
-    return check_text(id=command.assignment_id, job_id=command.job_id, device_id=command.device_id)
+    return TEXTS.check(id=command.assignment_id, job_id=command.job_id, device_id=command.device_id)
 
 
 def _claim(command: ClaimForPc) -> Rejection | None:
@@ -116,7 +109,7 @@ def _report_failed(command: ReportFailed) -> Rejection | None:
     if command.retry_count is not None and not 0 <= command.retry_count <= ATTEMPTS_MAX:
         message = f"retry_count must be between 0 and {ATTEMPTS_MAX}"
         return invalid("retry_count", command.retry_count, message, "V007")
-    return check_text(error_code=command.error_code)
+    return TEXTS.check(error_code=command.error_code)
 
 
 _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
@@ -130,3 +123,5 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     ReportCompleted: _report_completed,
     ReportFailed: _report_failed,
 }
+
+validate: Final = validate_by(_CHECKS)

@@ -1,0 +1,46 @@
+"""Checks of single fields: patterns, ranges, and how a refusal names the field and its value."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from drover.domain.decider import Rejection
+from drover.domain.errors import Code
+
+SHOWN_CHARS_MAX: Final = 200
+"""A refusal repeats no more of a text than this."""
+
+
+def invalid(field: str, value: object, message: str, rule: str | None = None) -> Rejection:
+    details = {"field": field, "value": value}
+    if rule is not None:
+        details["rule"] = rule
+    return Rejection(Code.VALIDATION_ERROR, message, details)
+
+
+class TextPatterns:
+    """The pattern of each text field. A field means the same in every command of a context."""
+
+    def __init__(self, *, shown_chars_max: int | None = SHOWN_CHARS_MAX, **patterns: str) -> None:
+        self._shown_chars_max = shown_chars_max
+        self._patterns = {field: re.compile(pattern) for field, pattern in patterns.items()}
+
+    def __getitem__(self, field: str) -> re.Pattern[str]:
+        return self._patterns[field]
+
+    def check(self, **fields: str | None) -> Rejection | None:
+        """None is a field that was not given."""
+        for field, value in fields.items():
+            # fullmatch, because `$` alone accepts a trailing line feed.
+            if value is not None and not (pattern := self._patterns[field]).fullmatch(value):
+                return invalid(field, value[: self._shown_chars_max], f"{field} must match {pattern.pattern}")
+        return None
+
+
+def check_range(low: int, high: int, **fields: int | None) -> Rejection | None:
+    """None is a field that was not given."""
+    for field, value in fields.items():
+        if value is not None and not low <= value <= high:
+            return invalid(field, value, f"{field} must be between {low} and {high}")
+    return None
