@@ -47,25 +47,27 @@ def _retrying(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reaso
 
 
 def _offered(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
-    device, since = fleet.devices[assignment.device_id], assignment.assigned_at
-    until = None if since is None else since + OFFER_TAKEN_WITHIN
-    sentence = f"Device {device.serial_number} has not fetched it yet: offered at {moment(since)}, expires"
-    data = {"device_id": device.device_id, "offered_at": since, "until": until}
-    return [
-        *withdrawal(fleet, fleet.jobs[assignment.job_id]),
-        reason("offer_not_fetched", f"{sentence} {due(until, now)}.", **data),
-        *device_holds(fleet, device, now),
-    ]
+    at = assignment.assigned_at
+    until = None if at is None else at + OFFER_TAKEN_WITHIN
+    stage = f"has not fetched it yet: offered at {moment(at)}"
+    return _not_begun(fleet, assignment, now, "offer_not_fetched", stage, offered_at=at, until=until)
 
 
 def _sent(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Reason]:
-    device, since = fleet.devices[assignment.device_id], assignment.sent_at
-    until = None if since is None else since + OFFER_ACKED_WITHIN
-    sentence = f"Device {device.serial_number} has fetched it but not started it: sent at {moment(since)}, expires"
-    data = {"device_id": device.device_id, "sent_at": since, "until": until}
+    at = assignment.sent_at
+    until = None if at is None else at + OFFER_ACKED_WITHIN
+    stage = f"has fetched it but not started it: sent at {moment(at)}"
+    return _not_begun(fleet, assignment, now, "sent_not_begun", stage, sent_at=at, until=until)
+
+
+def _not_begun(
+    fleet: Fleet, assignment: Assignment, now: datetime, code: str, stage: str, **times: datetime | None
+) -> list[Reason]:
+    device = fleet.devices[assignment.device_id]
+    sentence = f"Device {device.serial_number} {stage}, expires {due(times['until'], now)}."
     return [
         *withdrawal(fleet, fleet.jobs[assignment.job_id]),
-        reason("sent_not_begun", f"{sentence} {due(until, now)}.", **data),
+        reason(code, sentence, device_id=device.device_id, **times),
         *device_holds(fleet, device, now),
     ]
 
