@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final, cast, get_args
+from collections.abc import Callable
+from typing import Final, TypeVar, cast, get_args
 
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Operator, Path
+
+T = TypeVar("T")
 
 IN_VALUES_MAX: Final = 500
 PATH_KEYS_MAX: Final = 8
@@ -131,11 +134,16 @@ class Cursor:
         self.expect("(")
         if self.take(")"):
             return ()
-        values: list[str] = []
+        values = self.separated(self.value, IN_VALUES_MAX, "values")
+        self.expect(")")
+        return values
+
+    def separated(self, read: Callable[[], T], items_max: int, noun: str) -> tuple[T, ...]:
+        """One or more items with commas between them."""
+        items: list[T] = []
         while True:
-            values.append(self.value())
-            if len(values) > IN_VALUES_MAX:
-                raise self.error(f"at most {IN_VALUES_MAX} values")
+            items.append(read())
+            if len(items) > items_max:
+                raise self.error(f"at most {items_max} {noun}")
             if not self.take(","):
-                self.expect(")")
-                return tuple(values)
+                return tuple(items)

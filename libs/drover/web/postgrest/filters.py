@@ -68,14 +68,9 @@ def _parts(cursor: Cursor, depth: int) -> tuple[Condition, ...]:
     if depth > LOGIC_DEPTH_MAX:
         raise cursor.error(f"nested more than {LOGIC_DEPTH_MAX} deep")
     cursor.expect("(")
-    parts: list[Condition] = []
-    while True:
-        parts.append(_part(cursor, depth))
-        if len(parts) > FILTERS_MAX:
-            raise cursor.error(f"at most {FILTERS_MAX} filters")
-        if not cursor.take(","):
-            cursor.expect(")")
-            return tuple(parts)
+    parts = cursor.separated(lambda: _part(cursor, depth), FILTERS_MAX, "filters")
+    cursor.expect(")")
+    return parts
 
 
 def _part(cursor: Cursor, depth: int) -> Condition:

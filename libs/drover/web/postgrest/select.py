@@ -40,16 +40,10 @@ def not_implemented(details: str) -> ApiError:
 def _items(cursor: Cursor, depth: int) -> tuple[Item, ...]:
     if depth > EMBED_DEPTH_MAX:
         raise cursor.error(f"nested more than {EMBED_DEPTH_MAX} deep")
-    items: list[Item] = []
-    while True:
-        items.append(_item(cursor, depth))
-        if len(items) > SELECT_ITEMS_MAX:
-            raise cursor.error(f"at most {SELECT_ITEMS_MAX} columns")
-        if not cursor.take(","):
-            break
+    items = cursor.separated(lambda: _item(cursor, depth), SELECT_ITEMS_MAX, "columns")
     if len(items) > 1 and any(isinstance(item, Count) for item in items):
         raise not_implemented("count() must be the only item of its select: there is no grouping by columns.")
-    return tuple(items)
+    return items
 
 
 def _item(cursor: Cursor, depth: int) -> Item:
