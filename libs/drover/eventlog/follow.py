@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 
 SLICE_S: Final = 0.005
 """A follower holds the event loop for at most this long, because requests share the loop."""
@@ -62,11 +62,8 @@ class Follower:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        self._task = asyncio.create_task(self._run(), name=self._name)
-        try:
+        async with in_background(self._run(), name=self._name) as self._task:
             yield
-        finally:
-            await end(self._task)
 
     async def wait_failed(self) -> None:
         """Return only by raising, when the follower has failed."""

@@ -12,7 +12,7 @@ import structlog
 
 from drover.postgres import metrics
 from drover.postgres.pool import Pool
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 
 ASK_EVERY_S: Final = 10.0
 ANSWER_S: Final = 3.0
@@ -25,11 +25,8 @@ async def watching(pool: Pool, *, ask_every_s: float = ASK_EVERY_S) -> AsyncIter
     metrics.LIMIT.labels(metrics.READ_MODELS).set(pool.get_max_size())
     metrics.CONNECTIONS.labels("busy").set_function(lambda: pool.get_size() - pool.get_idle_size())
     metrics.CONNECTIONS.labels("idle").set_function(pool.get_idle_size)
-    task = asyncio.create_task(_watch(pool, ask_every_s), name="postgres watch")
-    try:
+    async with in_background(_watch(pool, ask_every_s), name="postgres watch"):
         yield
-    finally:
-        await end(task)
 
 
 async def _watch(pool: Pool, ask_every_s: float) -> None:

@@ -1,8 +1,10 @@
-"""Ends background tasks reliably."""
+"""Background tasks: they run as long as a block, and end reliably."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 CANCEL_AGAIN_S: Final = 1.0
@@ -20,3 +22,15 @@ async def end(*tasks: asyncio.Future[Any]) -> None:
             task.cancel()
         await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def in_background(
+    work: Coroutine[Any, Any, None], *, name: str | None = None
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Do the work while the block runs."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield task
+    finally:
+        await end(task)

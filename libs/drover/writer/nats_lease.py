@@ -20,7 +20,7 @@ from drover.domain.errors import DroverError
 from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
 from drover.eventlog.log import Partition
 from drover.service.reasons import reason_of
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.writer.clock import Clock
 
 BUCKET: Final = "drover_leases"
@@ -184,11 +184,8 @@ class NatsLease:
     async def renewing(self) -> AsyncIterator[asyncio.Event]:
         """Renew in the background. The event is set when the lease is lost."""
         lost = asyncio.Event()
-        task = asyncio.create_task(self._renew(lost))
-        try:
+        async with in_background(self._renew(lost)):
             yield lost
-        finally:
-            await end(task)
 
     async def _renew(self, lost: asyncio.Event) -> None:
         pause = self._times.renew_every_s

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.writer.lease import Lease
 from drover.writer.peers import Peers
 
@@ -54,12 +54,8 @@ class SharedLease:
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[asyncio.Event]:
-        async with self._lease.renewing() as lost:
-            watching = asyncio.create_task(self._watch(lost))
-            try:
-                yield lost
-            finally:
-                await end(watching)
+        async with self._lease.renewing() as lost, in_background(self._watch(lost)):
+            yield lost
 
     async def _watch(self, lost: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()

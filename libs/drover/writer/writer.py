@@ -18,7 +18,7 @@ from drover.domain.decider import Command, Decider
 from drover.domain.errors import Code, DroverError
 from drover.eventlog.follow import follow
 from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable, StoredCommit
-from drover.service.tasks import end
+from drover.service.tasks import end, in_background
 from drover.writer import metrics, refusals
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.fold import Fold
@@ -231,13 +231,13 @@ class Writer(Generic[S]):
             term.drain()
         ended = "stopped"
         try:
-            async with self._lease.renewing() as lost, self._serve(self, term.epoch):
-                watching = asyncio.create_task(_end_when(lost, term))
+            async with (
+                self._lease.renewing() as lost,
+                self._serve(self, term.epoch),
+                in_background(_end_when(lost, term)),
+            ):
                 self.leading.set()
-                try:
-                    await term.run()
-                finally:
-                    await end(watching)
+                await term.run()
             if not self._stopping.is_set():
                 ended = "lease_lost"
         except Exception as error:

@@ -19,7 +19,7 @@ from drover.cleanup.schedule import Schedule
 from drover.domain.analysis.commands import CRON, Cleanup, ReportCleanupFailed
 from drover.domain.analysis.state import Analyses
 from drover.domain.errors import Code
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.writer import Writer
 
@@ -48,11 +48,8 @@ class CleanupCron:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        looking = asyncio.create_task(self._keep_looking(), name="cleanup-cron")
-        try:
+        async with in_background(self._keep_looking(), name="cleanup-cron"):
             yield
-        finally:
-            await end(looking)
 
     async def _keep_looking(self) -> None:
         while True:

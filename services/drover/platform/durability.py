@@ -17,7 +17,7 @@ from drover.bus.connection import NatsUnreachable, connected
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.metrics import SYNCED
 from drover.service.config import Settings
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 
 LOOK_EVERY_S: Final = 60.0
 
@@ -43,11 +43,8 @@ async def watching_durability(settings: Settings, *, look_every_s: float = LOOK_
     if settings.allow_unsynced or settings.nats_system_url is None:
         yield
         return
-    task = asyncio.create_task(_watch(settings, look_every_s), name="durability watch")
-    try:
+    async with in_background(_watch(settings, look_every_s), name="durability watch"):
         yield
-    finally:
-        await end(task)
 
 
 async def _watch(settings: Settings, look_every_s: float) -> None:

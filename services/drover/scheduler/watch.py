@@ -20,7 +20,7 @@ from drover.scheduler.presence import Presence
 from drover.scheduler.sources import Sources
 from drover.scheduler.stalls import Stalls
 from drover.scheduler.transitions import after_silence, is_watched, on_sign_of_life, running_on
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.writer import Writer
 
@@ -49,12 +49,11 @@ class PresenceWatch:
 
     @asynccontextmanager
     async def running(self, client: Client) -> AsyncIterator[None]:
-        sweeping = asyncio.create_task(self._keep_sweeping(), name="presence-sweep")
-        try:
-            async with listening(client, "fleet", self.on_batch):
-                yield
-        finally:
-            await end(sweeping)
+        async with (
+            in_background(self._keep_sweeping(), name="presence-sweep"),
+            listening(client, "fleet", self.on_batch),
+        ):
+            yield
 
     async def _keep_sweeping(self) -> None:
         crowded = False

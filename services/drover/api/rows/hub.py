@@ -16,7 +16,7 @@ from drover.eventlog.log import Partition
 from drover.projection.positions import place_of
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.models import LIVE
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 
 STALE_S: Final = 5.0
 """A partition without a heartbeat for this long has stalled: its projector, PostgreSQL or NATS is down."""
@@ -78,11 +78,8 @@ class Hub:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Detects stalled partitions."""
-        task = asyncio.create_task(self._watch(), name="rows-watch")
-        try:
+        async with in_background(self._watch(), name="rows-watch"):
             yield
-        finally:
-            await end(task)
 
     def _heard(self, context: str, partition: str) -> Line | None:
         line = self._lines.get((context, partition))
