@@ -7,22 +7,19 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from heapq import nlargest
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
 from drover.nas.blocking import STALL_S, Pulse
+from drover.nas.chunks import ReadAt, read_digest, read_piece, write_all
 from drover.nas.mount_guard import Guard
-from drover.nas.naming import is_date_folder, parse_temporary, parts_inside
+from drover.nas.naming import parts_inside
 from drover.nas.rename import rename_without_replacing
+from drover.nas.search import find_temporaries
 from drover.nas.source import SourceFile
 from drover.nas.store import (
-    CHUNK_BYTES,
-    FOLDERS_MAX,
-    TEMPORARIES_MAX,
     CopyMismatch,
     Digest,
-    Digesting,
     Fence,
     NasAway,
     NasFull,
@@ -71,12 +68,12 @@ class MountedStore(ThreadedStore):
             pulse.beat()
             copy = os.open(temporary.name, _CREATE, _FILE_MODE, dir_fd=folder)
             try:
-                _write(copy, file, pulse)
+                write_all(file, lambda rest, _: os.write(copy, rest), pulse)
                 os.fsync(copy)
                 # Drop this machine's cache, so that we read back what the NAS has.
                 if hasattr(os, "posix_fadvise"):
                     os.posix_fadvise(copy, 0, 0, os.POSIX_FADV_DONTNEED)
-                found = _read_digest(copy, pulse)
+                found = read_digest(_reading(copy), pulse)
                 if found != expected:
                     raise CopyMismatch(str(temporary), expected, found)
             except BaseException:
@@ -103,15 +100,12 @@ class MountedStore(ThreadedStore):
         return True
 
     def _digest(self, path: PurePosixPath, pulse: Pulse) -> Digest | None:
-        return self._opened(path, lambda file: _read_digest(file, pulse))
+        return self._opened(path, lambda file: read_digest(_reading(file), pulse))
 
     def _read(self, path: PurePosixPath, start: int, bytes_max: int, pulse: Pulse) -> Piece | None:
         def read(file: int) -> Piece:
-            data = bytearray()
-            while len(data) < bytes_max and (more := os.pread(file, bytes_max - len(data), start + len(data))):
-                pulse.beat()
-                data += more
-            return Piece(os.fstat(file).st_size, bytes(data))
+            data = read_piece(_reading(file), start, bytes_max, pulse)
+            return Piece(os.fstat(file).st_size, data)
 
         return self._opened(path, read)
 
@@ -139,15 +133,13 @@ class MountedStore(ThreadedStore):
                 return
 
     def _temporaries(self, pulse: Pulse) -> list[PurePosixPath]:
-        found: list[PurePosixPath] = []
         with self._root_folder() as root:
-            dates = nlargest(FOLDERS_MAX, (name for name in _names(root, pulse) if is_date_folder(name)))
-            for date in map(PurePosixPath, dates):
+
+            def names_in(date: PurePosixPath) -> Iterator[str]:
                 with suppress(FileNotFoundError, NotADirectoryError), _opened_folder(str(date), root) as folder:
-                    found += (date / name for name in _names(folder, pulse) if parse_temporary(name))
-                if len(found) >= TEMPORARIES_MAX:
-                    break
-        return found[:TEMPORARIES_MAX]
+                    yield from _names(folder, pulse)
+
+            return find_temporaries(_names(root, pulse), names_in)
 
     def _free_bytes(self, pulse: Pulse) -> int:
         with self._root_folder() as root:
@@ -188,22 +180,8 @@ def _make_folders(inner: PurePosixPath, root: int) -> None:
                 _fsync_folder(parent)
 
 
-def _write(copy: int, file: SourceFile, pulse: Pulse) -> None:
-    while chunk := file.read(CHUNK_BYTES):
-        rest = memoryview(chunk)
-        while rest:
-            pulse.beat()
-            rest = rest[os.write(copy, rest) :]
-
-
-def _read_digest(file: int, pulse: Pulse) -> Digest:
-    digesting = Digesting()
-    while True:
-        pulse.beat()
-        chunk = os.pread(file, CHUNK_BYTES, digesting.size_bytes)
-        if not chunk:
-            return digesting.result()
-        digesting.update(chunk)
+def _reading(file: int) -> ReadAt:
+    return lambda offset, bytes_max: os.pread(file, bytes_max, offset)
 
 
 def _names(folder: int, pulse: Pulse) -> Iterator[str]:

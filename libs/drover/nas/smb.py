@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from heapq import nlargest
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
@@ -21,17 +20,16 @@ from smbprotocol.open import CreateDisposition, DirectoryAccessMask, FilePipePri
 
 from drover.domain.errors import DroverError
 from drover.nas.blocking import STALL_S, Pulse
-from drover.nas.naming import is_date_folder, parse_temporary, parts_inside
+from drover.nas.chunks import read_digest, read_piece, write_all
+from drover.nas.naming import parts_inside
+from drover.nas.search import find_temporaries
 from drover.nas.smb_file import SmbFile
 from drover.nas.smb_share import Account, Share, ShareAddress, connected
 from drover.nas.source import SourceFile
 from drover.nas.store import (
     CHUNK_BYTES,
-    FOLDERS_MAX,
-    TEMPORARIES_MAX,
     CopyMismatch,
     Digest,
-    Digesting,
     Fence,
     NasAway,
     NasFull,
@@ -114,9 +112,9 @@ class SmbStore(ThreadedStore):
             pulse.beat()
             with share.opened(temporary, _WRITE, CreateDisposition.FILE_CREATE, alone=True) as copy:
                 copy.delete_on_close(True)
-                _write(copy, file, pulse)
+                write_all(file, lambda rest, offset: copy.write(rest, offset, CHUNK_BYTES), pulse)
                 copy.flush()
-                found = _read_digest(copy, pulse)
+                found = read_digest(copy.read, pulse)
                 if found != expected:
                     raise CopyMismatch(str(temporary), expected, found)
                 copy.delete_on_close(False)
@@ -138,15 +136,11 @@ class SmbStore(ThreadedStore):
         return True
 
     def _digest(self, path: PurePosixPath, pulse: Pulse) -> Digest | None:
-        return self._opened(path, pulse, lambda file: _read_digest(file, pulse))
+        return self._opened(path, pulse, lambda file: read_digest(file.read, pulse))
 
     def _read(self, path: PurePosixPath, start: int, bytes_max: int, pulse: Pulse) -> Piece | None:
         def read(file: SmbFile) -> Piece:
-            data = bytearray()
-            while len(data) < bytes_max and (more := file.read(start + len(data), bytes_max - len(data))):
-                pulse.beat()
-                data += more
-            return Piece(file.size_bytes, bytes(data))
+            return Piece(file.size_bytes, read_piece(file.read, start, bytes_max, pulse))
 
         return self._opened(path, pulse, read)
 
@@ -164,19 +158,17 @@ class SmbStore(ThreadedStore):
             _delete(share, path, fence)
 
     def _temporaries(self, pulse: Pulse) -> list[PurePosixPath]:
-        found: list[PurePosixPath] = []
         with self._share(pulse) as share:
-            with share.opened(_ROOT, _LIST, CreateDisposition.FILE_OPEN, folder=True) as root:
-                dates = nlargest(FOLDERS_MAX, (name for name in _names(root, pulse) if is_date_folder(name)))
-            for date in map(PurePosixPath, dates):
-                with (
-                    suppress(*_ABSENT, StatusNotADirectory),
-                    share.opened(date, _LIST, CreateDisposition.FILE_OPEN, folder=True) as folder,
-                ):
-                    found += (date / name for name in _names(folder, pulse) if parse_temporary(name))
-                if len(found) >= TEMPORARIES_MAX:
-                    break
-        return found[:TEMPORARIES_MAX]
+
+            def names_in(folder: PurePosixPath) -> Iterator[str]:
+                with share.opened(folder, _LIST, CreateDisposition.FILE_OPEN, folder=True) as opened:
+                    yield from _names(opened, pulse)
+
+            def names_if_there(folder: PurePosixPath) -> Iterator[str]:
+                with suppress(*_ABSENT, StatusNotADirectory):
+                    yield from names_in(folder)
+
+            return find_temporaries(names_in(_ROOT), names_if_there)
 
     def _free_bytes(self, pulse: Pulse) -> int:
         with (
@@ -240,27 +232,6 @@ def _exists(share: Share, path: PurePosixPath) -> bool:
         return True
     except _ABSENT:
         return False
-
-
-def _write(copy: SmbFile, file: SourceFile, pulse: Pulse) -> None:
-    offset = 0
-    while chunk := file.read(CHUNK_BYTES):
-        rest = memoryview(chunk)
-        while rest:
-            pulse.beat()
-            written = copy.write(rest, offset, CHUNK_BYTES)
-            offset += written
-            rest = rest[written:]
-
-
-def _read_digest(file: SmbFile, pulse: Pulse) -> Digest:
-    digesting = Digesting()
-    while True:
-        pulse.beat()
-        chunk = file.read(digesting.size_bytes, CHUNK_BYTES)
-        if not chunk:
-            return digesting.result()
-        digesting.update(chunk)
 
 
 def _names(folder: SmbFile, pulse: Pulse) -> Iterator[str]:
