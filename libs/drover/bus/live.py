@@ -10,6 +10,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from drover.bus.subscription import subscribed
+
 
 class Progress(msgspec.Struct):
     partition: str
@@ -31,9 +33,5 @@ async def following_progress(client: Client, observe: Callable[[str, str, int], 
             progress = msgspec.json.decode(message.data, type=Progress)
             observe(message.subject.removeprefix("live."), progress.partition, progress.seq)
 
-    subscription = await client.subscribe("live.*", cb=on_message)
-    try:
+    async with subscribed(client, "live.*", on_message):
         yield
-    finally:
-        with suppress(NatsError, OSError):
-            await subscription.unsubscribe()

@@ -7,14 +7,15 @@ ones were, so that a reader knows when it has missed something; it then reads th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
 
 import msgspec
 import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
+
+from drover.bus.subscription import subscribed
 
 HEARTBEAT: Final = "heartbeat"
 """No relation has this name. On a subject beside theirs, so that one subscription has all of a context in order."""
@@ -105,16 +106,13 @@ async def following_rows(
 
     async with AsyncExitStack() as stack:
         for subject in subjects(contexts):
-            subscription = await client.subscribe(
-                subject,
-                cb=on_message,
-                pending_msgs_limit=PENDING_MESSAGES_MAX,
-                pending_bytes_limit=PENDING_BYTES_MAX,
+            await stack.enter_async_context(
+                subscribed(
+                    client,
+                    subject,
+                    on_message,
+                    pending_msgs_limit=PENDING_MESSAGES_MAX,
+                    pending_bytes_limit=PENDING_BYTES_MAX,
+                )
             )
-            stack.push_async_callback(_unsubscribe, subscription)
         yield
-
-
-async def _unsubscribe(subscription: Any) -> None:
-    with suppress(NatsError, OSError):
-        await subscription.unsubscribe()

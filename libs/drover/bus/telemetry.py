@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from drover.bus import metrics
+from drover.bus.subscription import subscribed
 from drover.service.tasks import end
 
 FLUSH_EVERY_S: Final = 0.1
@@ -146,9 +147,5 @@ async def listening(
         if result is not None:
             await result
 
-    subscription = await client.subscribe(f"tel.{context}", cb=on_message)
-    try:
+    async with subscribed(client, f"tel.{context}", on_message):
         yield
-    finally:
-        with suppress(NatsError, OSError):
-            await subscription.unsubscribe()

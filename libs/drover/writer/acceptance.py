@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.js.errors import NotFoundError
 
+from drover.bus.subscription import subscribed
 from drover.eventlog.log import Partition
 from drover.eventlog.streams import has_commits, partitions_of
 from drover.service.tasks import end
@@ -123,11 +124,9 @@ async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator
         if answering is None:
             answering = asyncio.create_task(answer(), name=subject_of(writer.partition))
 
-    subscription = await client.subscribe(subject_of(writer.partition), cb=on_message)
     try:
-        yield
+        async with subscribed(client, subject_of(writer.partition), on_message):
+            yield
     finally:
-        with suppress(NatsError, OSError):
-            await subscription.unsubscribe()
         if answering is not None:
             await end(answering)

@@ -16,6 +16,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from drover.bus.subscription import subscribed
 from drover.domain.errors import DroverError
 from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
 from drover.eventlog.log import Partition
@@ -119,15 +120,11 @@ class NatsLease:
                 freed.set()
 
         # The watch shows a hand-over at once; polling finds a key that lapsed.
-        subscription = await self._client.subscribe(self._subject, cb=watch)
-        try:
+        async with subscribed(self._client, self._subject, watch):
             while (look_again_s := await self._try_to_take()) is not None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(freed.wait(), look_again_s)
                 freed.clear()
-        finally:
-            with suppress(NatsError):
-                await subscription.unsubscribe()
 
     async def _try_to_take(self) -> float | None:
         """None: we hold it. Otherwise how long to wait before the next try."""

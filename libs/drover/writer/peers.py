@@ -18,7 +18,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from drover.service.tasks import end
+from drover.bus.subscription import subscribed
+from drover.service.tasks import in_background
 
 ANNOUNCE_EVERY_S: Final = 1.0
 HEARD_FOR_S: Final = 3.5
@@ -80,16 +81,13 @@ class Peers:
             with suppress(msgspec.DecodeError, UnicodeDecodeError):
                 self.hear(_decode(message.data))
 
-        subscription = await client.subscribe(self._subject, cb=on_message)
-        announcing = asyncio.create_task(self._keep_announcing(client), name=self._subject)
-        try:
-            yield
-        finally:
-            await end(announcing)
-            self._ready.clear()
-            await self._announce(client)  # so that the others need not wait for HEARD_FOR_S
-            with suppress(NatsError, OSError):
-                await subscription.unsubscribe()
+        async with subscribed(client, self._subject, on_message):
+            try:
+                async with in_background(self._keep_announcing(client), name=self._subject):
+                    yield
+            finally:
+                self._ready.clear()
+                await self._announce(client)  # so that the others need not wait for HEARD_FOR_S
 
     async def _keep_announcing(self, client: Client) -> None:
         while True:

@@ -15,6 +15,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from drover.bus.subscription import subscribed
 from drover.reminder.edge.alarms import PAGES_MAX, delete_pages
 from drover.reminder.faults import report
 from drover.web.commands import Origin, PartitionedClient
@@ -45,12 +46,8 @@ async def listening(client: Client, clients: PartitionedClient) -> AsyncIterator
             with suppress(NatsError, OSError):
                 await message.respond(msgspec.json.encode(answer))
 
-    subscription = await client.subscribe(SUBJECT, queue=QUEUE, cb=on_message)
-    try:
+    async with subscribed(client, SUBJECT, on_message, queue=QUEUE):
         yield
-    finally:
-        with suppress(NatsError, OSError):
-            await subscription.unsubscribe()
 
 
 async def _answer(clients: PartitionedClient, data: bytes) -> dict[str, Any]:

@@ -17,9 +17,9 @@ import msgspec
 import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
 from drover.bus.messages import Rejected
+from drover.bus.subscription import subscribed
 from drover.domain.errors import Code
 from drover.domain.reminder.commands import ClaimDue
 from drover.domain.reminder.keys import sending_key
@@ -99,12 +99,8 @@ class Reactor:
         async def on_commit(message: Msg) -> None:
             self._wake.set()
 
-        subscription = await client.subscribe(self._writer.partition.subject, cb=on_commit)
-        try:
+        async with subscribed(client, self._writer.partition.subject, on_commit):
             yield
-        finally:
-            with suppress(NatsError, OSError):
-                await subscription.unsubscribe()
 
     async def _run(self) -> None:
         while True:

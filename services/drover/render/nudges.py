@@ -12,7 +12,8 @@ from typing import Final
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
+
+from drover.bus.subscription import subscribed
 
 CLEAR_CACHE: Final = "render.cache.clear"
 _NEW_WORK: Final = (b'"RenderRequested"', b'"RenderRequeued"')
@@ -59,16 +60,8 @@ class Nudges:
         async def on_clear(message: Msg) -> None:
             self._on_clear_cache()
 
-        subscriptions = [
-            await client.subscribe("evt.render.>", cb=on_commit),
-            await client.subscribe(CLEAR_CACHE, cb=on_clear),
-        ]
-        try:
+        async with subscribed(client, "evt.render.>", on_commit), subscribed(client, CLEAR_CACHE, on_clear):
             yield
-        finally:
-            for subscription in subscriptions:
-                with suppress(NatsError, OSError):
-                    await subscription.unsubscribe()
 
 
 async def _within(event: asyncio.Event, timeout_s: float) -> None:

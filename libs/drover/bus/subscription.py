@@ -1,0 +1,24 @@
+"""Subscribes to a subject of NATS for the length of a block."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+
+@asynccontextmanager
+async def subscribed(
+    client: Client, subject: str, on_message: Callable[[Msg], Awaitable[None]], **options: Any
+) -> AsyncIterator[None]:
+    """`options`: of `Client.subscribe`. Leaving does not fail when the connection is gone."""
+    subscription = await client.subscribe(subject, cb=on_message, **options)
+    try:
+        yield
+    finally:
+        with suppress(NatsError, OSError):
+            await subscription.unsubscribe()
