@@ -11,6 +11,11 @@ SECRETS_MAX: Final = 2
 CRON_SECRET_CHARS_MIN: Final = 16
 SEALING_KEYS_MAX: Final = 8
 
+
+def between(low: float, high: float, unit: str = "a number", *, example: str) -> Meta:
+    return Meta(ge=low, le=high, description=f"{unit} from {low} to {high}", examples=[example])
+
+
 # Error messages show the description of each type as what is expected, and its first example as what to write.
 NatsUrl = Annotated[
     str,
@@ -76,7 +81,7 @@ CronExpression = Annotated[
         examples=["'0 * * * *'"],
     ),
 ]
-CleanupSeconds = Annotated[int, Meta(ge=1, le=604800, description="seconds from 1 to 604800", examples=["1800"])]
+CleanupSeconds = Annotated[int, between(1, 604800, "seconds", example="1800")]
 TierTimeout = Annotated[str, Meta(pattern=r"^[a-z0-9_-]{1,32}=[1-9][0-9]{0,5}\Z")]
 TierTimeouts = Annotated[
     tuple[TierTimeout, ...],
@@ -120,9 +125,9 @@ ClaimName = Annotated[
         examples=["drover_role"],
     ),
 ]
-AccessSeconds = Annotated[int, Meta(ge=60, le=3600, description="seconds from 60 to 3600", examples=["900"])]
-Days = Annotated[int, Meta(ge=1, le=365, description="days from 1 to 365", examples=["30"])]
-SessionCount = Annotated[int, Meta(ge=1, le=100, description="a number from 1 to 100", examples=["5"])]
+AccessSeconds = Annotated[int, between(60, 3600, "seconds", example="900")]
+Days = Annotated[int, between(1, 365, "days", example="30")]
+SessionCount = Annotated[int, between(1, 100, example="5")]
 HttpUrl = Annotated[
     str,
     Meta(
@@ -182,12 +187,12 @@ WorkerId = Annotated[
         examples=["ae-1"],
     ),
 ]
-WorkerCount = Annotated[int, Meta(ge=0, le=64, description="a number from 0 to 64", examples=["1"])]
-Licences = Annotated[int, Meta(ge=1, le=10_000, description="a number from 1 to 10000", examples=["4"])]
-Retries = Annotated[int, Meta(ge=0, le=10, description="a number from 0 to 10", examples=["3"])]
-LongSeconds = Annotated[float, Meta(ge=1, le=86400, description="seconds from 1 to 86400", examples=["1800"])]
-Pixels = Annotated[int, Meta(ge=16, le=16384, description="pixels from 16 to 16384", examples=["1920"])]
-PartitionCount = Annotated[int, Meta(ge=1, le=64, description="a number from 1 to 64", examples=["4"])]
+WorkerCount = Annotated[int, between(0, 64, example="1")]
+Licences = Annotated[int, between(1, 10_000, example="4")]
+Retries = Annotated[int, between(0, 10, example="3")]
+LongSeconds = Annotated[float, between(1, 86400, "seconds", example="1800")]
+Pixels = Annotated[int, between(16, 16384, "pixels", example="1920")]
+PartitionCount = Annotated[int, between(1, 64, example="4")]
 PauseSeconds = Annotated[
     float, Meta(ge=0.1, le=31_536_000, description="seconds from 0.1 to 31536000 (a year)", examples=["86400"])
 ]
@@ -199,8 +204,8 @@ TimeZoneName = Annotated[
         examples=["Asia/Seoul"],
     ),
 ]
-FetchLimit = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["100"])]
-Concurrency = Annotated[int, Meta(ge=1, le=1000, description="a number from 1 to 1000", examples=["10"])]
+FetchLimit = Annotated[int, between(1, 200, example="100")]
+Concurrency = Annotated[int, between(1, 1000, example="10")]
 Provider = Annotated[
     Literal["log", "webhook", "webpush", "apprise"],
     Meta(description="log, webhook, webpush or apprise", examples=["webhook"]),
@@ -244,14 +249,12 @@ LogLevel = Annotated[
     Meta(description="debug, info, warning or error", examples=["info"]),
 ]
 Flag = Annotated[bool, Meta(description="1 or 0, true or false", examples=["1"])]
-BodyBytes = Annotated[
-    int, Meta(ge=1024, le=64 * 1024 * 1024, description="bytes from 1024 to 67108864", examples=["1048576"])
-]
+BodyBytes = Annotated[int, between(1024, 64 * 1024 * 1024, "bytes", example="1048576")]
 Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
-Connections = Annotated[int, Meta(ge=1, le=200, description="a number from 1 to 200", examples=["8"])]
+Connections = Annotated[int, between(1, 200, example="8")]
 Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]
-Ratio = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1", examples=["0.1"])]
-Burst = Annotated[int, Meta(ge=1, le=1_000_000, description="a whole number from 1 to 1000000", examples=["20"])]
+Ratio = Annotated[float, between(0, 1, example="0.1")]
+Burst = Annotated[int, between(1, 1_000_000, "a whole number", example="20")]
 Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[
     str,
