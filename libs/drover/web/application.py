@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 from aiohttp import WSCloseCode, web
@@ -25,6 +25,8 @@ log = structlog.stdlib.get_logger(__name__)
 ANY: Final = "*"
 SOCKETS: Final = web.AppKey("sockets", Sockets)
 """The open sockets of an application."""
+
+T = TypeVar("T")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Accept = Callable[[web.Request], Awaitable[Session]]
@@ -75,11 +77,7 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
         started = perf_counter()
         place = begin(request.headers.get("traceparent"))
         try:
-            try:
-                response = await handler(request)
-            except NotYet as not_yet:
-                await not_yet.ready()
-                response = await handler(request)
+            response = await _when_ready(handler, request)
         except ConnectionError:  # the client has disconnected: there is nobody to answer
             raise
         except Exception as error:
@@ -92,6 +90,14 @@ def _edge(method: str, path: str, handler: Handler) -> Handler:
         return response
 
     return edge
+
+
+async def _when_ready(serve: Callable[[web.Request], Awaitable[T]], request: web.Request) -> T:
+    try:
+        return await serve(request)
+    except NotYet as not_yet:
+        await not_yet.ready()
+        return await serve(request)
 
 
 def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) -> None:
@@ -113,11 +119,7 @@ def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) 
         try:
             _check_upgrade(request, socket)
             sockets.check_room()
-            try:
-                session = await accept(request)
-            except NotYet as not_yet:
-                await not_yet.ready()
-                session = await accept(request)
+            session = await _when_ready(accept, request)
             sockets.check_room()  # again: `accept` may have taken long
             await socket.prepare(request)
         except ConnectionError:
