@@ -31,6 +31,16 @@ def test_a_key_that_is_set_again_is_due_at_its_new_time_only():
     assert timers.first() == (at(3), "a")
 
 
+def test_the_first_timer_is_overdue_from_its_moment_on():
+    timers = Timers()
+    assert timers.first_at() is None
+    assert timers.overdue(at(1)) is None
+    timers.set("l:kind:subject", at(2))
+    assert timers.first_at() == at(2)
+    assert timers.overdue(at(1)) is None
+    assert timers.overdue(at(2)) == ("l", "kind:subject")
+
+
 def test_a_cleared_key_is_due_no_more():
     timers = Timers()
     timers.set("a", at(1))
