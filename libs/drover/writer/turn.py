@@ -11,7 +11,7 @@ import msgspec
 import structlog
 from msgspec import UNSET
 
-from drover.bus.messages import OVERLOADED, Accepted, Outcome, Rejected
+from drover.bus.messages import OVERLOADED, Accepted, Outcome, Rejected, Submission
 from drover.domain.decider import (
     CHAIN_BYTES_FULL,
     DECISION_BYTES_MAX,
@@ -128,16 +128,7 @@ def decide_into(
             if not events and then is None:
                 answered.append((pending, _without_events(decision)))
                 continue
-            n, by, trace = fold.n, submission.by, submission.trace
-            for event in events:
-                n += 1
-                event.n = n
-                event.at = now
-                event.by = by
-                event.cause = cause
-                event.trace = trace
-                _encode_into(event, payload, -1)
-                payload.append(NEWLINE)
+            n = _stamp(events, fold.n, now, submission, payload)
         except Exception:
             del payload[start:]
             log.exception("decide_raised", context=decider.context, command=type(submission.command).__name__)
@@ -185,20 +176,12 @@ def _carry_on(
 ) -> Sequence[Event]:
     """Decide the follow-ups of a command and return all its events. They are all or nothing."""
     submission = pending.submission
-    n, by, trace, cause = fold.n, submission.by, submission.trace, submission.id
-    state, evolve = fold.state, decider.evolve
+    n, state, evolve = fold.n, fold.state, decider.evolve
     gathered = list(events)
     while then is not None and len(payload) - start < CHAIN_BYTES_FULL:
         decision = then(state, now)
+        n = _stamp(decision.events, n, now, submission, payload)
         for event in decision.events:
-            n += 1
-            event.n = n
-            event.at = now
-            event.by = by
-            event.cause = cause
-            event.trace = trace
-            _encode_into(event, payload, -1)
-            payload.append(NEWLINE)
             state = evolve(state, event)
         gathered += decision.events
         then = decision.then
@@ -206,6 +189,21 @@ def _carry_on(
             raise DecisionTooLong(len(gathered), len(payload) - start)
     fold.state, fold.n = state, n
     return gathered
+
+
+def _stamp(events: Sequence[Event], n: int, now: datetime, submission: Submission[Any], payload: bytearray) -> int:
+    """Fill in the envelopes of a decision's events and add them to the commit; return the number of the last event."""
+    by, cause, trace = submission.by, submission.id, submission.trace
+    for event in events:
+        n += 1
+        event.n = n
+        event.at = now
+        event.by = by
+        event.cause = cause
+        event.trace = trace
+        _encode_into(event, payload, -1)
+        payload.append(NEWLINE)
+    return n
 
 
 def _without_events(decision: Decision) -> Outcome:
