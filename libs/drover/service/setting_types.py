@@ -16,26 +16,23 @@ def between(low: float, high: float, unit: str = "a number", *, example: str) ->
     return Meta(ge=low, le=high, description=f"{unit} from {low} to {high}", examples=[example])
 
 
+def text(description: str, pattern: str, *, chars_max: int | None = None, example: str) -> Meta:
+    return Meta(pattern=pattern, max_length=chars_max, description=description, examples=[example])
+
+
 # Error messages show the description of each type as what is expected, and its first example as what to write.
 NatsUrl = Annotated[
     str,
-    Meta(
-        pattern=r"^(nats|tls|ws|wss)://[^\s]+$",
-        description="one or more NATS addresses, separated by commas",
-        examples=["nats://127.0.0.1:4222"],
+    text(
+        "one or more NATS addresses, separated by commas",
+        r"^(nats|tls|ws|wss)://[^\s]+$",
+        example="nats://127.0.0.1:4222",
     ),
 ]
 PostgresUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"^postgres(ql)?://[^\s]*$",
-        description="a PostgreSQL address",
-        examples=["postgresql://drover@127.0.0.1:5432/drover"],
-    ),
+    str, text("a PostgreSQL address", r"^postgres(ql)?://[^\s]*$", example="postgresql://drover@127.0.0.1:5432/drover")
 ]
-Host = Annotated[
-    str, Meta(pattern=r"^[^\s/]{1,253}\Z", description="a host name or an IP address", examples=["127.0.0.1"])
-]
+Host = Annotated[str, text("a host name or an IP address", r"^[^\s/]{1,253}\Z", example="127.0.0.1")]
 Port = Annotated[
     int, Meta(ge=0, le=65535, description="a port from 1 to 65535, or 0 for any free one", examples=["8080"])
 ]
@@ -74,11 +71,11 @@ CronSecrets = Annotated[
 ]
 CronExpression = Annotated[
     str,
-    Meta(
-        pattern=r"^\S+( +\S+){4}\Z",
-        max_length=200,
-        description="the five fields of cron (minute, hour, day, month, weekday), in UTC",
-        examples=["'0 * * * *'"],
+    text(
+        "the five fields of cron (minute, hour, day, month, weekday), in UTC",
+        r"^\S+( +\S+){4}\Z",
+        chars_max=200,
+        example="'0 * * * *'",
     ),
 ]
 CleanupSeconds = Annotated[int, between(1, 604800, "seconds", example="1800")]
@@ -102,90 +99,60 @@ Networks = Annotated[
 ]
 HttpsUrl = Annotated[
     str,
-    Meta(
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s]+\Z",
-        max_length=2048,
-        description="an https address (http on this machine only)",
-        examples=["https://issuer.example.com/.well-known/jwks.json"],
+    text(
+        "an https address (http on this machine only)",
+        r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s]+\Z",
+        chars_max=2048,
+        example="https://issuer.example.com/.well-known/jwks.json",
     ),
 ]
 ClaimValue = Annotated[
     str,
-    Meta(
-        pattern=r"^\S{1,512}\Z",
-        description="what the claim of a token must say, without spaces",
-        examples=["https://issuer.example.com"],
-    ),
+    text("what the claim of a token must say, without spaces", r"^\S{1,512}\Z", example="https://issuer.example.com"),
 ]
-ClaimName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_:/.-]{1,128}\Z",
-        description="the name of a claim",
-        examples=["drover_role"],
-    ),
-]
+ClaimName = Annotated[str, text("the name of a claim", r"^[A-Za-z0-9_:/.-]{1,128}\Z", example="drover_role")]
 AccessSeconds = Annotated[int, between(60, 3600, "seconds", example="900")]
 Days = Annotated[int, between(1, 365, "days", example="30")]
 SessionCount = Annotated[int, between(1, 100, example="5")]
 HttpUrl = Annotated[
     str,
-    Meta(
-        pattern=r"^https?://[^\s/@]+(/[^\s]*)?\Z",
-        max_length=2048,
-        description="an http or https address without a password",
-        examples=["http://nexrender-server:3000"],
+    text(
+        "an http or https address without a password",
+        r"^https?://[^\s/@]+(/[^\s]*)?\Z",
+        chars_max=2048,
+        example="http://nexrender-server:3000",
     ),
 ]
 HttpUrlWithKey = Annotated[
     str,
-    Meta(
-        pattern=r"^https?://[^\s/@]+@[^\s/]+/[^\s]+\Z",
-        max_length=2048,
-        description="the DSN of a project at Sentry",
-        examples=["https://key@sentry.example.com/1"],
+    text(
+        "the DSN of a project at Sentry",
+        r"^https?://[^\s/@]+@[^\s/]+/[^\s]+\Z",
+        chars_max=2048,
+        example="https://key@sentry.example.com/1",
     ),
 ]
 Nas = Annotated[
     str,
-    Meta(
-        pattern=r"^(/|[A-Za-z]:[\\/]|smb://[^\s/@]+/)[^\x00-\x1f]*\Z",
-        max_length=1000,
-        description="a mounted folder or smb://host/share/folder",
-        examples=["smb://nas.example.com/broadcast/output"],
+    text(
+        "a mounted folder or smb://host/share/folder",
+        r"^(/|[A-Za-z]:[\\/]|smb://[^\s/@]+/)[^\x00-\x1f]*\Z",
+        chars_max=1000,
+        example="smb://nas.example.com/broadcast/output",
     ),
 ]
 NasGuard = Annotated[
     Literal["mount", "marker", "folder"], Meta(description="mount, marker or folder", examples=["mount"])
 ]
 MountPoint = Annotated[
-    str,
-    Meta(
-        pattern=r"^/[^\x00-\x1f]*\Z",
-        max_length=1000,
-        description="a folder by its whole path",
-        examples=["/mnt/nas"],
-    ),
+    str, text("a folder by its whole path", r"^/[^\x00-\x1f]*\Z", chars_max=1000, example="/mnt/nas")
 ]
 Folder = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^\x00-\x1f]+\Z",
-        max_length=1000,
-        description="a folder or file by its whole path",
-        examples=["/mnt/ae"],
-    ),
+    str, text("a folder or file by its whole path", r"^[^\x00-\x1f]+\Z", chars_max=1000, example="/mnt/ae")
 ]
-Word = Annotated[
-    str, Meta(pattern=r"^[^\x00-\x1f]+\Z", max_length=512, description="a text of one line", examples=["h264"])
-]
+Word = Annotated[str, text("a text of one line", r"^[^\x00-\x1f]+\Z", chars_max=512, example="h264")]
 WorkerId = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9._-]{1,120}\Z",
-        description="up to 120 letters, digits, dots, dashes and underscores",
-        examples=["ae-1"],
-    ),
+    str, text("up to 120 letters, digits, dots, dashes and underscores", r"^[A-Za-z0-9._-]{1,120}\Z", example="ae-1")
 ]
 WorkerCount = Annotated[int, between(0, 64, example="1")]
 Licences = Annotated[int, between(1, 10_000, example="4")]
@@ -196,14 +163,7 @@ PartitionCount = Annotated[int, between(1, 64, example="4")]
 PauseSeconds = Annotated[
     float, Meta(ge=0.1, le=31_536_000, description="seconds from 0.1 to 31536000 (a year)", examples=["86400"])
 ]
-TimeZoneName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_+/-]{1,64}\Z",
-        description="the name of a time zone",
-        examples=["Asia/Seoul"],
-    ),
-]
+TimeZoneName = Annotated[str, text("the name of a time zone", r"^[A-Za-z0-9_+/-]{1,64}\Z", example="Asia/Seoul")]
 FetchLimit = Annotated[int, between(1, 200, example="100")]
 Concurrency = Annotated[int, between(1, 1000, example="10")]
 Provider = Annotated[
@@ -212,18 +172,18 @@ Provider = Annotated[
 ]
 VapidKey = Annotated[
     str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_-]{43,64}=?\Z",
-        description="a VAPID private key: 32 bytes in URL-safe base64",
-        examples=["$(openssl rand 32 | basenc --base64url | tr -d =)"],
+    text(
+        "a VAPID private key: 32 bytes in URL-safe base64",
+        r"^[A-Za-z0-9_-]{43,64}=?\Z",
+        example="$(openssl rand 32 | basenc --base64url | tr -d =)",
     ),
 ]
 VapidSubject = Annotated[
     str,
-    Meta(
-        pattern=r"^(mailto:[^\s@]+@[^\s@]+|https://[^\s]+)\Z",
-        description="how push services reach you: mailto: or https://",
-        examples=["mailto:ops@example.com"],
+    text(
+        "how push services reach you: mailto: or https://",
+        r"^(mailto:[^\s@]+@[^\s@]+|https://[^\s]+)\Z",
+        example="mailto:ops@example.com",
     ),
 ]
 AppriseUrl = Annotated[str, Meta(pattern=r"^[a-z0-9+]{2,32}://\S+\Z", max_length=2048)]
@@ -233,11 +193,11 @@ AppriseUrls = Annotated[
 ]
 SlackUrl = Annotated[
     str,
-    Meta(
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s@]+\Z",
-        max_length=2048,
-        description="the https address of an incoming webhook",
-        examples=["https://hooks.slack.com/services/T000/B000/XXXX"],
+    text(
+        "the https address of an incoming webhook",
+        r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])[^\s@]+\Z",
+        chars_max=2048,
+        example="https://hooks.slack.com/services/T000/B000/XXXX",
     ),
 ]
 MinSeverity = Annotated[
@@ -258,9 +218,5 @@ Burst = Annotated[int, between(1, 1_000_000, "a whole number", example="20")]
 Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[
     str,
-    Meta(
-        pattern=r"^[A-Za-z0-9._-]{1,128}\Z",
-        description="up to 128 letters, digits, dots, dashes and underscores",
-        examples=["gateway-1"],
-    ),
+    text("up to 128 letters, digits, dots, dashes and underscores", r"^[A-Za-z0-9._-]{1,128}\Z", example="gateway-1"),
 ]
