@@ -7,20 +7,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-import asyncpg
 import structlog
 
 from drover.domain.decider import Decider
 from drover.eventlog.follow import follow
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
 from drover.writer.snapshots import Snapshotter, snapshot_version
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
 RETRY_PAUSE_S: Final = 2.0
-_PASSING: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, LogUnreachable)
+_PASSING: Final = (*POSTGRES_AWAY, LogUnreachable)
 
 log = structlog.get_logger("drover.history")
 

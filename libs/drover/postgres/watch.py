@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-import asyncpg
 import structlog
 
 from drover.postgres import metrics
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.service.tasks import in_background
 
@@ -44,6 +44,6 @@ async def _trouble(pool: Pool) -> str | None:
     try:
         async with asyncio.timeout(ANSWER_S):
             await pool.fetchval("SELECT 1")
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+    except POSTGRES_AWAY as error:
         return repr(error)
     return None

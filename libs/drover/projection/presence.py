@@ -15,6 +15,7 @@ import asyncpg
 import structlog
 
 from drover.bus.telemetry import Beat
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
 
@@ -127,7 +128,7 @@ class PresenceWriter:
             except asyncpg.DataError:
                 self._dropped.inc(len(some))
                 log.exception("presence_refused", context=self._table.context, rows=len(some))
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            except POSTGRES_AWAY as error:
                 log.warning("presence_waits", context=self._table.context, rows=len(keys) - start, why=repr(error))
                 for key in keys[start:]:
                     self._merge(key, waiting[key])  # signs of life that came meanwhile are newer and win

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, Literal
 
-import asyncpg
 import msgspec
 import structlog
 
 from drover.domain.contexts import context_named
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.projection.difference import Difference, TableReport
 from drover.service.tasks import end
@@ -36,7 +36,6 @@ SET stage = $2, folded = $3, events = $4, positions = $5, tables = $6, error = $
     ended_at = CASE WHEN $8 THEN now() END
 WHERE id = $1
 """
-_AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -102,7 +101,7 @@ class RebuildProgress:
             values = (self._stage, self._folded, self._events, positions, tables, self._error, self._stage in ENDED)
             try:
                 await self._connection.execute(_WRITE, self._id, *values)
-            except _AWAY as error:
+            except POSTGRES_AWAY as error:
                 log.warning("rebuild_not_recorded", error=repr(error))
 
     async def keep_writing(self) -> None:
@@ -133,7 +132,7 @@ async def _open(stack: AsyncExitStack, dsn: str, projection: str, *, dry_run: bo
         connection = await stack.enter_async_context(connect(dsn, f"drover-rebuild-book {projection}"))
         id_ = await connection.fetchval(_OPEN, projection, socket.gethostname(), dry_run)
         await connection.execute(_FORGET, id_ - REBUILDS_KEPT)
-    except _AWAY as error:
+    except POSTGRES_AWAY as error:
         log.warning("rebuild_not_recorded", error=repr(error))
         return RebuildProgress(None, None)
     return RebuildProgress(connection, id_, projection)

@@ -22,6 +22,7 @@ from drover.domain.backoff import Backoff, Retries
 from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, LogUnreachable
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.projection import metrics
 from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
@@ -62,11 +63,8 @@ _REFUSED: Final = (
 )
 """Postgres would refuse the same rows again: a retry does not help."""
 _PASSING: Final = (
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
+    *POSTGRES_AWAY,
     asyncpg.InternalClientError,
-    OSError,
-    TimeoutError,
     LogUnreachable,
     CheckpointMoved,
     ReadModelNewer,

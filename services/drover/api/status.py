@@ -12,6 +12,7 @@ from nats.aio.client import Client
 
 from drover.api.leads import CONNECTED, Lead, NatsState
 from drover.eventlog.log import Partition
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.web.auth import Principal
 from drover.web.errors import encode_json
@@ -71,7 +72,7 @@ class StatusReader:
                 rows: list[Any] = await connection.fetch(_DEVICES, timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
             return {}, {}, "connected, but the read models do not exist yet"
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             return {}, {}, f"unreachable: {type(error).__name__}"
         return {row["status"]: row["devices"] for row in rows}, checkpoints, CONNECTED
 

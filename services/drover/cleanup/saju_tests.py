@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-import asyncpg
 import msgspec
 from aiohttp import web
 from msgspec import UNSET, Meta, UnsetType
@@ -16,6 +15,7 @@ from drover.cleanup.writes import write
 from drover.domain.analysis import ANALYSIS, commands
 from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
@@ -204,7 +204,7 @@ class SajuTests:
                 _TESTS, user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S
             )
             left = None if user_id is None else await self._pool.fetchrow(_REMAINING, user_id, timeout=READ_S)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             raise unavailable("The database does not answer") from error
         remaining = None if left is None else left["remaining_tests"]
         return _json({"tests": [dict(row) for row in rows], "remaining_tests": remaining}, 200, {})

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import Final, TypeVar
 
-import asyncpg
 import msgspec
 from nats.errors import Error as NatsError
 from rich.console import RenderableType
@@ -25,6 +24,7 @@ from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import Target, find_target, nats_of, postgres_of
 from drover.domain.errors import DroverError
+from drover.postgres.errors import POSTGRES_AWAY
 
 CHECK_S: Final = 15.0
 
@@ -136,7 +136,7 @@ async def _bounded(check: Check, scene: Scene) -> Finding:
             return await check(scene)
     except TimeoutError:
         return fail(f"no answer within {CHECK_S:g} s", "Try again; if it happens again, look at the server's log.")
-    except (DroverError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except (DroverError, NatsError, *POSTGRES_AWAY) as error:
         return fail(f"the check itself failed: {type(error).__name__}", str(error))
 
 

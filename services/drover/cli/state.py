@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
-import asyncpg
 import click
 import msgspec
 
@@ -25,12 +24,12 @@ from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import open_pool
 from drover.writer.fold import Fold, decode_image
 from drover.writer.snapshots import snapshot_version
 
 EVENTS_PER_TELLING: Final = 1_000
-_AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
 class Stood(msgspec.Struct):
@@ -81,7 +80,7 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
     try:
         async with open_pool(postgres, NAME, 1) as pool:
             return await FoldCheckpoints(pool).before(log.partition, snapshot_version(decider), at)
-    except _AWAY:
+    except POSTGRES_AWAY:
         return None
 
 

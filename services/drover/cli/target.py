@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import asyncpg
 import msgspec
 from nats.aio.client import Client
 
@@ -20,6 +19,7 @@ from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.stored import read_stored
 from drover.embedded.credentials import Credentials, Secrets
 from drover.platform.settings import load
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.service import config
 from drover.service.reasons import reason_of
@@ -164,5 +164,5 @@ async def postgres_of(target: Target) -> AsyncIterator[Connection]:
     try:
         async with connect(target.postgres_url, NAME) as connection:
             yield connection
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except POSTGRES_AWAY as error:
         raise PostgresUnreachable(reason_of(error), target.source, target.advice(POSTGRES)) from error

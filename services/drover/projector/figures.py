@@ -12,6 +12,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily
 
 from drover.domain.contexts import CONTEXTS
 from drover.domain.severity import severity_of
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.service.figures import Figures
 
@@ -119,7 +120,7 @@ class ReadModelFigures(Figures):
             rows: list[Any] = await self._pool.fetch(query, timeout=QUERY_S)
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
             return []  # the projector has not created the tables yet
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             log.info("figures_unknown", why=repr(error))
             return []
         return rows

@@ -9,6 +9,7 @@ import structlog
 from aiohttp import web
 
 from drover.domain.errors import DroverError
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError, unavailable
 from drover.web.postgrest import sealed
@@ -24,11 +25,8 @@ READ_TIMEOUT_S: Final = 5.0
 _THEIRS: Final = (asyncpg.DataError, asyncpg.ProgramLimitExceededError)
 """The client's fault: a value that only PostgreSQL can tell to be invalid."""
 _NOT_NOW: Final = (
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
+    *POSTGRES_AWAY,
     asyncpg.InternalClientError,
-    OSError,
-    TimeoutError,
 )
 """Our fault: the read model is being made or swapped, or the server is unavailable or misconfigured."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import uuid4
 
-import asyncpg
 import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
@@ -29,6 +28,7 @@ from drover.domain.identity.commands import (
     ListSessions,
 )
 from drover.domain.identity.policy import AccountRole
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.web.auth import Principal
 from drover.web.commands import origin_of
@@ -98,7 +98,7 @@ class Accounts:
         await self._client.readable(request.headers, admin)
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             raise unavailable("The read model is unavailable") from error
         return respond({"accounts": [self._row(row) for row in rows]})
 

@@ -8,12 +8,13 @@ from typing import Any, Final, Protocol
 import asyncpg
 import structlog
 
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.web.errors import ApiError, invalid, unavailable
 
 READ_S: Final = 5.0
 
 _SCHEMAS: Final = "SELECT substr(nspname, 4) AS context FROM pg_namespace WHERE nspname = ANY ($1::text[])"
-_NOT_NOW: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+_NOT_NOW: Final = (*POSTGRES_AWAY, asyncpg.InternalClientError)
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -17,6 +17,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.service.tasks import end
 
@@ -104,7 +105,7 @@ class RenderFigures(Collector):
             row = await self._pool.fetchrow(_FIGURES, timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
             return None
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             log.warning("render_figures_unknown", why=repr(error))
             return None
         return Figures(row["pending_count"], row["success_rate"], row["active_workers"])
