@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from msgspec.structs import replace
+
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
 from drover.readmodel.live import LiveRelation
@@ -17,6 +19,8 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
 """(sequence of the commit, line within it from 0): identifies one event of a context, and the rows made from it."""
+LINES_PER_COMMIT_MAX: Final = 1 << 16
+"""A commit of 256 KiB has far fewer lines."""
 
 
 class Tables(Protocol):
@@ -43,6 +47,19 @@ def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
     if row is None:
         raise RowMissing(table.name, key)
     return row
+
+
+def change(tables: Tables, table: KeyedTable[R], key: Key, /, **fields: Any) -> R:
+    """Change fields of a row that an earlier event must have created. Returns the changed row."""
+    row = replace(need(tables, table, key), **fields)
+    tables.put(table, row)
+    return row
+
+
+def row_id(position: Position) -> int:
+    """The id of the row that an event appends to a history: ascending, and the same in every rebuild."""
+    seq, line = position
+    return seq * LINES_PER_COMMIT_MAX + line
 
 
 _COMMENTS: Final = ("--", "COMMENT ON ")

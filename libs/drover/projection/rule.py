@@ -18,3 +18,7 @@ class Rule(NamedTuple):
 
 
 Rules = Mapping[type, Rule]
+
+
+def change_no_row(tables: Tables, event: object) -> None:
+    """For events that are only shown in `events` or a history, or that only matter to the decider."""

@@ -31,7 +31,7 @@ from drover.domain.fleet.events import (
     StaleReportRefused,
 )
 from drover.domain.fleet.policy import TIMEOUT_MESSAGE
-from drover.projector.fleet.attempts import HISTORIES, LINES_PER_COMMIT_MAX
+from drover.projector.fleet.attempts import HISTORIES
 from drover.readmodel.fleet.jobs import JobRow
 from tests.unit.projection.checked_tables import minute
 from tests.unit.projection.folding import JOB, OTHER_WORK, PHONE, SEQ, WORK, with_work
@@ -345,7 +345,7 @@ def test_a_row_of_the_history_names_all_that_it_is_about_and_its_place_in_the_lo
     row = with_work(created()).history[0]
     assert (row["task_id"], row["task_device_id"], row["device_id"]) == (UUID(JOB), UUID(WORK), UUID(PHONE))
     assert (row["pc_id"], row["by"], row["created_at"], row["level"]) == ("pc-1", "service_role", minute(4), "info")
-    assert row["id"] == (SEQ + 4) * LINES_PER_COMMIT_MAX
+    assert row["id"] == (SEQ + 4) * 65_536
 
 
 def test_the_history_tells_what_went_wrong_and_when_it_goes_on() -> None:

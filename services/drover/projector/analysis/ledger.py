@@ -7,8 +7,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from drover.domain.analysis import events as e
-from drover.projection.projection import Position, Tables
-from drover.projector.analysis.keys import place, run_of, test_of
+from drover.projection.projection import Position, Tables, row_id
+from drover.projector.analysis.keys import run_of, test_of
 from drover.readmodel.analysis.users import LEDGER
 
 Entry = tuple[str, int, UUID | None, UUID | None]
@@ -28,7 +28,7 @@ def append_entry(tables: Tables, event: Any, position: Position) -> None:
         return
     kind, amount, test_id, run_id = entry(event)
     row = (
-        place(position),
+        row_id(position),
         kind,
         amount,
         event.remaining_tests,

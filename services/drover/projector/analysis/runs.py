@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
 from drover.domain.analysis import events as e
 from drover.postgres.types import uuid_of
-from drover.projection.projection import Position, Tables, need
+from drover.projection.projection import Position, Tables, change, row_id
 from drover.projection.rule import Rule, Rules
-from drover.projector.analysis.keys import place, run_of, test_of
+from drover.projector.analysis.keys import run_of, test_of
 from drover.readmodel.analysis.cleanups import RUN_TESTS, RUNS, RunRow
 
 RUNNING: Final = "running"
@@ -43,8 +42,10 @@ def _started(tables: Tables, event: e.CleanupRunStarted) -> None:
 
 
 def _finished(tables: Tables, event: e.CleanupRunFinished) -> None:
-    finished = replace(
-        need(tables, RUNS, uuid_of(event.run_id)),
+    change(
+        tables,
+        RUNS,
+        uuid_of(event.run_id),
         status=FINISHED,
         cleaned_count=event.cleaned,
         skipped_count=event.skipped,
@@ -52,7 +53,6 @@ def _finished(tables: Tables, event: e.CleanupRunFinished) -> None:
         duration_ms=event.duration_ms,
         finished_at=event.at,
     )
-    tables.put(RUNS, finished)
 
 
 RUN_RULES: Final[Rules] = {
@@ -68,7 +68,7 @@ def append_found(tables: Tables, event: Any, position: Position) -> None:
     if outcome is None or run_id is None:
         return
     word, reason = outcome
-    row = (place(position), test_of(event), event.user_id, word, reason(event), event.at, run_id)
+    row = (row_id(position), test_of(event), event.user_id, word, reason(event), event.at, run_id)
     tables.append(RUN_TESTS, row)
 
 

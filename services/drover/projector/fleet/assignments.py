@@ -28,9 +28,8 @@ from drover.domain.fleet.events import (
 )
 from drover.domain.fleet.policy import RULES as ERROR_RULES
 from drover.domain.fleet.state import AssignmentStatus, Phase
-from drover.postgres.types import uuid_of
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change, need
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.projector.fleet.devices import free_slot, set_running, take_slot
 from drover.projector.fleet.jobs import cancelled_as, count
 from drover.projector.fleet.keys import assignment_of, device_of, job_of
@@ -71,12 +70,11 @@ def counted_as(row: AssignmentRow) -> str:
 
 def _change(tables: Tables, event: AssignmentEvent, **changes: Any) -> None:
     """Change the row without changing the job's counters."""
-    row = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
-    tables.put(ASSIGNMENTS, replace(row, updated_at=event.at, **changes))
+    change(tables, ASSIGNMENTS, assignment_of(event), updated_at=event.at, **changes)
 
 
 def _move(tables: Tables, event: AssignmentEvent, status: str, phase: str, **changes: Any) -> AssignmentRow:
-    before = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
+    before = need(tables, ASSIGNMENTS, assignment_of(event))
     after = replace(before, status=status, phase=phase, updated_at=event.at, **changes)
     tables.put(ASSIGNMENTS, after)
     count(tables, after.job_id, counted_as(before), _counter(tables, after))
@@ -114,9 +112,9 @@ def _end(tables: Tables, event: AssignmentEvent, status: str, **changes: Any) ->
 
 def _make(tables: Tables, event: AssignmentEvent, pc_id: str, **fields: Any) -> None:
     row = AssignmentRow(
-        uuid_of(event.assignment_id),
-        uuid_of(event.job_id),
-        uuid_of(event.device_id),
+        assignment_of(event),
+        job_of(event),
+        device_of(event),
         pc_id,
         event.at,
         event.at,
@@ -127,11 +125,11 @@ def _make(tables: Tables, event: AssignmentEvent, pc_id: str, **fields: Any) -> 
 
 
 def _requested(tables: Tables, event: AssignmentRequested) -> None:
-    _make(tables, event, need(tables, DEVICES, uuid_of(event.device_id)).pc_id, named=True)
+    _make(tables, event, need(tables, DEVICES, device_of(event)).pc_id, named=True)
 
 
 def _reopened(tables: Tables, event: AssignmentReopened) -> None:
-    failed = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id)).retry_count
+    failed = need(tables, ASSIGNMENTS, assignment_of(event)).retry_count
     _wait(tables, event, named=True, attempt=failed + 1)
 
 
@@ -145,11 +143,11 @@ def _cancelled(tables: Tables, event: AssignmentCancelled) -> None:
 
 def _created(tables: Tables, event: AttemptCreated) -> None:
     offer = {"run": event.run, "attempt": event.attempt, "assigned_at": event.at}
-    if tables.get(ASSIGNMENTS, uuid_of(event.assignment_id)) is None:
+    if tables.get(ASSIGNMENTS, assignment_of(event)) is None:
         _make(tables, event, event.pc_id, status=PENDING, phase=OFFERED, **offer)
     else:
         _move(tables, event, PENDING, OFFERED, pc_id=event.pc_id, reason=None, **_AGAIN, **offer)
-    take_slot(tables, uuid_of(event.device_id), uuid_of(event.assignment_id))
+    take_slot(tables, device_of(event), assignment_of(event))
 
 
 def _sent(tables: Tables, event: AttemptSent) -> None:
@@ -219,7 +217,7 @@ def _note_failure(
 
 
 def _retry_scheduled(tables: Tables, event: RetryScheduled) -> None:
-    attempt = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id)).retry_count + 1
+    attempt = need(tables, ASSIGNMENTS, assignment_of(event)).retry_count + 1
     if event.due is None:
         _wait(tables, event, attempt=attempt)
     else:
@@ -246,10 +244,6 @@ def _attempt_cancelled(tables: Tables, event: AttemptCancelled) -> None:
     _wait(tables, event, reason=event.reason)
 
 
-def _stale_report_refused(tables: Tables, event: StaleReportRefused) -> None:
-    """Changes nothing; only the history shows it."""
-
-
 def _entities(event: AssignmentEvent) -> tuple[str, ...]:
     return (event.assignment_id, event.job_id, event.device_id)
 
@@ -274,5 +268,5 @@ ASSIGNMENT_RULES: Final[Rules] = {
     AttemptCancelled: Rule(_attempt_cancelled, _entities, _ALL),
     RetryScheduled: Rule(_retry_scheduled, _entities, _ALL),
     AttemptFailedFinal: Rule(_failed_final, _entities, _ALL),
-    StaleReportRefused: Rule(_stale_report_refused, _entities, _ITSELF),
+    StaleReportRefused: Rule(change_no_row, _entities, _ITSELF),
 }

@@ -20,13 +20,10 @@ from drover.domain.fleet.events import (
     RetryScheduled,
     StaleReportRefused,
 )
-from drover.projection.projection import Position, Tables
+from drover.projection.projection import Position, Tables, row_id
 from drover.projector.fleet.assignments import TIMEOUT
 from drover.readmodel.fleet.assignments import AssignmentRow
 from drover.readmodel.fleet.attempts import TASKS_EVENT
-
-LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""An id is the commit's sequence times this, plus the line. A commit of 256 KiB has far fewer lines."""
 
 RUN_MAX: Final = 2**31 - 1
 
@@ -78,10 +75,9 @@ HISTORIES: Final[dict[type, History]] = {
 def append_attempt(
     tables: Tables, event: AttemptEvent, history: History, assignment: AssignmentRow, position: Position
 ) -> None:
-    seq, line = position
     run = event.run if 0 <= event.run <= RUN_MAX else 0  # in a stale report, the agent can send any number
     row = (
-        seq * LINES_PER_COMMIT_MAX + line,
+        row_id(position),
         assignment.device_id,
         assignment.pc_id,
         event.attempt,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -23,8 +23,7 @@ from drover.domain.fleet.events import (
     PcHoldEnded,
     PcRegistered,
 )
-from drover.postgres.types import uuid_of
-from drover.projection.projection import Tables, need
+from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.keys import device_of
 from drover.readmodel.fleet.devices import DEVICES, PCS, DeviceRow, PcRow
@@ -35,20 +34,20 @@ def _pc_registered(tables: Tables, event: PcRegistered) -> None:
 
 
 def _pc_capacity_changed(tables: Tables, event: PcCapacityChanged) -> None:
-    tables.put(PCS, replace(need(tables, PCS, event.pc_id), capacity=event.capacity, updated_at=event.at))
+    change(tables, PCS, event.pc_id, capacity=event.capacity, updated_at=event.at)
 
 
 def _pc_held(tables: Tables, event: PcHeld) -> None:
-    tables.put(PCS, replace(need(tables, PCS, event.pc_id), held_until=event.until, updated_at=event.at))
+    change(tables, PCS, event.pc_id, held_until=event.until, updated_at=event.at)
 
 
 def _pc_hold_ended(tables: Tables, event: PcHoldEnded) -> None:
-    tables.put(PCS, replace(need(tables, PCS, event.pc_id), held_until=None, updated_at=event.at))
+    change(tables, PCS, event.pc_id, held_until=None, updated_at=event.at)
 
 
 def _device_registered(tables: Tables, event: DeviceRegistered) -> None:
     row = DeviceRow(
-        id=uuid_of(event.device_id),
+        id=device_of(event),
         serial_number=event.serial_number,
         group_id=event.group_id,
         pc_id=event.pc_id,
@@ -59,73 +58,55 @@ def _device_registered(tables: Tables, event: DeviceRegistered) -> None:
     tables.put(DEVICES, row)
 
 
+def _change(tables: Tables, event: Any, **fields: Any) -> None:
+    change(tables, DEVICES, device_of(event), updated_at=event.at, **fields)
+
+
 def _device_changed(tables: Tables, event: DeviceChanged) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    changed = replace(
-        device,
-        group_id=event.group_id,
-        pc_id=event.pc_id,
-        capabilities=event.capabilities,
-        updated_at=event.at,
-    )
-    tables.put(DEVICES, changed)
+    _change(tables, event, group_id=event.group_id, pc_id=event.pc_id, capabilities=event.capabilities)
 
 
 def _device_came_online(tables: Tables, event: DeviceCameOnline) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    tables.put(DEVICES, replace(device, alive=True, heard_at=event.at, updated_at=event.at))
+    _change(tables, event, alive=True, heard_at=event.at)
 
 
 def _device_went_offline(tables: Tables, event: DeviceWentOffline) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    heard_at = event.last_seen or device.heard_at
-    tables.put(DEVICES, replace(device, alive=False, heard_at=heard_at, updated_at=event.at))
+    heard_at = event.last_seen or need(tables, DEVICES, device_of(event)).heard_at
+    _change(tables, event, alive=False, heard_at=heard_at)
 
 
 def _device_quarantined(tables: Tables, event: DeviceQuarantined) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    in_error = replace(
-        device,
-        error_rule=event.rule,
-        error_until=event.until,
-        error_condition=event.condition,
-        updated_at=event.at,
-    )
-    tables.put(DEVICES, in_error)
+    _change(tables, event, error_rule=event.rule, error_until=event.until, error_condition=event.condition)
 
 
-def _well(device: DeviceRow, at: datetime) -> DeviceRow:
-    return replace(device, error_rule=None, error_until=None, error_condition=None, updated_at=at)
+_WELL: Final[dict[str, Any]] = {"error_rule": None, "error_until": None, "error_condition": None}
 
 
 def _device_released(tables: Tables, event: DeviceReleased) -> None:
-    tables.put(DEVICES, _well(need(tables, DEVICES, uuid_of(event.device_id)), event.at))
+    _change(tables, event, **_WELL)
 
 
 def _device_reset(tables: Tables, event: DeviceReset) -> None:
-    device = _well(need(tables, DEVICES, uuid_of(event.device_id)), event.at)
-    tables.put(DEVICES, replace(device, alive=False))
+    _change(tables, event, **_WELL, alive=False)
 
 
 def _device_held(tables: Tables, event: DeviceHeld) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    tables.put(DEVICES, replace(device, held_until=event.until, updated_at=event.at))
+    _change(tables, event, held_until=event.until)
 
 
 def _device_hold_ended(tables: Tables, event: DeviceHoldEnded) -> None:
-    device = need(tables, DEVICES, uuid_of(event.device_id))
-    tables.put(DEVICES, replace(device, held_until=None, updated_at=event.at))
+    _change(tables, event, held_until=None)
 
 
 # Changes to a device's row that its work causes; `assignments.py` calls these.
 
 
 def take_slot(tables: Tables, device_id: UUID, assignment_id: UUID) -> None:
-    tables.put(DEVICES, replace(need(tables, DEVICES, device_id), assignment_id=assignment_id))
+    change(tables, DEVICES, device_id, assignment_id=assignment_id)
 
 
 def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) -> None:
-    tables.put(DEVICES, replace(need(tables, DEVICES, device_id), running=running, updated_at=at))
+    change(tables, DEVICES, device_id, running=running, updated_at=at)
 
 
 def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from msgspec.structs import asdict, replace
@@ -24,9 +23,8 @@ from drover.domain.fleet.events import (
 )
 from drover.domain.fleet.job_spec import spec_of
 from drover.domain.fleet.state import JobStatus
-from drover.postgres.types import uuid_of
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change, need
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.projector.fleet.keys import job_of
 from drover.readmodel.fleet.jobs import JOBS, JobRow
 
@@ -35,10 +33,14 @@ OVER_TIME: Final = "time"
 DONE: Final = "done"
 
 
+def _change(tables: Tables, event: Any, **fields: Any) -> JobRow:
+    return change(tables, JOBS, job_of(event), updated_at=event.at, **fields)
+
+
 def _created(tables: Tables, event: JobCreated) -> None:
     row = JobRow(
         **asdict(spec_of(event)),
-        id=uuid_of(event.job_id),
+        id=job_of(event),
         is_active=event.is_active,
         status=JobStatus.CREATED,
         needs=[],
@@ -49,66 +51,47 @@ def _created(tables: Tables, event: JobCreated) -> None:
 
 
 def _activated(tables: Tables, event: JobActivated) -> None:
-    job = need(tables, JOBS, uuid_of(event.job_id))
-    activated_at = job.activated_at or event.at
-    tables.put(JOBS, replace(job, status=JobStatus.ACTIVE, activated_at=activated_at, updated_at=event.at))
+    activated_at = need(tables, JOBS, job_of(event)).activated_at or event.at
+    _change(tables, event, status=JobStatus.ACTIVE, activated_at=activated_at)
 
 
 def _returned(tables: Tables, event: JobReturned) -> None:
-    job = need(tables, JOBS, uuid_of(event.job_id))
-    tables.put(JOBS, replace(job, status=JobStatus.CREATED, updated_at=event.at))
+    _change(tables, event, status=JobStatus.CREATED)
 
 
 def _paused(tables: Tables, event: JobPaused) -> None:
-    job = need(tables, JOBS, uuid_of(event.job_id))
-    paused = replace(
-        job,
-        status=JobStatus.PAUSED,
-        is_active=False,
-        paused_for=event.rule or event.reason,
-        updated_at=event.at,
-    )
-    tables.put(JOBS, paused)
+    _change(tables, event, status=JobStatus.PAUSED, is_active=False, paused_for=event.rule or event.reason)
 
 
 def _resumed(tables: Tables, event: JobResumed) -> None:
-    job = need(tables, JOBS, uuid_of(event.job_id))
-    resumed = replace(job, status=JobStatus.CREATED, is_active=True, paused_for=None, updated_at=event.at)
-    tables.put(JOBS, resumed)
+    _change(tables, event, status=JobStatus.CREATED, is_active=True, paused_for=None)
 
 
 def _deactivated(tables: Tables, event: JobDeactivated) -> None:
-    _end(tables, event.job_id, JobStatus.DEACTIVATED, event.rule or BY_A_PERSON, event.at)
+    _end(tables, event, JobStatus.DEACTIVATED, event.rule or BY_A_PERSON)
 
 
 def _cancelled(tables: Tables, event: JobCancelled) -> None:
-    _end(tables, event.job_id, JobStatus.CANCELLED, BY_A_PERSON, event.at)
+    _end(tables, event, JobStatus.CANCELLED, BY_A_PERSON)
 
 
 def _expired(tables: Tables, event: JobExpired) -> None:
-    _end(tables, event.job_id, JobStatus.EXPIRED, OVER_TIME, event.at)
+    _end(tables, event, JobStatus.EXPIRED, OVER_TIME)
 
 
 def _completed(tables: Tables, event: JobCompleted) -> None:
-    job = _end(tables, event.job_id, JobStatus.COMPLETED, DONE, event.at)
+    job = _end(tables, event, JobStatus.COMPLETED, DONE)
     # The event also counts phones whose assignment still waits. Each of those is counted when it is taken back.
     tables.put(JOBS, replace(job, skipped=max(0, event.skipped - job.pending - job.retrying)))
 
 
-def _end(tables: Tables, job_id: str, status: JobStatus, reason: str, at: datetime) -> JobRow:
-    job = need(tables, JOBS, uuid_of(job_id))
-    ended = replace(job, status=status, is_active=False, ended_at=at, end_reason=reason, updated_at=at)
-    tables.put(JOBS, ended)
-    return ended
+def _end(tables: Tables, event: Any, status: JobStatus, reason: str) -> JobRow:
+    return _change(tables, event, status=status, is_active=False, ended_at=event.at, end_reason=reason)
 
 
 def _need_added(tables: Tables, event: JobNeedAdded) -> None:
-    job = need(tables, JOBS, uuid_of(event.job_id))
-    tables.put(JOBS, replace(job, needs=[*job.needs, event.capability], updated_at=event.at))
-
-
-def _nothing(tables: Tables, event: object) -> None:
-    """Only matters to the decider."""
+    needs = need(tables, JOBS, job_of(event)).needs
+    _change(tables, event, needs=[*needs, event.capability])
 
 
 def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -> None:
@@ -151,7 +134,7 @@ JOB_RULES: Final[Rules] = {
     JobCancelled: Rule(_cancelled, lambda e: (e.job_id,), _JOB),
     JobExpired: Rule(_expired, lambda e: (e.job_id,), _JOB),
     JobCompleted: Rule(_completed, lambda e: (e.job_id,), _JOB),
-    JobArchived: Rule(_nothing, lambda e: (e.job_id,)),
+    JobArchived: Rule(change_no_row, lambda e: (e.job_id,)),
     JobNeedAdded: Rule(_need_added, lambda e: (e.job_id,), _JOB),
-    SupplyAdvanced: Rule(_nothing, lambda e: (e.job_id,)),
+    SupplyAdvanced: Rule(change_no_row, lambda e: (e.job_id,)),
 }

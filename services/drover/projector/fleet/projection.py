@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from drover.domain.fleet import FLEET
-from drover.postgres.types import uuid_of
 from drover.projection.context_projection import Apply, context_projection, context_rules
 from drover.projection.projection import Position, Tables, need
 from drover.projector.fleet.assignments import ASSIGNMENT_RULES
 from drover.projector.fleet.attempts import HISTORIES, append_attempt
 from drover.projector.fleet.devices import DEVICE_RULES
 from drover.projector.fleet.jobs import JOB_RULES
+from drover.projector.fleet.keys import assignment_of
 from drover.projector.fleet.minutes import COUNTED, count_attempt, minute_of
 from drover.readmodel.fleet import FLEET as READ_MODEL
 from drover.readmodel.fleet.assignments import ASSIGNMENTS
@@ -24,7 +24,7 @@ def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> Non
     apply(tables, event)
     history = HISTORIES.get(type(event))
     if history is not None:
-        assignment = need(tables, ASSIGNMENTS, uuid_of(event.assignment_id))
+        assignment = need(tables, ASSIGNMENTS, assignment_of(event))
         append_attempt(tables, event, history, assignment, position)
         count_attempt(tables, event, history.event_type, assignment)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from drover.domain.identity.events import (
     AccountCreated,
     AccountDisabled,
@@ -15,13 +13,13 @@ from drover.domain.identity.events import (
     RoleChanged,
 )
 from drover.postgres.types import uuid_of
-from drover.projection.projection import Tables, need
+from drover.projection.projection import Tables, change
 from drover.projection.rule import Rule, Rules
 from drover.readmodel.identity import ACCOUNTS, AccountRow
 
 
 def change_account(tables: Tables, account_id: str, **changes: Any) -> None:
-    tables.put(ACCOUNTS, replace(need(tables, ACCOUNTS, uuid_of(account_id)), **changes))
+    change(tables, ACCOUNTS, uuid_of(account_id), **changes)
 
 
 def _created(tables: Tables, event: AccountCreated) -> None:

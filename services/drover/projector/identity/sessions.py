@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from drover.domain.identity.events import RefreshRotated, SessionArchived, SessionEnded, SessionStarted
 from drover.postgres.types import uuid_of
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.projector.identity.accounts import change_account
 from drover.readmodel.identity import ACCOUNTS, SESSIONS, SessionRow
 
@@ -28,17 +26,11 @@ def _started(tables: Tables, event: SessionStarted) -> None:
 
 
 def _rotated(tables: Tables, event: RefreshRotated) -> None:
-    row = need(tables, SESSIONS, uuid_of(event.session_id))
-    tables.put(SESSIONS, replace(row, last_used_at=event.at, expires_at=event.expires_at))
+    change(tables, SESSIONS, uuid_of(event.session_id), last_used_at=event.at, expires_at=event.expires_at)
 
 
 def _ended(tables: Tables, event: SessionEnded) -> None:
-    row = need(tables, SESSIONS, uuid_of(event.session_id))
-    tables.put(SESSIONS, replace(row, ended_at=event.at, reason=event.reason))
-
-
-def _archived(tables: Tables, event: SessionArchived) -> None:
-    """It left the writer's memory; its row stays."""
+    change(tables, SESSIONS, uuid_of(event.session_id), ended_at=event.at, reason=event.reason)
 
 
 def _entities(event: Any) -> tuple[str, ...]:
@@ -51,5 +43,5 @@ SESSION_RULES: Final[Rules] = {
     SessionStarted: Rule(_started, _entities, ((ACCOUNTS, lambda e: uuid_of(e.account_id)),)),
     RefreshRotated: Rule(_rotated, _entities, _OWN),
     SessionEnded: Rule(_ended, _entities, _OWN),
-    SessionArchived: Rule(_archived, lambda e: (e.session_id,)),
+    SessionArchived: Rule(change_no_row, lambda e: (e.session_id,)),
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from drover.domain.reminder.events import (
     AlarmDeleted,
     AlarmDispatched,
@@ -18,8 +16,8 @@ from drover.domain.reminder.events import (
     SendingFailed,
     SendingUncertain,
 )
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.readmodel.reminder import ALARMS, AlarmRow
 
 
@@ -32,32 +30,29 @@ def _entities(event: Any) -> tuple[str, ...]:
 
 
 def _change(tables: Tables, event: Any, **fields: Any) -> None:
-    row = need(tables, ALARMS, alarm_of(event))
-    tables.put(ALARMS, replace(row, updated_at=event.at, **fields))
+    change(tables, ALARMS, alarm_of(event), updated_at=event.at, **fields)
 
 
 def _registered(tables: Tables, event: AlarmRegistered) -> None:
-    tables.put(
-        ALARMS,
-        AlarmRow(
-            user_id=event.user_id,
-            page_id=event.page_id,
-            title=event.title,
-            body=event.body,
-            next_alarm_time=event.next_alarm_time,
-            sent_count=event.sent_count,
-            last_notification_id=None,
-            processed_at=None,
-            recover_at=None,
-            retry_at=None,
-            attempt=0,
-            shift_min=0,
-            last_error=None,
-            last_sent_at=None,
-            created_at=event.at,
-            updated_at=event.at,
-        ),
+    row = AlarmRow(
+        user_id=event.user_id,
+        page_id=event.page_id,
+        title=event.title,
+        body=event.body,
+        next_alarm_time=event.next_alarm_time,
+        sent_count=event.sent_count,
+        last_notification_id=None,
+        processed_at=None,
+        recover_at=None,
+        retry_at=None,
+        attempt=0,
+        shift_min=0,
+        last_error=None,
+        last_sent_at=None,
+        created_at=event.at,
+        updated_at=event.at,
     )
+    tables.put(ALARMS, row)
 
 
 def _renewed(tables: Tables, event: AlarmRenewed) -> None:
@@ -67,10 +62,6 @@ def _renewed(tables: Tables, event: AlarmRenewed) -> None:
 
 def _scheduled(tables: Tables, event: AlarmScheduled) -> None:
     _change(tables, event, next_alarm_time=event.next_alarm_time, shift_min=event.shift_min, retry_at=None)
-
-
-def _nothing(tables: Tables, event: ScheduleSkipped | MinuteCrowded) -> None:
-    """Only shown in the history."""
 
 
 def _deleted(tables: Tables, event: AlarmDeleted) -> None:
@@ -121,8 +112,8 @@ ALARM_RULES: Final[Rules] = {
     AlarmRegistered: Rule(_registered, _entities),
     AlarmRenewed: Rule(_renewed, _entities, _READS),
     AlarmScheduled: Rule(_scheduled, _entities, _READS),
-    ScheduleSkipped: Rule(_nothing, _entities),
-    MinuteCrowded: Rule(_nothing, _entities),
+    ScheduleSkipped: Rule(change_no_row, _entities),
+    MinuteCrowded: Rule(change_no_row, _entities),
     AlarmDeleted: Rule(_deleted, _entities),
     AlarmDispatched: Rule(_dispatched, _entities, _READS),
     AlarmSent: Rule(_sent, _entities, _READS),

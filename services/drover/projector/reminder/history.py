@@ -21,10 +21,9 @@ from drover.domain.reminder.events import (
     SendingUncertain,
 )
 from drover.domain.reminder.keys import sending_key
-from drover.projection.projection import Position, Tables
+from drover.projection.projection import Position, Tables, row_id
 from drover.readmodel.reminder import ALARMS_EVENT
 
-LINES_PER_COMMIT_MAX: Final = 65_536
 INFO: Final = "info"
 WARNING: Final = "warning"
 ERROR: Final = "error"
@@ -76,12 +75,11 @@ HISTORIES: Final[dict[type, History]] = {
 
 def append_history(tables: Tables, event: AlarmEvent, position: Position) -> None:
     history = HISTORIES[type(event)]
-    seq, line = position
     sending: tuple[int | None, int | None, str | None] = (None, None, None)
     if isinstance(event, SendingEvent):
         sending = (event.sending, event.attempt, sending_key(event.page_id, event.sending, event.life))
     row = (
-        seq * LINES_PER_COMMIT_MAX + line,
+        row_id(position),
         event.page_id,
         event.user_id,
         *sending,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from drover.domain.reminder.events import (
     FetchLimitChanged,
     SubscriptionAdded,
@@ -13,8 +11,8 @@ from drover.domain.reminder.events import (
     TimezoneSet,
     UserAdded,
 )
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.readmodel.reminder import SUBSCRIPTIONS, USERS, SubscriptionRow, UserRow
 
 
@@ -31,7 +29,7 @@ def _added(tables: Tables, event: UserAdded) -> None:
 
 
 def _timezone_set(tables: Tables, event: TimezoneSet) -> None:
-    tables.put(USERS, replace(need(tables, USERS, event.user_id), timezone=event.timezone, updated_at=event.at))
+    change(tables, USERS, event.user_id, timezone=event.timezone, updated_at=event.at)
 
 
 def _subscribed(tables: Tables, event: SubscriptionAdded) -> None:
@@ -42,12 +40,8 @@ def _subscribed(tables: Tables, event: SubscriptionAdded) -> None:
 
 
 def _unsubscribed(tables: Tables, event: SubscriptionRemoved) -> None:
-    row = need(tables, SUBSCRIPTIONS, _subscription_of(event))
-    tables.put(SUBSCRIPTIONS, replace(row, updated_at=event.at, ended_at=event.at, reason=event.reason))
-
-
-def _nothing(tables: Tables, event: FetchLimitChanged) -> None:
-    """Only shown in `events`."""
+    key = _subscription_of(event)
+    change(tables, SUBSCRIPTIONS, key, updated_at=event.at, ended_at=event.at, reason=event.reason)
 
 
 def _entities(event: Any) -> tuple[str, ...]:
@@ -61,5 +55,5 @@ USER_RULES: Final[Rules] = {
     TimezoneSet: Rule(_timezone_set, _entities, ((USERS, _user_of),)),
     SubscriptionAdded: Rule(_subscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
     SubscriptionRemoved: Rule(_unsubscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
-    FetchLimitChanged: Rule(_nothing, lambda e: ()),
+    FetchLimitChanged: Rule(change_no_row, lambda e: ()),
 }

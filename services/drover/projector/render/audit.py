@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drover.domain.render import events as e
-from drover.projection.projection import Position, Tables
+from drover.projection.projection import Position, Tables, row_id
 from drover.readmodel.render.queue import AUDIT, RenderRow
-
-LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""An id is the commit's sequence times this, plus the line. A commit of 256 KiB has far fewer lines."""
 
 _REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
     e.RenderClaimed: lambda event: "resumed" if event.resumed else None,
@@ -26,10 +23,9 @@ def append_change(
     """Adds nothing if the status is the same."""
     if before is not None and before.status == after.status:
         return
-    seq, line = position
     reason = _REASONS.get(type(event))
     row = (
-        seq * LINES_PER_COMMIT_MAX + line,
+        row_id(position),
         None if before is None else before.status,
         after.status,
         after.worker_id or (None if before is None else before.worker_id),

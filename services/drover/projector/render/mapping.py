@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from drover.domain.render import events as e
-from drover.projection.projection import Tables, need
+from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules
 from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS, CompositionRow, FieldRow
 
@@ -47,9 +47,9 @@ def _mapped(tables: Tables, event: e.FieldMapped) -> None:
 
 def _unmapped(tables: Tables, event: e.FieldUnmapped) -> None:
     tables.delete(FIELDS, event.mapping_id)
-    composition = need(tables, COMPOSITIONS, event.composition_id)
-    ids = [mapping_id for mapping_id in composition.mapping_ids if mapping_id != event.mapping_id]
-    tables.put(COMPOSITIONS, replace(composition, mapping_ids=ids, updated_at=event.at))
+    known = need(tables, COMPOSITIONS, event.composition_id).mapping_ids
+    ids = [mapping_id for mapping_id in known if mapping_id != event.mapping_id]
+    change(tables, COMPOSITIONS, event.composition_id, mapping_ids=ids, updated_at=event.at)
 
 
 def _composition(tables: Tables, composition_id: str, at: datetime) -> CompositionRow:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from drover.domain.render import events as e
 from drover.domain.render.policy import Fault
 from drover.domain.render.state import Status
-from drover.projection.projection import Tables, need
-from drover.projection.rule import Rule, Rules
+from drover.projection.projection import Tables, change, need
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.readmodel.render.queue import GFX, RENDERS, RenderRow
 
 PENDING: Final = Status.PENDING
@@ -53,8 +53,7 @@ def _requested(tables: Tables, event: e.RenderRequested) -> None:
 
 
 def _change(tables: Tables, event: e.RenderEvent, **changes: Any) -> None:
-    row = need(tables, RENDERS, event.render_id)
-    tables.put(RENDERS, replace(row, updated_at=event.at, **changes))
+    change(tables, RENDERS, event.render_id, updated_at=event.at, **changes)
 
 
 def _enter(tables: Tables, event: e.RenderEvent, status: str, **changes: Any) -> None:
@@ -140,10 +139,6 @@ def _cancelled(tables: Tables, event: e.RenderCancelled) -> None:
     _enter(tables, event, CANCELLED, lock_expires_at=None)
 
 
-def _nothing(tables: Tables, event: object) -> None:
-    """Only shown in `events`; changes no row."""
-
-
 def _about(event: Any) -> tuple[str, ...]:
     """The render, and the worker if one is named."""
     worker_id = getattr(event, "worker_id", None)
@@ -166,9 +161,9 @@ RENDER_RULES: Final[Rules] = {
     e.RenderCompleted: Rule(_completed, _about, _ROW),
     e.RenderFailed: Rule(_failed, _about, _ROW),
     e.RenderCancelled: Rule(_cancelled, _about, _ROW),
-    e.StopClaimed: Rule(_nothing, lambda event: (*_about(event), event.uid)),
-    e.RenderStopped: Rule(_nothing, lambda event: (*_about(event), event.uid)),
-    e.StopAbandoned: Rule(_nothing, lambda event: (*_about(event), event.uid)),
-    e.StaleRunRefused: Rule(_nothing, _about),
-    e.RenderArchived: Rule(_nothing, _about),
+    e.StopClaimed: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
+    e.RenderStopped: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
+    e.StopAbandoned: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
+    e.StaleRunRefused: Rule(change_no_row, _about),
+    e.RenderArchived: Rule(change_no_row, _about),
 }
