@@ -10,7 +10,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from drover.domain.errors import Code
 from drover.service.health import Health as ProcessHealth
-from drover.web.errors import ApiError, encode_json
+from drover.web.answers import json_answer
+from drover.web.errors import ApiError
 from drover.web.route import Answer, Route, handles
 
 _PROXIED: Final = ("X-Forwarded-For", "Forwarded")
@@ -74,4 +75,4 @@ def _respond(failing: dict[str, str], degraded: dict[str, str] | None = None) ->
     """503 only for failures: a load balancer looks at the status alone."""
     status = "not ok" if failing else "degraded" if degraded else "ok"
     body = Health(status, failing | (degraded or {}))
-    return web.Response(body=encode_json(body), status=503 if failing else 200, content_type="application/json")
+    return json_answer(body, status=503 if failing else 200)

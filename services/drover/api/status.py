@@ -14,8 +14,8 @@ from drover.api.leads import CONNECTED, Lead, NatsState
 from drover.eventlog.log import Partition
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
-from drover.web.errors import encode_json
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Permission, Route, handles
 from drover.writer.refusals import Refusal
@@ -93,7 +93,7 @@ class StatusPage:
         )
     )
     async def get(self, request: web.Request, principal: Principal) -> web.Response:
-        return web.Response(body=encode_json(await self._reader.read()), content_type="application/json")
+        return json_answer(await self._reader.read())
 
 
 def _partition(lead: Lead, projected: int | None) -> PartitionStatus:

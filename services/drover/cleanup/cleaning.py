@@ -12,8 +12,9 @@ from aiohttp import web
 from drover.cleanup import log_lines, metrics
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
 from drover.cleanup.secret import CronSecrets
+from drover.web.answers import json_answer
 from drover.web.callers import Callers
-from drover.web.errors import ApiError, encode_json
+from drover.web.errors import ApiError
 from drover.web.route import Answer, Route, handles
 
 PATH: Final = "/api/system/cleanup-tests"
@@ -70,8 +71,7 @@ class Cleaning:
             metrics.RUNS.labels("failed").inc()
             await self._cleanup.report(error.reason, by=BY)
             raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
-        body = Cleaned("Cleanup completed", done.cleaned, done.users)
-        return web.Response(body=encode_json(body), content_type="application/json")
+        return json_answer(Cleaned("Cleanup completed", done.cleaned, done.users))
 
     def _log_wrong_secret(self, caller: str) -> None:
         metrics.REFUSED.inc()

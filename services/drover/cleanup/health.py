@@ -15,7 +15,7 @@ from aiohttp import web
 from nats.aio.client import Client
 
 from drover.domain.contexts import CONTEXTS
-from drover.web.errors import encode_json
+from drover.web.answers import NO_STORE, json_answer
 from drover.web.route import Answer, Route, handles
 from drover.writer.acceptance import ask_in_use
 
@@ -80,8 +80,7 @@ class Dependencies:
     async def get(self, request: web.Request) -> web.Response:
         body = await self._body()
         status = 200 if body.status == "healthy" else 503
-        headers = {"Cache-Control": "no-store"}
-        return web.Response(body=encode_json(body), status=status, content_type="application/json", headers=headers)
+        return json_answer(body, status=status, headers=NO_STORE)
 
     async def _body(self) -> SystemHealth:
         if self._known is not None and self._clock() - self._known_at < KEPT_S:

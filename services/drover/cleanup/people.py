@@ -10,8 +10,9 @@ from aiohttp import web
 
 from drover.cleanup import log_lines, metrics
 from drover.cleanup.manual import CleanupFailed, ManualCleanup
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, encode_json
+from drover.web.errors import ApiError
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Permission, Route, handles
 
@@ -54,4 +55,4 @@ class CleanupByPeople:
             await self._cleanup.report(error.reason, by=principal.name)
             raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
         body = CleanupDone(UUID(done.run_id), done.cleaned, done.skipped, len(done.users))
-        return web.Response(body=encode_json(body), status=201, content_type="application/json")
+        return json_answer(body, status=201)

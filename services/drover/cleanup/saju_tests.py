@@ -17,10 +17,11 @@ from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.api_keys import Role
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
-from drover.web.errors import encode_json, invalid, unavailable
+from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path
@@ -174,7 +175,7 @@ class SajuTests:
         self, request: web.Request, principal: Principal, command: Command, raw: bytes, status: int
     ) -> web.Response:
         done = await self._client.send(command, request_origin(request, principal, raw=raw))
-        return _json(done.result, status, self._client.position_headers(done.position))
+        return json_answer(done.result, status=status, headers=self._client.position_headers(done.position))
 
     @handles(
         Route(
@@ -207,7 +208,7 @@ class SajuTests:
         except POSTGRES_AWAY as error:
             raise unavailable("The database does not answer") from error
         remaining = None if left is None else left["remaining_tests"]
-        return _json({"tests": [dict(row) for row in rows], "remaining_tests": remaining}, 200, {})
+        return json_answer({"tests": [dict(row) for row in rows], "remaining_tests": remaining})
 
 
 def _whose(principal: Principal, asked_for: str | None) -> str:
@@ -248,7 +249,3 @@ def _query(request: web.Request) -> dict[str, Any]:
         raise invalid(f"limit must be a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
     asked["limit"] = int(text)
     return asked
-
-
-def _json(body: Any, status: int, headers: dict[str, str]) -> web.Response:
-    return web.Response(body=encode_json(body), status=status, content_type="application/json", headers=headers)

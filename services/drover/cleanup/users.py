@@ -12,10 +12,10 @@ from msgspec import UNSET, UnsetType
 from drover.cleanup.writes import write
 from drover.domain.analysis import commands
 from drover.domain.analysis.policy import TIER_DEFAULT
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
-from drover.web.errors import encode_json
 from drover.web.permissions import Verb
 from drover.web.route import Permission, handles, in_path
 
@@ -103,6 +103,5 @@ class Users:
     ) -> web.Response:
         done = await self._client.send(command, request_origin(request, principal, raw=raw))
         # A command that changed nothing has no result.
-        body = encode_json({"id": command.user_id} if done.result is None else done.result)
-        headers = self._client.position_headers(done.position)
-        return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+        body = {"id": command.user_id} if done.result is None else done.result
+        return json_answer(body, status=status, headers=self._client.position_headers(done.position))

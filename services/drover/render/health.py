@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from drover.render.worker import Worker
 from drover.render.workers import Workers
+from drover.web.answers import json_answer
 from drover.web.route import Answer, Route, handles
 
 
@@ -45,7 +46,7 @@ class WorkerProbe:
         """The first worker's health in the form of 003; a process with several workers lists all of them."""
         all_ = [_health_of(worker) for worker in self._workers.workers]
         body = all_[0] if len(all_) == 1 else msgspec.structs.replace(all_[0], workers=all_)
-        return web.Response(body=msgspec.json.encode(body), content_type="application/json")
+        return json_answer(body)
 
 
 def _health_of(worker: Worker) -> WorkerHealth:

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from drover.api.identity.addresses import Addresses
 from drover.api.identity.answers import NO_BODY, Ended, People, Person, Sessions, route
-from drover.api.identity.bodies import NO_STORE, read, respond
+from drover.api.identity.bodies import PRIVATE, read, respond
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.passwords import Passwords
@@ -212,7 +212,7 @@ class Accounts:
     async def end_one(self, request: web.Request, admin: Principal) -> web.Response:
         account_id, session_id = request.match_info["id"], request.match_info["session_id"]
         done = await self._client.send(EndSession(session_id, account_id, reason=BY_ADMIN), origin_of(admin))
-        return web.Response(status=204, headers={**NO_STORE, **self._client.position_headers(done.position)})
+        return web.Response(status=204, headers={**PRIVATE, **self._client.position_headers(done.position)})
 
     async def _command(self, account_id: str, body: Change) -> Command:
         given = [name for name in body.__struct_fields__ if getattr(body, name) is not UNSET]

@@ -7,11 +7,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from aiohttp import web
 
+from drover.web.answers import NO_STORE, json_answer
 from drover.web.bodies import read_body
-from drover.web.errors import encode_json, invalid, too_large
+from drover.web.errors import invalid, too_large
 
 BYTES_MAX: Final = 16 * 1024
-NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+PRIVATE: Final = {**NO_STORE, "Pragma": "no-cache"}
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -41,6 +42,4 @@ async def read(request: web.Request, shape: type[T]) -> T:
 
 def respond(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
     """JSON that must not be cached."""
-    return web.Response(
-        body=encode_json(body), status=status, content_type="application/json", headers={**NO_STORE, **(headers or {})}
-    )
+    return json_answer(body, status=status, headers={**PRIVATE, **(headers or {})})

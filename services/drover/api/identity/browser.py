@@ -12,7 +12,7 @@ from aiohttp import web
 
 from drover.api.identity import answers
 from drover.api.identity.answers import NO_BODY, mine, route
-from drover.api.identity.bodies import NO_STORE, SignInBody, read, respond
+from drover.api.identity.bodies import PRIVATE, SignInBody, read, respond
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.passwords import Passwords
@@ -127,7 +127,7 @@ class Browser:
             outcome = await self._client.outcome(EndSession(session_id), Origin(by=f"session:{session_id}"))
             if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
                 raise self._client.refusal(outcome)
-        response = web.Response(status=204, headers=NO_STORE)
+        response = web.Response(status=204, headers=PRIVATE)
         self._drop_cookie(request, response)
         return response
 
@@ -155,7 +155,7 @@ class Browser:
         sealed = await self._passwords.sealed(body.new_password, person.account_id)
         command = ChangePassword(person.account_id, sealed, keep_session_id=person.session_id)
         await self._client.send(command, origin_of(person.principal))
-        return web.Response(status=204, headers=NO_STORE)
+        return web.Response(status=204, headers=PRIVATE)
 
     @handles(
         route(
@@ -229,7 +229,7 @@ class Browser:
         person = person_of(principal)
         session_id = request.match_info["id"]
         await self._client.send(EndSession(session_id, person.account_id), origin_of(person.principal))
-        response = web.Response(status=204, headers=NO_STORE)
+        response = web.Response(status=204, headers=PRIVATE)
         if session_id == person.session_id:
             self._drop_cookie(request, response)
         return response

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from aiohttp import web
 
 from drover.api.identity.answers import NO_BODY, GoTrueSession, GoTrueUser, Jwks, mine, route
-from drover.api.identity.bodies import NO_STORE, RefreshBody, SignInBody, read, respond
+from drover.api.identity.bodies import PRIVATE, RefreshBody, SignInBody, read, respond
 from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.self_service import person_of
@@ -120,7 +120,7 @@ class GoTrue:
         outcome = await self._client.outcome(ends[scope], origin_of(person.principal))
         if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
             raise self._client.refusal(outcome)
-        return web.Response(status=204, headers=NO_STORE)
+        return web.Response(status=204, headers=PRIVATE)
 
     @handles(
         route(

@@ -17,8 +17,8 @@ from aiohttp import web
 from drover.api.identity.answers import route
 from drover.service.config import Settings
 from drover.service.identity_keys import IdentityKeys
+from drover.web.answers import NO_STORE, json_answer
 from drover.web.auth import Principal
-from drover.web.errors import encode_json
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Permission, handles
 
@@ -64,7 +64,7 @@ def _in_use(names: Sequence[str]) -> list[KeyInUse]:
 
 class Keys:
     def __init__(self, settings: Settings) -> None:
-        self._ring = encode_json(key_ring(settings))
+        self._ring = key_ring(settings)
 
     @handles(
         route(
@@ -79,5 +79,4 @@ class Keys:
         )
     )
     async def get(self, request: web.Request, principal: Principal) -> web.Response:
-        headers = {"Cache-Control": "no-store"}
-        return web.Response(body=self._ring, content_type="application/json", headers=headers)
+        return json_answer(self._ring, headers=NO_STORE)

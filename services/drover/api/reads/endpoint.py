@@ -13,8 +13,9 @@ from drover.api.reads.database import ReadModels
 from drover.api.reads.listing import Listing, Page
 from drover.api.reads.parameters import Asked, Kind, parse_number, parse_text, parse_uuid, read_query
 from drover.domain.errors import Code
+from drover.web.answers import NO_STORE, json_answer
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, encode_json, invalid
+from drover.web.errors import ApiError, invalid
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
@@ -128,8 +129,7 @@ def lists(
 
 
 def respond(value: Any) -> web.Response:
-    headers = {"Cache-Control": "no-store"}
-    return web.Response(body=encode_json(value), content_type="application/json", headers=headers)
+    return json_answer(value, headers=NO_STORE)
 
 
 def uuid_in(request: web.Request, name: str) -> UUID:

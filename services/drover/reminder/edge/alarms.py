@@ -12,9 +12,10 @@ from drover.domain.errors import Code
 from drover.domain.reminder import commands
 from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
 from drover.domain.reminder.texts import cut
-from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import Origin, PartitionedClient, request_origin
@@ -107,7 +108,8 @@ class Alarms:
         client = self._clients.of(user_id)
         done = await client.send(command, request_origin(request, principal, raw=raw))
         alarm = {name: value for name, value in done.result.items() if name != "created"}
-        return json_answer(alarm, 201 if done.result["created"] else 200, client.position_headers(done.position))
+        status = 201 if done.result["created"] else 200
+        return json_answer(alarm, status=status, headers=client.position_headers(done.position))
 
     @handles(
         write(
@@ -134,7 +136,7 @@ class Alarms:
             raise
         if done.result["crowded"]:
             report("crowded_minute", "minute_crowded", page_id=wish.page_id, user_id=user_id)
-        return json_answer(done.result, 200, client.position_headers(done.position))
+        return json_answer(done.result, headers=client.position_headers(done.position))
 
     @handles(
         write(
@@ -156,7 +158,7 @@ class Alarms:
         user_id = whose(principal, wish.user_id) if principal.user_id or wish.user_id else None
         origin = request_origin(request, principal, raw=raw)
         deleted, headers = await delete_pages(self._clients, wish.page_ids, user_id, origin)
-        return json_answer(DeletedPages(deleted), 200, headers)
+        return json_answer(DeletedPages(deleted), headers=headers)
 
 
 async def delete_pages(

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aiohttp import web
-
-from drover.web.errors import encode_json
 from drover.web.route import IDEMPOTENCY_KEY, POSITION, Answer, Method, Parameter, Permission, Route
-
-
-def json_answer(value: Any, status: int, headers: dict[str, str] | None = None) -> web.Response:
-    return web.Response(body=encode_json(value), status=status, content_type="application/json", headers=headers or {})
 
 
 def recorded(type_: Any) -> Answer:

@@ -7,14 +7,14 @@ import binascii
 from datetime import datetime
 from typing import Annotated, Any, Final
 
+import asyncpg
 import msgspec
 from aiohttp import web
 
 from drover.domain.reminder import REMINDER
-from drover.postgres.errors import POSTGRES_AWAY
-from drover.reminder.edge.answers import json_answer
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
@@ -103,11 +103,11 @@ class Listing:
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
             rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
-        except POSTGRES_AWAY as error:
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error
         more = _written(rows[-1]) if len(rows) == limit else None
-        return json_answer({"alarms": [dict(row) for row in rows], "after": more}, 200)
+        return json_answer({"alarms": [dict(row) for row in rows], "after": more})
 
 
 def _limit(text: str | None) -> int:

@@ -9,7 +9,8 @@ from aiohttp import web
 
 from drover.domain.reminder.commands import ChangeFetchLimit
 from drover.domain.reminder.policy import FETCH_LIMIT_MAX
-from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.answers import recorded, write
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
@@ -54,4 +55,4 @@ class Sending:
         wish = _CHANGE.decode(raw)
         origin = request_origin(request, principal, raw=raw)
         _, headers = await self._clients.send_all([ChangeFetchLimit(wish.fetch_limit)], origin)
-        return json_answer(FetchLimit(wish.fetch_limit), 200, headers)
+        return json_answer(FetchLimit(wish.fetch_limit), headers=headers)

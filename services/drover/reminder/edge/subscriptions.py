@@ -8,10 +8,11 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.reminder.commands import AddSubscription, RemoveSubscription
-from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.providers.push_keys import PushSubscription, id_of, sealed
 from drover.service.sealing import Sealer
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
@@ -71,7 +72,7 @@ class Subscriptions:
         command = AddSubscription(user_id, id_, CHANNEL, sealed(self._sealer, wish.subscription, user_id, id_))
         client = self._clients.of(user_id)
         done = await client.send(command, request_origin(request, principal, raw=raw))
-        return json_answer(done.result, 201, client.position_headers(done.position))
+        return json_answer(done.result, status=201, headers=client.position_headers(done.position))
 
     @handles(
         write(
@@ -110,7 +111,7 @@ class Subscriptions:
         """The key is public, so anybody may ask."""
         if self._public_key is None:
             raise _not_here()
-        return json_answer(PublicKey(self._public_key), 200)
+        return json_answer(PublicKey(self._public_key))
 
 
 def _not_here() -> ApiError:

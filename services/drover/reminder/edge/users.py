@@ -8,8 +8,9 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.reminder import commands
-from drover.reminder.edge.answers import json_answer, recorded, write
+from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
@@ -56,4 +57,4 @@ class Users:
         client = self._clients.of(user_id)
         command = commands.SetTimezone(user_id, wish.timezone)
         done = await client.send(command, request_origin(request, principal, raw=raw))
-        return json_answer(done.result, 200, client.position_headers(done.position))
+        return json_answer(done.result, headers=client.position_headers(done.position))
