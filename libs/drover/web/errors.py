@@ -121,6 +121,10 @@ def invalid(message: str, *, field: str | None = None, value: Any = None) -> Api
     return ApiError(400, Code.VALIDATION_ERROR, message, details=details)
 
 
+def not_found(what: str) -> ApiError:
+    return ApiError(404, Code.NOT_FOUND, f"{what} not found")
+
+
 def too_large(bytes_max: int) -> ApiError:
     return ApiError(413, Code.TOO_LARGE, f"The body is larger than {bytes_max} bytes", details={"bytes_max": bytes_max})
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from drover.domain.errors import Code
 from drover.domain.fleet.state import Device
 from drover.gateway.patching import canonical_uuid
 from drover.gateway.roster import Roster
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, invalid, unavailable
+from drover.web.errors import invalid, not_found, unavailable
 from drover.web.permissions import Grant, check_own
 from drover.web.postgrest.grammar import parse_filter, split_parameters
 
@@ -37,7 +36,7 @@ def find_devices(roster: Roster, query: str, principal: Principal, grant: Grant)
     if not roster.complete:
         # A 404 would tell a phone that it is not registered, which is not known yet.
         raise unavailable("The gateway has just started and is still loading the fleet")
-    raise ApiError(404, Code.NOT_FOUND, "Device not found")
+    raise not_found("Device")
 
 
 def _by_filter(roster: Roster, query: str) -> Sequence[Device]:

@@ -9,7 +9,6 @@ import msgspec
 from aiohttp import web
 
 from drover.bus.messages import Accepted
-from drover.domain.errors import Code
 from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import DeviceStatus, Fleet
@@ -23,7 +22,7 @@ from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
-from drover.web.errors import ApiError, unavailable
+from drover.web.errors import not_found, unavailable
 from drover.web.route import handles
 
 
@@ -85,7 +84,7 @@ class Pcs:
             return known
         if not self._roster.complete:
             raise unavailable("The gateway has just started and is still loading the fleet")
-        raise ApiError(404, Code.NOT_FOUND, "PC not found")
+        raise not_found("PC")
 
     def _shown(self, command: RegisterPc, done: Accepted) -> Row:
         # The roster may be late; show at least what the command says.

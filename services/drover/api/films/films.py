@@ -21,13 +21,13 @@ from drover.api.films.ranges import Span, Unsatisfiable, wanted
 from drover.api.films.store import FilmStore
 from drover.api.films.tickets import Tickets
 from drover.api.reads.database import ReadModels
-from drover.api.reads.endpoint import not_found, number_in, respond
+from drover.api.reads.endpoint import number_in, respond
 from drover.api.reads.parameters import INT_MAX
 from drover.api.reads.queries import QUERIES
 from drover.domain.errors import Code, DroverError
 from drover.web.access import Access
 from drover.web.auth import Principal
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, not_found
 from drover.web.permissions import Verb
 from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, handles, in_path
 

@@ -16,7 +16,6 @@ from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.passwords import Passwords
 from drover.domain.decider import Command
-from drover.domain.errors import Code
 from drover.domain.identity.commands import (
     ChangePassword,
     ChangeRole,
@@ -32,11 +31,13 @@ from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
 from drover.web.auth import Principal
 from drover.web.commands import origin_of
-from drover.web.errors import ApiError, invalid, unavailable
+from drover.web.errors import invalid, unavailable
 from drover.web.permissions import Verb
+from drover.web.query import read_number
 from drover.web.route import POSITION, Answer, Parameter, Permission, handles, in_path
 
 PAGE_MAX: Final = 200
+OFFSET_MAX: Final = 1_000_000
 QUERY_S: Final = 5.0
 BY_ADMIN: Final = "by_admin"
 
@@ -94,7 +95,8 @@ class Accounts:
         )
     )
     async def list(self, request: web.Request, admin: Principal) -> web.Response:
-        limit, offset = _number(request, "limit", PAGE_MAX, PAGE_MAX), _number(request, "offset", 0, 1_000_000)
+        limit = read_number(request.query, "limit", default=PAGE_MAX, least=0, most=PAGE_MAX)
+        offset = read_number(request.query, "offset", default=0, least=0, most=OFFSET_MAX)
         await self._client.readable(request.headers, admin)
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
@@ -226,10 +228,7 @@ class Accounts:
         return ChangePassword(account_id, await self._passwords.sealed(body.password, account_id))
 
     async def _shown(self, account_id: str) -> dict[str, Any]:
-        account = await self._client.read(account_id)
-        if account is None:
-            raise ApiError(404, Code.NOT_FOUND, "Account not found")
-        return self._issuing.person(account)
+        return self._issuing.person(await self._client.existing(account_id))
 
     def _row(self, row: Any) -> dict[str, Any]:
         account_id = str(row["id"])
@@ -254,12 +253,3 @@ async def new_account(
         await passwords.sealed(password, account_id),
         tuple(also),
     )
-
-
-def _number(request: web.Request, name: str, default: int, most: int) -> int:
-    text = request.query.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= most):
-        raise invalid(f"{name} must be a number of at most {most}", field=name, value=text[:32])
-    return int(text)

@@ -18,8 +18,6 @@ from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import person_of
 from drover.api.identity.user_agents import label
-from drover.bus.messages import Rejected
-from drover.domain.errors import Code
 from drover.domain.identity.commands import ChangePassword, EndAllSessions, EndSession, ListSessions
 from drover.web.auth import Principal
 from drover.web.callers import Callers
@@ -124,9 +122,7 @@ class Browser:
         demand_same_origin(request)
         session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
         if session_id is not None:
-            outcome = await self._client.outcome(EndSession(session_id), Origin(by=f"session:{session_id}"))
-            if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
-                raise self._client.refusal(outcome)
+            await self._client.end(EndSession(session_id), Origin(by=f"session:{session_id}"))
         response = web.Response(status=204, headers=PRIVATE)
         self._drop_cookie(request, response)
         return response
@@ -146,9 +142,7 @@ class Browser:
     async def change_password(self, request: web.Request, principal: Principal) -> web.Response:
         person = person_of(principal)
         body = await read(request, PasswordBody)
-        account = await self._client.read(person.account_id)
-        if account is None:
-            raise ApiError(404, Code.NOT_FOUND, "Account not found")
+        account = await self._client.existing(person.account_id)
         # Rate-limited like a sign-in: a stolen token must not be a way to guess the password.
         if not await self._issuing.confirms(account, body.current_password, address=self._callers.key_of(request)):
             raise ApiError(401, "INVALID_CREDENTIALS", "The current password is wrong")

@@ -7,13 +7,14 @@ from typing import Final
 
 import msgspec
 
-from drover.bus.messages import Accepted, Bus
+from drover.bus.messages import Accepted, Bus, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.domain.identity import IDENTITY
-from drover.domain.identity.commands import FindAccount, ReadAccount
+from drover.domain.identity.commands import EndAllSessions, EndSession, FindAccount, ReadAccount
 from drover.domain.identity.policy import AccountRole
 from drover.web.commands import CommandClient, Origin
+from drover.web.errors import not_found
 from drover.web.freshness import Freshness
 
 _CODES: Final = {Code.UNIQUE_VIOLATION: Code.CONFLICT}
@@ -47,6 +48,19 @@ class IdentityClient(CommandClient):
 
     async def read(self, account_id: str) -> KnownAccount | None:
         return await self._known(ReadAccount(account_id))
+
+    async def existing(self, account_id: str) -> KnownAccount:
+        """The account, or 404."""
+        account = await self.read(account_id)
+        if account is None:
+            raise not_found("Account")
+        return account
+
+    async def end(self, command: EndSession | EndAllSessions, origin: Origin) -> None:
+        """End sessions. Those that are gone count as ended."""
+        outcome = await self.outcome(command, origin)
+        if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
+            raise self.refusal(outcome)
 
     async def _known(self, question: Command) -> KnownAccount | None:
         outcome = await self.outcome(question, _QUESTION)

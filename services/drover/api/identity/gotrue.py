@@ -12,9 +12,6 @@ from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.issuing import Issuing, SignedIn
 from drover.api.identity.self_service import person_of
 from drover.api.identity.user_agents import label
-from drover.bus.messages import Rejected
-from drover.domain.decider import Command
-from drover.domain.errors import Code
 from drover.domain.identity.commands import EndAllSessions, EndSession
 from drover.service.access_tokens import AUDIENCE
 from drover.service.identity_keys import IdentityKeys
@@ -109,7 +106,7 @@ class GoTrue:
     async def logout(self, request: web.Request, principal: Principal) -> web.Response:
         """`scope`: global (all sessions, the default), local (this one), others."""
         person = person_of(principal)
-        ends: dict[str, Command] = {
+        ends: dict[str, EndSession | EndAllSessions] = {
             "global": EndAllSessions(person.account_id),
             "others": EndAllSessions(person.account_id, keep_session_id=person.session_id),
             "local": EndSession(person.session_id, person.account_id),
@@ -117,9 +114,7 @@ class GoTrue:
         scope = request.query.get("scope", "global")
         if scope not in ends:
             raise invalid("scope must be global, local or others", field="scope", value=scope[:64])
-        outcome = await self._client.outcome(ends[scope], origin_of(person.principal))
-        if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
-            raise self._client.refusal(outcome)
+        await self._client.end(ends[scope], origin_of(person.principal))
         return web.Response(status=204, headers=PRIVATE)
 
     @handles(

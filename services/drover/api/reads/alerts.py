@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from drover.api.reads.endpoint import Question, Subject, reads
-from drover.api.reads.listing import Key, Page, Values
+from drover.api.reads.endpoint import Subject, lists
+from drover.api.reads.listing import Key, Values
 from drover.api.reads.parameters import FROM, TO, Asked, flag, one_of, text
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
@@ -58,14 +58,4 @@ ALERTS: Final = United(
 
 
 class Alerts(Subject):
-    @reads(
-        PATH,
-        id="listAlerts",
-        tag="operations",
-        summary="Alerts, newest first",
-        answer=Page[Alert],
-        contexts=CONTEXTS,
-        kinds=ALERTS.kinds,
-    )
-    async def list(self, question: Question) -> Page[Alert]:
-        return await ALERTS.page(self._endpoint.models, question.asked)
+    alerts = lists(ALERTS, PATH, id="listAlerts", tag="operations", summary="Alerts, newest first")

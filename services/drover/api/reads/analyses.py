@@ -9,14 +9,15 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 
-from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, text_in, uuid_in
-from drover.api.reads.listing import Key, Listing, Page, Where
-from drover.api.reads.parameters import FROM, TO, one_of, text, uuid
+from drover.api.reads.endpoint import Question, Subject, lists, reads, text_in, uuid_in
+from drover.api.reads.listing import Key, Listing, Page, Where, within
+from drover.api.reads.parameters import ORDER, one_of, text, uuid
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
 from drover.domain.analysis.state import TestStatus
 from drover.readmodel.analysis.cleanups import FoundTest, RunRow
 from drover.readmodel.analysis.users import LedgerEntry, TestRow, UserRow
+from drover.web.errors import not_found
 from drover.web.route import in_path
 
 CONTEXT: Final = "analysis"
@@ -71,10 +72,9 @@ ANALYSES: Final = Listing(
     wheres=(
         Where(one_of("status", [*TestStatus], "In one of these states.", many=True), "t.status = {}", fans=True),
         Where(text("user_id", "Of this user."), "t.user_id = {}"),
-        Where(FROM, "t.created_at >= {}"),
-        Where(TO, "t.created_at < {}"),
+        *within("t.created_at"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
+    order=ORDER,
 )
 CLEANUP_RUNS: Final = Listing(
     "cleanup_runs",
@@ -82,7 +82,7 @@ CLEANUP_RUNS: Final = Listing(
     CleanupRun,
     "rm_analysis.run_rows r",
     key=(Key("started_at", "r.started_at", datetime, "timestamptz"), Key("id", "r.id", UUID, "uuid")),
-    wheres=(Where(FROM, "r.started_at >= {}"), Where(TO, "r.started_at < {}")),
+    wheres=within("r.started_at"),
 )
 CLEANUP_RUN_TESTS: Final = Listing(
     "cleanup_run_tests",
@@ -110,17 +110,14 @@ def _run(request: web.Request) -> dict[str, Any]:
 
 
 class Analyses(Subject):
-    analyses = lists(ANALYSES, PATH, id="listAnalyses", tag="analysis", summary="Tests by their start", row=Analysis)
-    runs = lists(
-        CLEANUP_RUNS, RUNS_PATH, id="listCleanupRuns", tag="analysis", summary="Cleanups, newest first", row=CleanupRun
-    )
+    analyses = lists(ANALYSES, PATH, id="listAnalyses", tag="analysis", summary="Tests by their start")
+    runs = lists(CLEANUP_RUNS, RUNS_PATH, id="listCleanupRuns", tag="analysis", summary="Cleanups, newest first")
     run_tests = lists(
         CLEANUP_RUN_TESTS,
         f"{RUNS_PATH}/{{id}}/tests",
         id="listCleanupRunTests",
         tag="analysis",
         summary="Tests that a cleanup found",
-        row=CleanedTest,
         parameters=(_RUN_ID,),
         in_path=_run,
     )
@@ -137,9 +134,7 @@ class Analyses(Subject):
     )
     async def run(self, question: Question) -> CleanupRunDetail:
         models, found = self._endpoint.models, _run(question.request)
-        run = await CLEANUP_RUNS.one(models, "r.id = $1", found["run_id"])
-        if run is None:
-            raise not_found("Cleanup run")
+        run = await CLEANUP_RUNS.one(models, "Cleanup run", "r.id = $1", found["run_id"])
         tests = await CLEANUP_RUN_TESTS.page(models, question.asked.with_(**found))
         return CleanupRunDetail(run, tests)
 

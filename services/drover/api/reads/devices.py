@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from drover.api.reads.attempts import Attempt, attempts_of
-from drover.api.reads.endpoint import Endpoint, Question, Subject, lists, not_found, reads, uuid_in
+from drover.api.reads.endpoint import Endpoint, Question, Subject, lists, reads, uuid_in
 from drover.api.reads.listing import Key, Listing, Where
 from drover.api.reads.parameters import Asked, Kind, moment, one_of, text
 from drover.api.reads.queries import QUERIES
@@ -99,7 +99,7 @@ _WINDOW_KINDS: Final[tuple[Kind, ...]] = (
 
 
 class Devices(Subject):
-    devices = lists(DEVICES, PATH, id="listDevices", tag="fleet", summary="Devices by serial number", row=Device)
+    devices = lists(DEVICES, PATH, id="listDevices", tag="fleet", summary="Devices by serial number")
 
     def __init__(self, endpoint: Endpoint, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         super().__init__(endpoint)
@@ -118,9 +118,7 @@ class Devices(Subject):
     )
     async def detail(self, question: Question) -> DeviceDetail:
         models, device_id, window = self._endpoint.models, uuid_in(question.request, "id"), self._window(question.asked)
-        device = await DEVICES.one(models, "d.id = $1", device_id)
-        if device is None:
-            raise not_found("Device")
+        device = await DEVICES.one(models, "Device", "d.id = $1", device_id)
         reported = await models.fetch_one(CONTEXT, QUERIES["device_reported"], device_id)
         since = window.from_ - ATTEMPT_MAX
         events = await models.fetch(

@@ -11,11 +11,10 @@ from aiohttp import web
 
 from drover.api.reads.database import ReadModels
 from drover.api.reads.listing import Listing, Page
-from drover.api.reads.parameters import Asked, Kind, parse_number, parse_text, parse_uuid, read_query
-from drover.domain.errors import Code
+from drover.api.reads.parameters import Asked, Kind, bad_parameter, parse_number, parse_text, parse_uuid, read_query
+from drover.api.reads.united import United
 from drover.web.answers import NO_STORE, json_answer
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, invalid
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
@@ -99,13 +98,12 @@ def reads(
 
 
 def lists(
-    listing: Listing[Any],
+    listing: Listing[Any] | United[Any],
     path: str,
     *,
     id: str,
     tag: str,
     summary: str,
-    row: Any,
     parameters: tuple[Parameter, ...] = (),
     in_path: Callable[[web.Request], dict[str, Any]] | None = None,
 ) -> Handle[Any]:
@@ -115,13 +113,14 @@ def lists(
         request, asked, _ = question
         return await listing.page(subject._endpoint.models, asked.with_(**in_path(request)) if in_path else asked)
 
+    row: Any = listing.row
     declare = reads(
         path,
         id=id,
         tag=tag,
         summary=summary,
         answer=Page[row],
-        contexts=(listing.context,),
+        contexts=listing.contexts,
         kinds=listing.kinds,
         parameters=parameters,
     )
@@ -149,9 +148,4 @@ def _in_path(request: web.Request, name: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(value)
     except ValueError as error:
-        shown = value[:64].encode("utf-8", "replace").decode().replace("\0", "\\u0000")
-        raise invalid(f"{name}: {error}", field=name, value=shown) from None
-
-
-def not_found(what: str) -> ApiError:
-    return ApiError(404, Code.NOT_FOUND, f"{what} not found")
+        raise bad_parameter(name, value, str(error)) from None

@@ -9,15 +9,16 @@ from typing import Final
 from aiohttp import web
 
 from drover.api.reads.alerts import CONTEXT
-from drover.api.reads.endpoint import Endpoint, Question, Subject, not_found, number_in, reads
+from drover.api.reads.endpoint import Endpoint, Question, Subject, lists, number_in, reads
 from drover.api.reads.event_types import ALL, EVERYDAY, TYPES
-from drover.api.reads.listing import Key, Page, Values
+from drover.api.reads.listing import Key, Values
 from drover.api.reads.parameters import BIGINT_MAX, FROM, INT_MAX, TO, Asked, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
 from drover.api.reads.united import Branch, United
 from drover.domain.contexts import CONTEXTS
 from drover.readmodel.events import ENTITIES_MAX, EventRow
+from drover.web.errors import not_found
 from drover.web.route import in_path
 
 PATH: Final = "/api/events"
@@ -144,17 +145,7 @@ PLACE: Final = (
 
 
 class Events(Subject):
-    @reads(
-        PATH,
-        id="listEvents",
-        tag="operations",
-        summary="Events, newest first",
-        answer=Page[Event],
-        contexts=CONTEXTS,
-        kinds=EVENTS.kinds,
-    )
-    async def list(self, question: Question) -> Page[Event]:
-        return await EVENTS.page(self._endpoint.models, question.asked)
+    events = lists(EVENTS, PATH, id="listEvents", tag="operations", summary="Events, newest first")
 
     @reads(
         ONE_PATH,

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from drover.api.reads.assignments import ASSIGNMENTS, ATTEMPTS, Assignment
 from drover.api.reads.attempts import AttemptEvent
-from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, uuid_in
-from drover.api.reads.listing import Key, Listing, Page, Where
-from drover.api.reads.parameters import FROM, TO, one_of
+from drover.api.reads.endpoint import Question, Subject, lists, reads, uuid_in
+from drover.api.reads.listing import Key, Listing, Page, Where, within
+from drover.api.reads.parameters import ORDER, one_of
 from drover.api.reads.queries import QUERIES
 from drover.domain.fleet.state import JobStatus
 from drover.readmodel.fleet.jobs import JobRow
@@ -54,10 +54,9 @@ JOBS: Final = Listing(
     key=(Key("created_at", "j.created_at", datetime, "timestamptz"), Key("id", "j.id", UUID, "uuid")),
     wheres=(
         Where(one_of("status", [*JobStatus], "In one of these states.", many=True), "j.status = {}", fans=True),
-        Where(FROM, "j.created_at >= {}"),
-        Where(TO, "j.created_at < {}"),
+        *within("j.created_at"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
+    order=ORDER,
 )
 
 _ID: Final = in_path("id", UUID, "Its id.")
@@ -68,14 +67,13 @@ def _job(request: web.Request) -> dict[str, Any]:
 
 
 class Jobs(Subject):
-    jobs = lists(JOBS, PATH, id="listJobs", tag="queue", summary="Jobs by creation time", row=Job)
+    jobs = lists(JOBS, PATH, id="listJobs", tag="queue", summary="Jobs by creation time")
     assignments = lists(
         ASSIGNMENTS,
         f"{PATH}/{{id}}/assignments",
         id="listJobAssignments",
         tag="queue",
         summary="Assignments of a job, oldest first",
-        row=Assignment,
         parameters=(_ID,),
         in_path=_job,
     )
@@ -85,7 +83,6 @@ class Jobs(Subject):
         id="listJobAttempts",
         tag="queue",
         summary="Events of a job's attempts, newest first",
-        row=AttemptEvent,
         parameters=(_ID,),
         in_path=_job,
     )
@@ -102,9 +99,7 @@ class Jobs(Subject):
     )
     async def detail(self, question: Question) -> JobDetail:
         models, job_id = self._endpoint.models, uuid_in(question.request, "id")
-        job = await JOBS.one(models, "j.id = $1", job_id)
-        if job is None:
-            raise not_found("Job")
+        job = await JOBS.one(models, "Job", "j.id = $1", job_id)
         failures = await models.fetch(CONTEXT, QUERIES["job_failures"], job_id)
         mine = question.asked.with_(job_id=job_id)
         return JobDetail(

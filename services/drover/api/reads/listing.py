@@ -14,9 +14,10 @@ import msgspec
 
 from drover.api.reads.cursors import read_cursor, write_cursor
 from drover.api.reads.database import ReadModels
-from drover.api.reads.parameters import CURSOR, LIMIT, LIMIT_DEFAULT, LIMIT_MAX, Asked, Kind
+from drover.api.reads.parameters import CURSOR, FROM, LIMIT, LIMIT_DEFAULT, LIMIT_MAX, TO, Asked, Kind
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
+from drover.web.errors import not_found
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -27,6 +28,14 @@ class Page(msgspec.Struct, Generic[R]):
     items: list[R]
     next: str | None
     """The `cursor` of the next page; null: there is none now."""
+
+
+def page_of(records: Sequence[Any], limit: int, *, make: Callable[[Any], R], name: str, key: Sequence[str]) -> Page[R]:
+    """The first rows, and a cursor if there are more. `key`: the columns of the list's order."""
+    shown = records[:limit]
+    last = shown[-1] if len(records) > limit else None
+    cursor = None if last is None else write_cursor(name, [last[column] for column in key])
+    return Page([make(record) for record in shown], cursor)
 
 
 class Key(NamedTuple):
@@ -52,6 +61,11 @@ class Where(NamedTuple):
     """With several values, each one is a branch of its own: only then does an index return rows in order."""
     in_path: bool = False
     """The value is in the path, not in a parameter."""
+
+
+def within(column: str) -> tuple[Where, Where]:
+    """The filters `from` and `to` of a list over time."""
+    return Where(FROM, f"{column} >= {{}}"), Where(TO, f"{column} < {{}}")
 
 
 FETCHED: Final = (26, 101, LIMIT_MAX + 1)
@@ -98,6 +112,7 @@ class Listing(Generic[R]):
         `order`: the parameter that reverses the list, by its second value."""
         self.name = name
         self.context = context
+        self.contexts = (context,)
         self.row = row
         self._table = table
         self._letter = table.rpartition(" ")[2]
@@ -117,18 +132,15 @@ class Listing(Generic[R]):
         return self.paged(records, limit)
 
     def paged(self, records: Sequence[Any], limit: int) -> Page[R]:
-        shown = records[:limit]
-        last = shown[-1] if len(records) > limit else None
-        return Page(
-            [self._make(record) for record in shown],
-            None if last is None else write_cursor(self.name, [last[part.column] for part in self._key]),
-        )
+        return page_of(records, limit, make=self._make, name=self.name, key=[part.column for part in self._key])
 
-    async def one(self, models: ReadModels, condition: str, *values: Any) -> R | None:
-        """The row that meets the condition."""
+    async def one(self, models: ReadModels, what: str, condition: str, *values: Any) -> R:
+        """The row that meets the condition, or 404. `what`: what it is, for the message."""
         page = f"(SELECT * FROM {self._table} WHERE {condition}) AS {self._letter}"  # noqa: S608
         record = await models.fetch_one(self.context, self._query.format(page=page), *values)
-        return None if record is None else self._make(record)
+        if record is None:
+            raise not_found(what)
+        return self._make(record)
 
     def statement(self, asked: Asked) -> Statement:
         values, limit = Values(), fetched(asked)

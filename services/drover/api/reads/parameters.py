@@ -52,14 +52,14 @@ class Kind:
             return self._one(text)
         parts = [part.strip() for part in text.split(",")]
         if len(parts) > VALUES_MAX:
-            raise _bad(self.name, text, f"at most {VALUES_MAX} values")
+            raise bad_parameter(self.name, text, f"at most {VALUES_MAX} values")
         return tuple(dict.fromkeys(map(self._one, parts)))
 
     def _one(self, text: str) -> Any:
         try:
             return self._parse(text)
         except ValueError as error:
-            raise _bad(self.name, text, str(error)) from None
+            raise bad_parameter(self.name, text, str(error)) from None
 
 
 def text(name: str, description: str, *, many: bool = False, chars_max: int = TEXT_CHARS_MAX) -> Kind:
@@ -111,7 +111,7 @@ def read_query(query: MultiMapping[str], kinds: Sequence[Kind]) -> Asked:
             may = f"it takes {', '.join(known)}" if known else "it takes none"
             raise invalid(f"{name[:SHOWN_CHARS_MAX]} is not a parameter of this: {may}", field=name[:SHOWN_CHARS_MAX])
         if name in values:
-            raise _bad(name, value, "it appears twice")
+            raise bad_parameter(name, value, "it appears twice")
         values[name] = kind.read(value)
     return Asked(values)
 
@@ -175,7 +175,7 @@ def _is_utf8(value: str) -> bool:
     return True
 
 
-def _bad(name: str, value: str, why: str) -> ApiError:
+def bad_parameter(name: str, value: str, why: str) -> ApiError:
     shown = value[:SHOWN_CHARS_MAX].encode("utf-8", "replace").decode().replace("\0", "\\u0000")
     return invalid(f"{name}: {why}", field=name, value=shown)
 
@@ -184,3 +184,4 @@ LIMIT: Final = number("limit", f"Rows per page; default: {LIMIT_DEFAULT}.", leas
 CURSOR: Final = text("cursor", "`next` of the previous page, with the same filters.", chars_max=CURSOR_CHARS_MAX)
 FROM: Final = moment("from", "Not before this time.")
 TO: Final = moment("to", "Before this time.")
+ORDER: Final = one_of("order", ["newest", "oldest"], "Which come first; default: newest.")

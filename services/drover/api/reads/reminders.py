@@ -8,11 +8,12 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from drover.api.reads.endpoint import Question, Subject, lists, not_found, reads, text_in
-from drover.api.reads.listing import Key, Listing, Page, Where
-from drover.api.reads.parameters import FROM, TO, moment, one_of, text
+from drover.api.reads.endpoint import Question, Subject, lists, reads, text_in
+from drover.api.reads.listing import Key, Listing, Page, Where, within
+from drover.api.reads.parameters import moment, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.readmodel.reminder import ALARM_EVENT_TYPES, AlarmEventRow, AlarmFacts
+from drover.web.errors import not_found
 from drover.web.permissions import Verb, may
 from drover.web.route import in_path
 
@@ -83,8 +84,7 @@ REMINDER_EVENTS: Final = Listing(
         Where(one_of("event_type", ALARM_EVENT_TYPES, "One of these.", many=True), "h.event_type = {}", fans=True),
         Where(text("user_id", "Of this user."), "h.user_id = {}"),
         Where(text("page_id", "Of this page."), "h.page_id = {}"),
-        Where(FROM, "h.created_at >= {}"),
-        Where(TO, "h.created_at < {}"),
+        *within("h.created_at"),
     ),
 )
 
@@ -96,7 +96,6 @@ class Reminders(Subject):
         id="listReminderEvents",
         tag="reminder",
         summary="Events of alarms, newest first",
-        row=ReminderEvent,
     )
 
     @reads(
@@ -127,9 +126,9 @@ class Reminders(Subject):
     async def detail(self, question: Question) -> ReminderDetail:
         models = self._endpoint.models
         user_id, page_id = text_in(question.request, "user_id"), text_in(question.request, "page_id")
-        reminder = await REMINDERS.one(models, "a.user_id = $1 AND a.page_id = $2", user_id, page_id)
+        reminder = await REMINDERS.one(models, "Reminder", "a.user_id = $1 AND a.page_id = $2", user_id, page_id)
         body = await models.fetch_one(CONTEXT, QUERIES["reminder_body"], user_id, page_id)
-        if reminder is None or body is None:
+        if body is None:
             raise not_found("Reminder")
         history = await REMINDER_EVENTS.page(models, question.asked.with_(user_id=user_id, page_id=page_id))
         if _reads_words(question):

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from drover.api.reads.endpoint import Question, Subject, lists, not_found, number_in, reads
-from drover.api.reads.listing import Key, Listing, Page, Where
-from drover.api.reads.parameters import FROM, INT_MAX, TO, day, one_of, text
+from drover.api.reads.endpoint import Question, Subject, lists, number_in, reads
+from drover.api.reads.listing import Key, Listing, Page, Where, within
+from drover.api.reads.parameters import INT_MAX, ORDER, day, one_of, text
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
 from drover.domain.render.state import Status
@@ -59,15 +59,14 @@ RENDERS: Final = Listing(
         Where(text("composition_id", "Of this composition."), "r.composition_id = {}"),
         Where(text("cue_item_id", "Of this cue item."), "r.cue_item_id = {}"),
         Where(day("broadcast_date", "For this day."), "r.broadcast_date = {}"),
-        Where(FROM, "r.created_at >= {}"),
-        Where(TO, "r.created_at < {}"),
+        *within("r.created_at"),
     ),
-    order=one_of("order", ["newest", "oldest"], "Which come first; default: newest."),
+    order=ORDER,
 )
 
 
 class Renders(Subject):
-    renders = lists(RENDERS, PATH, id="listRenders", tag="render", summary="Renders by request time", row=Render)
+    renders = lists(RENDERS, PATH, id="listRenders", tag="render", summary="Renders by request time")
 
     @reads(
         f"{PATH}/{{id}}",
@@ -81,9 +80,7 @@ class Renders(Subject):
     )
     async def detail(self, question: Question) -> RenderDetail:
         models, render_id = self._endpoint.models, number_in(question.request, "id", INT_MAX)
-        render = await RENDERS.one(models, "r.id = $1", render_id)
-        if render is None:
-            raise not_found("Render")
+        render = await RENDERS.one(models, "Render", "r.id = $1", render_id)
         audit = await models.fetch(CONTEXT, QUERIES["render_audit"], render_id, AUDIT_MAX + 1)
         stages = await models.fetch(CONTEXT, QUERIES["render_stages"], render_id)
         return RenderDetail(

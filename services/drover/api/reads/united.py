@@ -7,9 +7,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from drover.api.reads.cursors import read_cursor, write_cursor
+from drover.api.reads.cursors import read_cursor
 from drover.api.reads.database import ReadModels
-from drover.api.reads.listing import Key, Page, Statement, Values, fetched
+from drover.api.reads.listing import Key, Page, Statement, Values, fetched, page_of
 from drover.api.reads.parameters import CURSOR, LIMIT, LIMIT_DEFAULT, Asked, Kind
 from drover.api.reads.queries import QUERIES
 from drover.api.reads.records import maker
@@ -45,6 +45,7 @@ class United(Generic[R]):
         self.row = row
         self.kinds = (*kinds, LIMIT, CURSOR)
         self._time, *self._rest = key
+        self._columns = (self._time.column, "context", *(part.column for part in self._rest))
         self._types = [self._time.type, str, *(part.type for part in self._rest)]
         self._branches = branches
         self._make: Callable[[Any], R] = maker(row)
@@ -52,13 +53,7 @@ class United(Generic[R]):
     async def page(self, models: ReadModels, asked: Asked) -> Page[R]:
         limit = asked["limit"] or LIMIT_DEFAULT
         records = await models.fetch_united(self.contexts, lambda there: self.statement(there, asked))
-        shown = records[:limit]
-        last = shown[-1] if len(records) > limit else None
-        columns = [self._time.column, "context", *(part.column for part in self._rest)]
-        return Page(
-            [self._make(record) for record in shown],
-            None if last is None else write_cursor(self.name, [last[column] for column in columns]),
-        )
+        return page_of(records, limit, make=self._make, name=self.name, key=self._columns)
 
     def statement(self, contexts: Sequence[str], asked: Asked) -> Statement:
         values, limit = Values(), fetched(asked)
@@ -73,9 +68,7 @@ class United(Generic[R]):
             f"ORDER BY {order}\nLIMIT {limit}"
             for branch in found
         ]
-        merged = ", ".join(
-            f"{column} DESC" for column in (self._time.column, "context", *(part.column for part in self._rest))
-        )
+        merged = ", ".join(f"{column} DESC" for column in self._columns)
         united = " UNION ALL ".join(f"({branch})" for branch in branches)
         return Statement(f"SELECT * FROM ({united}) AS page ORDER BY {merged} LIMIT {limit}", values.all)  # noqa: S608
 
