@@ -159,3 +159,37 @@ IDEMPOTENCY_KEY: Final = Parameter(
     place="header",
 )
 POSITION: Final = {"Drover-Position": "The position of this write in the log."}
+
+
+def recorded(type_: Any) -> Answer:
+    return Answer(type_, "Recorded", headers=POSITION)
+
+
+def write(
+    *,
+    method: Method = "POST",
+    path: str,
+    id: str,
+    tag: str,
+    summary: str,
+    permission: Permission,
+    parameters: tuple[Parameter, ...] = (),
+    body: Any = None,
+    body_optional: bool = False,
+    answers: Mapping[int, Answer],
+    errors: tuple[int, ...] = (),
+) -> Route:
+    """A route that sends a command, which a repeat with the same Idempotency-Key does not send again."""
+    return Route(
+        method=method,
+        path=path,
+        id=id,
+        tag=tag,
+        summary=summary,
+        permission=permission,
+        parameters=(*parameters, IDEMPOTENCY_KEY),
+        body=body,
+        body_optional=body_optional,
+        answers=answers,
+        errors=(400, 404, 413, 415, 422, 503, *errors),
+    )

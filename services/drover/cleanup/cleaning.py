@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from drover.cleanup import log_lines, metrics
-from drover.cleanup.manual import CleanupFailed, ManualCleanup
+from drover.cleanup.manual import ManualCleanup
 from drover.cleanup.secret import CronSecrets
 from drover.web.answers import json_answer
 from drover.web.callers import Callers
@@ -64,13 +64,7 @@ class Cleaning:
             self._log_wrong_secret(self._callers.key_of(request))
             headers = {"WWW-Authenticate": 'Bearer realm="drover"'}
             raise ApiError(401, "UNAUTHORIZED", "Invalid cron secret", headers=headers)
-        try:
-            done = await self._cleanup.run(by=BY)
-        except CleanupFailed as error:
-            log_lines.failed(error.reason)
-            metrics.RUNS.labels("failed").inc()
-            await self._cleanup.report(error.reason, by=BY)
-            raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
+        done = await self._cleanup.answer(by=BY)
         return json_answer(Cleaned("Cleanup completed", done.cleaned, done.users))
 
     def _log_wrong_secret(self, caller: str) -> None:

@@ -10,11 +10,13 @@ import msgspec
 from uuid_utils import uuid7
 
 from drover.bus.messages import Rejected
+from drover.cleanup import log_lines, metrics
 from drover.domain.analysis.commands import Cleanup, GetCleanupRun, ReportCleanupFailed
 from drover.domain.backoff import Backoff, Retries
 from drover.domain.decider import Command
 from drover.domain.errors import DroverError
 from drover.web.commands import CommandClient, Origin
+from drover.web.errors import ApiError
 
 WAIT_S: Final = 25.0
 """Limit for its end after it has begun. A thousand tests take less than a second."""
@@ -58,6 +60,16 @@ class ManualCleanup:
         self._options = options
         self._wait_s = wait_s
 
+    async def answer(self, *, by: str) -> Finished:
+        """Like `run`, for a request: a failure is logged, counted and reported, and raised as an HTTP error."""
+        try:
+            return await self.run(by=by)
+        except CleanupFailed as error:
+            log_lines.failed(error.reason)
+            metrics.RUNS.labels("failed").inc()
+            await self._report(error.reason, by=by)
+            raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
+
     async def run(self, *, by: str) -> Finished:
         """Run a cleanup to its end, or wait for the one that is already running. Raises CleanupFailed."""
         asked = await self._ask(Cleanup(str(uuid7()), **self._options), by, _Asked)
@@ -89,7 +101,7 @@ class ManualCleanup:
             raise CleanupFailed(f"{outcome.code}: {outcome.message}")
         return msgspec.convert(outcome.result, shape)
 
-    async def report(self, reason: str, *, by: str) -> None:
+    async def _report(self, reason: str, *, by: str) -> None:
         """Raise an alert, if the writer can be reached."""
         try:
             async with asyncio.timeout(REPORT_S):

@@ -8,11 +8,9 @@ from uuid import UUID
 import msgspec
 from aiohttp import web
 
-from drover.cleanup import log_lines, metrics
-from drover.cleanup.manual import CleanupFailed, ManualCleanup
+from drover.cleanup.manual import ManualCleanup
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
-from drover.web.errors import ApiError
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Permission, Route, handles
 
@@ -47,12 +45,6 @@ class CleanupByPeople:
     )
     async def clean(self, request: web.Request, principal: Principal) -> web.Response:
         """Idempotent, so it needs no key. The body is ignored."""
-        try:
-            done = await self._cleanup.run(by=principal.name)
-        except CleanupFailed as error:
-            log_lines.failed(error.reason)
-            metrics.RUNS.labels("failed").inc()
-            await self._cleanup.report(error.reason, by=principal.name)
-            raise ApiError(500, "CLEANUP_FAILED", "Failed to cleanup tests", details=error.reason) from error
+        done = await self._cleanup.answer(by=principal.name)
         body = CleanupDone(UUID(done.run_id), done.cleaned, done.skipped, len(done.users))
         return json_answer(body, status=201)

@@ -11,20 +11,20 @@ from aiohttp import web
 from msgspec import UNSET, Meta, UnsetType
 from uuid_utils import uuid7
 
-from drover.cleanup.writes import write
 from drover.domain.analysis import ANALYSIS, commands
 from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command
 from drover.postgres.errors import POSTGRES_AWAY
-from drover.service.api_keys import Role
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
+from drover.web.owner import owner_of
 from drover.web.permissions import Verb
-from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path
+from drover.web.query import read_number, refuse_unknown
+from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path, recorded, write
 
 PATH: Final = "/api/saju/tests"
 OWN: Final = "my_tests"
@@ -121,31 +121,33 @@ class SajuTests:
         write(
             path=PATH,
             id="startTest",
+            tag="saju",
             summary="Start a test",
             permission=Permission(ALL, Verb.CREATE, own=OWN),
             body=StartTest,
             body_optional=True,
-            answer=TestAnswer,
-            status=201,
-            errors=(402,),
+            answers={201: recorded(TestAnswer)},
+            errors=(402, 409),
         )
     )
     async def start(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
         wish = _START.decode(raw) if raw else StartTest()
-        command = commands.StartTest(str(uuid7()), _whose(principal, wish.user_id))
+        command = commands.StartTest(str(uuid7()), owner_of(principal, wish.user_id, what="tests"))
         return await self._send(request, principal, command, raw, 201)
 
     @handles(
         write(
             path=f"{PATH}/{{id}}/complete",
             id="completeTest",
+            tag="saju",
             summary="Complete a test, as a worker",
             permission=_WORKER,
             parameters=_ID,
             body=CompleteTest,
             body_optional=True,
-            answer=TestAnswer,
+            answers={200: recorded(TestAnswer)},
+            errors=(409,),
         )
     )
     async def complete(self, request: web.Request, principal: Principal) -> web.Response:
@@ -157,12 +159,14 @@ class SajuTests:
         write(
             path=f"{PATH}/{{id}}/fail",
             id="failTest",
+            tag="saju",
             summary="Fail a test, as a worker",
             permission=_WORKER,
             parameters=_ID,
             body=FailTest,
             body_optional=True,
-            answer=TestAnswer,
+            answers={200: recorded(TestAnswer)},
+            errors=(409,),
         )
     )
     async def fail(self, request: web.Request, principal: Principal) -> web.Response:
@@ -198,7 +202,9 @@ class SajuTests:
     )
     async def show(self, request: web.Request, principal: Principal) -> web.Response:
         asked = _query(request)
-        user_id = asked["user_id"] if principal.user_id is None else _whose(principal, asked["user_id"])
+        user_id = asked["user_id"]
+        if principal.user_id is not None:
+            user_id = owner_of(principal, user_id, what="tests")
         await self._freshness.wait(request.headers, principal.name, ANALYSIS.context)
         try:
             rows = await self._pool.fetch(
@@ -211,18 +217,6 @@ class SajuTests:
         return json_answer({"tests": [dict(row) for row in rows], "remaining_tests": remaining})
 
 
-def _whose(principal: Principal, asked_for: str | None) -> str:
-    """The user of a request: a person acts for themselves, the back office names the user."""
-    if principal.user_id is not None:
-        if asked_for not in (None, principal.user_id):
-            raise invalid("A person can only use their own tests", field="user_id", value=asked_for)
-        return principal.user_id
-    if asked_for is None:
-        raise invalid("user_id is required", field="user_id")
-    assert principal.role is Role.SERVICE_ROLE
-    return asked_for
-
-
 async def _body(request: web.Request) -> bytes:
     """The body is optional. If it is empty, ignore its content type."""
     return await read_body(request) if request.body_exists else b""
@@ -233,19 +227,14 @@ def _id(request: web.Request) -> str:
 
 
 def _query(request: web.Request) -> dict[str, Any]:
-    asked: dict[str, Any] = {"user_id": None, "status": None, "before": None, "limit": ROWS_DEFAULT}
-    for name, value in request.query.items():
-        if name not in asked:
-            raise invalid(f"{name[:64]} is not a known parameter", field=name[:64])
-        asked[name] = value
+    asked: dict[str, Any] = {"user_id": None, "status": None, "before": None, "limit": None}
+    refuse_unknown(request.query, asked)
+    asked.update(request.query.items())
     if asked["status"] not in (None, *TestStatus):
         raise invalid(f"status must be one of {', '.join(TestStatus)}", field="status", value=asked["status"][:64])
     try:
         asked["before"] = None if asked["before"] is None else UUID(asked["before"])
     except ValueError:
         raise invalid("before must be the id of a test", field="before", value=asked["before"][:64]) from None
-    text = str(asked["limit"])
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text[:9]) <= ROWS_MAX:
-        raise invalid(f"limit must be a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
-    asked["limit"] = int(text)
+    asked["limit"] = read_number(asked, "limit", default=ROWS_DEFAULT, least=1, most=ROWS_MAX)
     return asked

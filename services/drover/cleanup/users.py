@@ -9,7 +9,6 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from drover.cleanup.writes import write
 from drover.domain.analysis import commands
 from drover.domain.analysis.policy import TIER_DEFAULT
 from drover.web.answers import json_answer
@@ -17,7 +16,7 @@ from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.permissions import Verb
-from drover.web.route import Permission, handles, in_path
+from drover.web.route import Permission, handles, in_path, recorded, write
 
 PATH: Final = "/api/saju/users"
 RELATION: Final = "users"
@@ -62,11 +61,12 @@ class Users:
         write(
             path=PATH,
             id="registerUser",
+            tag="saju",
             summary="Register a user",
             permission=Permission(RELATION, Verb.CREATE),
             body=RegisterUser,
-            answer=UserAnswer,
-            status=201,
+            answers={201: recorded(UserAnswer)},
+            errors=(409,),
         )
     )
     async def register(self, request: web.Request, principal: Principal) -> web.Response:
@@ -80,11 +80,13 @@ class Users:
             method="PATCH",
             path=f"{PATH}/{{id}}",
             id="changeUser",
+            tag="saju",
             summary="Grant tests, set the tier, freeze",
             permission=Permission(RELATION, Verb.UPDATE),
             parameters=(in_path("id", str, "The id of the user."),),
             body=ChangeUser,
-            answer=UserAnswer,
+            answers={200: recorded(UserAnswer)},
+            errors=(409,),
         )
     )
     async def change(self, request: web.Request, principal: Principal) -> web.Response:

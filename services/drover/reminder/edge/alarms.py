@@ -12,7 +12,6 @@ from drover.domain.errors import Code
 from drover.domain.reminder import commands
 from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
 from drover.domain.reminder.texts import cut
-from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
 from drover.web.answers import json_answer
@@ -21,7 +20,7 @@ from drover.web.bodies import Body, read_body
 from drover.web.commands import Origin, PartitionedClient, request_origin
 from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
-from drover.web.route import handles
+from drover.web.route import handles, recorded, write
 
 PAGES_MAX: Final = 1_000
 """Limit of one request; it becomes several commands."""
@@ -91,6 +90,7 @@ class Alarms:
         write(
             path="/api/reminder/register-by-page",
             id="registerAlarm",
+            tag="reminder",
             summary="Create or renew the alarm of a page; it is due now",
             permission=for_alarms(Verb.CREATE),
             body=RegisterByPage,
@@ -115,6 +115,7 @@ class Alarms:
         write(
             path="/api/reminder/schedule/v2",
             id="scheduleAlarm",
+            tag="reminder",
             summary="Set the next time of an alarm",
             permission=for_alarms(Verb.UPDATE),
             body=ScheduleAlarm,
@@ -142,6 +143,7 @@ class Alarms:
         write(
             path="/api/reminder/pages-deleted",
             id="deleteAlarms",
+            tag="reminder",
             summary="Delete the alarms of deleted pages",
             permission=for_alarms(Verb.DELETE),
             body=PagesDeleted,

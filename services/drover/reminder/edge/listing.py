@@ -7,11 +7,11 @@ import binascii
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-import asyncpg
 import msgspec
 from aiohttp import web
 
 from drover.domain.reminder import REMINDER
+from drover.postgres.errors import POSTGRES_AWAY
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
 from drover.web.answers import json_answer
@@ -19,6 +19,7 @@ from drover.web.auth import Principal
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
+from drover.web.query import read_number, refuse_unknown
 from drover.web.route import MIN_POSITION, Answer, Parameter, Route, handles
 
 ROWS_DEFAULT: Final = 50
@@ -92,30 +93,21 @@ class Listing:
     )
     async def show(self, request: web.Request, principal: Principal) -> web.Response:
         query = request.query
-        for name in query:
-            if name not in _PARAMETERS:
-                raise invalid(f"{name[:64]} is not a known parameter", field=name[:64])
+        refuse_unknown(query, _PARAMETERS)
         user_id = query.get("user_id")
         if principal.user_id is not None:
             user_id = whose(principal, user_id)
-        limit, after = _limit(query.get("limit")), _cursor(query.get("after"))
+        limit = read_number(query, "limit", default=ROWS_DEFAULT, least=1, most=ROWS_MAX)
+        after = _cursor(query.get("after"))
         await self._freshness.wait(request.headers, principal.name, REMINDER.context)
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
             rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except POSTGRES_AWAY as error:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error
         more = _written(rows[-1]) if len(rows) == limit else None
         return json_answer({"alarms": [dict(row) for row in rows], "after": more})
-
-
-def _limit(text: str | None) -> int:
-    if text is None:
-        return ROWS_DEFAULT
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= ROWS_MAX):
-        raise invalid(f"limit must be a number from 1 to {ROWS_MAX}", field="limit", value=text[:64])
-    return int(text)
 
 
 def _cursor(text: str | None) -> _Cursor | None:

@@ -9,13 +9,12 @@ from aiohttp import web
 
 from drover.domain.reminder.commands import ChangeFetchLimit
 from drover.domain.reminder.policy import FETCH_LIMIT_MAX
-from drover.reminder.edge.answers import recorded, write
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
 from drover.web.permissions import Verb
-from drover.web.route import Permission, handles
+from drover.web.route import Permission, handles, recorded, write
 
 PATH: Final = "/api/reminder/sending"
 
@@ -44,6 +43,7 @@ class Sending:
             method="PATCH",
             path=PATH,
             id="changeSending",
+            tag="reminder",
             summary="Set how many alarms a claim takes",
             permission=Permission("reminder_sending", Verb.UPDATE),
             body=ChangeSending,

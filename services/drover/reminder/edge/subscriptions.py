@@ -8,7 +8,6 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.reminder.commands import AddSubscription, RemoveSubscription
-from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.providers.push_keys import PushSubscription, id_of, sealed
 from drover.service.sealing import Sealer
@@ -18,7 +17,7 @@ from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
 from drover.web.errors import ApiError
 from drover.web.permissions import Verb
-from drover.web.route import Answer, Parameter, Route, handles, in_path
+from drover.web.route import Answer, Parameter, Route, handles, in_path, recorded, write
 
 PATH: Final = "/api/reminder/subscriptions"
 CHANNEL: Final = "webpush"
@@ -55,6 +54,7 @@ class Subscriptions:
         write(
             path=PATH,
             id="subscribe",
+            tag="reminder",
             summary="Subscribe a browser",
             permission=for_alarms(Verb.CREATE),
             body=Subscribe,
@@ -79,6 +79,7 @@ class Subscriptions:
             method="DELETE",
             path=f"{PATH}/{{id}}",
             id="unsubscribe",
+            tag="reminder",
             summary="Unsubscribe a browser",
             permission=for_alarms(Verb.DELETE),
             parameters=(

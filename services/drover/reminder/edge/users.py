@@ -8,14 +8,13 @@ import msgspec
 from aiohttp import web
 
 from drover.domain.reminder import commands
-from drover.reminder.edge.answers import recorded, write
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
 from drover.web.permissions import Verb
-from drover.web.route import handles, in_path
+from drover.web.route import handles, in_path, recorded, write
 
 PATH: Final = "/api/reminder/users/{id}/timezone"
 
@@ -43,6 +42,7 @@ class Users:
             method="PUT",
             path=PATH,
             id="setTimezone",
+            tag="reminder",
             summary="Set the time zone of a user",
             permission=for_alarms(Verb.UPDATE),
             parameters=(in_path("id", str, "The id of the user."),),
