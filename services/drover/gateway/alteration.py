@@ -14,7 +14,6 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome
 from drover.domain.decider import Command
 from drover.gateway.patching import id_of, parse_patch, settle
-from drover.gateway.representation import answer_update
 from drover.gateway.rows import Row
 from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
@@ -68,15 +67,13 @@ class Alteration(Generic[T]):
         self._unseal = unseal
 
     async def patch(self, request: web.Request, principal: Principal) -> web.Response:
-        headers, relation = request.headers, self._relation
-        patch = parse_patch(request.rel_url.raw_query_string, headers, relation)
+        patch = parse_patch(request, self._relation)
         raw = await read_body(request)
         change = self._decode(raw)
-        origin = request_origin(request, principal, route=f"PATCH {relation.name}", raw=raw)
+        origin = request_origin(request, principal, route=f"PATCH {self._relation.name}", raw=raw)
         done = settle(self._client, patch.ids, await self._apply(change, patch.ids, Sending(self._client, origin)))
         rows = await self._rows(done.rows, done.position, principal) if patch.preferences.representation else None
-        extra = self._client.position_headers(done.position)
-        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+        return patch.answer(rows, self._client.position_headers(done.position))
 
     def _decode(self, raw: bytes) -> T:
         try:

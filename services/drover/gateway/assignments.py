@@ -17,7 +17,6 @@ from drover.domain.fleet.commands import AssignJob, CancelAssignment
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
 from drover.gateway.reports import ReportBody, Reports
-from drover.gateway.representation import answer_update
 from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, assignment_row
@@ -79,8 +78,7 @@ class Assignments:
 
     @handles(changes("job_assignments", AnyOf((ReportBody, Cancellation))))
     async def patch(self, request: web.Request, principal: Principal) -> web.Response:
-        headers = request.headers
-        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["job_assignments"])
+        patch = parse_patch(request, RELATIONS["job_assignments"])
         raw = await read_body(request)
         origin = request_origin(request, principal, route="PATCH job_assignments", raw=raw)
         apply = self._cancel if _is_cancellation(raw) else self._take_report
@@ -89,8 +87,7 @@ class Assignments:
         if patch.preferences.representation:
             await self._client.wait_local(done.position)
             rows = [self._row(id_, result) for id_, result in done.rows.items()]
-        extra = self._client.position_headers(done.position)
-        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+        return patch.answer(rows, self._client.position_headers(done.position))
 
     async def _cancel(self, ids: Sequence[str], principal: Principal, origin: Origin) -> Sequence[Outcome]:
         # Cancelling needs the permission to create: every phone may report, and that is not enough.

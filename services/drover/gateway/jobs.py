@@ -17,7 +17,6 @@ from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, Pa
 from drover.domain.fleet.job_spec import JobSpec
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
-from drover.gateway.representation import answer_update
 from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row, job_row
@@ -79,8 +78,7 @@ class Jobs:
 
     @handles(changes("jobs", JobChange))
     async def patch(self, request: web.Request, principal: Principal) -> web.Response:
-        headers = request.headers
-        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["jobs"])
+        patch = parse_patch(request, RELATIONS["jobs"])
         raw = await read_body(request)
         command = self._change.decode(raw).command()
         outcomes = await self._client.outcomes(
@@ -91,8 +89,7 @@ class Jobs:
         done = settle(self._client, patch.ids, outcomes)
         await self._client.wait_local(done.position)
         rows = list(map(self._row, done.rows)) if patch.preferences.representation else None
-        extra = self._client.position_headers(done.position)
-        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+        return patch.answer(rows, self._client.position_headers(done.position))
 
     def _created(self, command: CreateJob, done: Accepted) -> Row:
         """What the command recorded; other columns from live state."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
 import msgspec
+from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
-from drover.gateway.representation import parse_view
+from drover.gateway.representation import answer_update, parse_view
+from drover.gateway.rows import Row
 from drover.readmodel.column import PgType
 from drover.readmodel.relation import Relation
 from drover.web.commands import CommandClient
@@ -29,21 +31,27 @@ _PARAMETERS: Final = frozenset({"select", "columns"})
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """The rows of a PATCH or DELETE, and what its caller wants to see of them. The body is decoded elsewhere."""
+    """The rows of a PATCH, and what its caller wants to see of them. The body is decoded elsewhere."""
 
     ids: tuple[str, ...]
     select: Sequence[Item]
     preferences: Preferences
+    headers: CIMultiDictProxy[str]
+
+    def answer(self, rows: list[Row] | None, positions: Mapping[str, str]) -> web.Response:
+        """`rows`: None if the caller does not want to see them. `positions`: the headers of the write."""
+        return answer_update(rows, self.preferences, self.headers, select=self.select, extra=positions)
 
 
-def parse_patch(query: str, headers: CIMultiDictProxy[str], relation: Relation) -> Patch:
+def parse_patch(request: web.Request, relation: Relation) -> Patch:
     """The rows that the filter names, at least one. Refuses here what could not be answered later."""
+    query, headers = request.rel_url.raw_query_string, request.headers
     check_profile(headers, "Content-Profile")
     ids = named_ids(query, relation, "PATCH")
     if not ids:
         raise ApiError(404, Code.NOT_FOUND, "The filter names no ids")
     preferences, select = parse_view(relation, headers, query, len(ids))
-    return Patch(ids, select, preferences)
+    return Patch(ids, select, preferences, headers)
 
 
 def named_ids(query: str, relation: Relation, method: str) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.gateway.creation import Creation
 from drover.gateway.patching import parse_patch, settle
-from drover.gateway.representation import answer_update
 from drover.gateway.rest_routes import changes, creates
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
@@ -63,8 +62,7 @@ class Pcs:
 
     @handles(changes("pcs", PcChange))
     async def patch(self, request: web.Request, principal: Principal) -> web.Response:
-        headers = request.headers
-        patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["pcs"])
+        patch = parse_patch(request, RELATIONS["pcs"])
         raw = await read_body(request)
         change = self._change.decode(raw)
         ids = self._known(patch.ids)
@@ -74,8 +72,7 @@ class Pcs:
         done = settle(self._client, ids, await self._client.outcomes(commands, origin, targets=ids))
         await self._client.wait_local(done.position)
         rows = [pc_row(self._roster.fleet, pc_id) for pc_id in done.rows] if patch.preferences.representation else None
-        extra = self._client.position_headers(done.position)
-        return answer_update(rows, patch.preferences, headers, select=patch.select, extra=extra)
+        return patch.answer(rows, self._client.position_headers(done.position))
 
     def _known(self, ids: tuple[str, ...]) -> list[str]:
         """The PCs that exist: the command would create the others, which a PATCH must not do."""
