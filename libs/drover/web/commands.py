@@ -19,6 +19,7 @@ from drover.domain.partitions import MAIN, partition_of
 from drover.projection.positions import POSITION_HEADER, format_position, place_of
 from drover.service.api_keys import Role
 from drover.service.tracing import current, current_id
+from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.errors import ApiError, refused
 from drover.web.freshness import Freshness, Waiter
@@ -94,6 +95,13 @@ class CommandClient:
         """Send a command; return once it is on disk, or raise its rejection as an HTTP error."""
         self.check(command)
         return self.accepted(await self.outcome(command, origin))
+
+    async def answer(
+        self, command: Command, request: web.Request, principal: Principal, *, raw: bytes, status: int = 200
+    ) -> web.Response:
+        """Send the command of a request, and answer with what it recorded. `raw`: the body of the request."""
+        done = await self.send(command, request_origin(request, principal, raw=raw))
+        return json_answer(done.result, status=status, headers=self.position_headers(done.position))
 
     async def outcome(self, command: Command, origin: Origin, *, target: str = "") -> Outcome:
         """Like `send`, but without validation, for callers who handle rejections. `target`: the row that it changes."""

@@ -13,12 +13,11 @@ from uuid_utils import uuid7
 
 from drover.domain.analysis import ANALYSIS, commands
 from drover.domain.analysis.state import TestStatus
-from drover.domain.decider import Command
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
-from drover.web.commands import CommandClient, request_origin
+from drover.web.commands import CommandClient
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.owner import owner_of
@@ -134,7 +133,7 @@ class SajuTests:
         raw = await _body(request)
         wish = _START.decode(raw) if raw else StartTest()
         command = commands.StartTest(str(uuid7()), owner_of(principal, wish.user_id, what="tests"))
-        return await self._send(request, principal, command, raw, 201)
+        return await self._client.answer(command, request, principal, raw=raw, status=201)
 
     @handles(
         write(
@@ -153,7 +152,8 @@ class SajuTests:
     async def complete(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
         told = _COMPLETE.decode(raw) if raw else CompleteTest()
-        return await self._send(request, principal, commands.CompleteTest(_id(request), told.result_ref), raw, 200)
+        command = commands.CompleteTest(_id(request), told.result_ref)
+        return await self._client.answer(command, request, principal, raw=raw)
 
     @handles(
         write(
@@ -173,13 +173,7 @@ class SajuTests:
         raw = await _body(request)
         told = _FAIL.decode(raw) if raw else FailTest()
         command = commands.FailTest(_id(request), told.error_code, told.error_message)
-        return await self._send(request, principal, command, raw, 200)
-
-    async def _send(
-        self, request: web.Request, principal: Principal, command: Command, raw: bytes, status: int
-    ) -> web.Response:
-        done = await self._client.send(command, request_origin(request, principal, raw=raw))
-        return json_answer(done.result, status=status, headers=self._client.position_headers(done.position))
+        return await self._client.answer(command, request, principal, raw=raw)
 
     @handles(
         Route(

@@ -70,9 +70,7 @@ class Subscriptions:
         user_id = whose(principal, wish.user_id)
         id_ = id_of(user_id, wish.subscription)
         command = AddSubscription(user_id, id_, CHANNEL, sealed(self._sealer, wish.subscription, user_id, id_))
-        client = self._clients.of(user_id)
-        done = await client.send(command, request_origin(request, principal, raw=raw))
-        return json_answer(done.result, status=201, headers=client.position_headers(done.position))
+        return await self._clients.of(user_id).answer(command, request, principal, raw=raw, status=201)
 
     @handles(
         write(

@@ -9,10 +9,9 @@ from aiohttp import web
 
 from drover.domain.reminder import commands
 from drover.reminder.edge.callers import for_alarms, whose
-from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
-from drover.web.commands import PartitionedClient, request_origin
+from drover.web.commands import PartitionedClient
 from drover.web.permissions import Verb
 from drover.web.route import handles, in_path, recorded, write
 
@@ -54,7 +53,5 @@ class Users:
         raw = await read_body(request)
         wish = _TIMEZONE.decode(raw)
         user_id = whose(principal, request.match_info["id"])
-        client = self._clients.of(user_id)
         command = commands.SetTimezone(user_id, wish.timezone)
-        done = await client.send(command, request_origin(request, principal, raw=raw))
-        return json_answer(done.result, headers=client.position_headers(done.position))
+        return await self._clients.of(user_id).answer(command, request, principal, raw=raw)
