@@ -12,6 +12,7 @@ from aiohttp import web
 
 from drover.domain.reminder import REMINDER
 from drover.postgres.errors import POSTGRES_AWAY
+from drover.reminder.edge.alarms import RegisteredAlarm
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
 from drover.web.answers import json_answer
@@ -44,13 +45,7 @@ class _Cursor(msgspec.Struct, array_like=True):
     page_id: str
 
 
-class OwnAlarm(msgspec.Struct):
-    page_id: str
-    user_id: str
-    title: str
-    body: str
-    next_alarm_time: datetime
-    sent_count: int
+class OwnAlarm(RegisteredAlarm):
     last_notification_id: str | None
     processed_at: datetime | None
     retry_at: datetime | None
