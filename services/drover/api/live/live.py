@@ -10,6 +10,7 @@ from typing import Final
 
 from aiohttp import web
 
+from drover.api.caller_sessions import CallerSessions
 from drover.api.live.follower import LOG_READERS_MAX, Follower
 from drover.api.live.place import START, Place
 from drover.api.live.query import Wish, no_such_event, read_wish
@@ -22,7 +23,7 @@ from drover.web.auth import Authenticator, Principal
 from drover.web.errors import unavailable
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Permission, Route, handles
-from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams, StreamSession
+from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams
 
 PATH: Final = "/api/events/stream"
 
@@ -41,15 +42,12 @@ class Live:
         window: Callable[[int], Window] = Window,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._auth = auth
         self._bell = Bell()
         self._tails = {log.partition.context: Tail(log, self._bell, window) for log in logs}
         self._readers = asyncio.Semaphore(LOG_READERS_MAX)
         self._streams_max = streams_max
         self._streams: Streams | None = None
-        self._heartbeat_s = heartbeat_s
-        self._send_s = send_s
-        self._clock = clock
+        self._sessions = CallerSessions(auth=auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -97,15 +95,9 @@ class Live:
         if request.method == "HEAD":
             return web.Response(headers=HEADERS)
         streams.check_room()  # again: finding the position may have taken long
-        session = StreamSession(
-            chunks(followers, wish.selection, self._bell),
-            request.transport,
-            lasts_s=principal.expires_at - self._clock(),
-            holds=lambda: self._auth.holds(principal),
-            heartbeat_s=self._heartbeat_s,
-            send_s=self._send_s,
+        return EventStream(
+            streams, self._sessions.open(chunks(followers, wish.selection, self._bell), request, principal)
         )
-        return EventStream(streams, session)
 
     def _streams_of(self, app: web.Application) -> Streams:
         """The streams of this process's application."""

@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import web
 from multidict import MultiMapping
 
+from drover.api.caller_sessions import CallerSessions
 from drover.api.live.query import LAST_ID, LAST_ID_HEADER
 from drover.api.rows.hub import Hub
 from drover.api.rows.line import RowsTold
@@ -20,7 +21,7 @@ from drover.web.application import SOCKETS
 from drover.web.auth import Authenticator, Principal
 from drover.web.errors import invalid
 from drover.web.route import BY_HANDLER, Answer, AnyOf, Parameter, Route, handles
-from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams, StreamSession
+from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams
 
 PATH: Final = "/api/stream"
 AGENT_STREAMS_MAX: Final = 100
@@ -45,9 +46,7 @@ class RowStreams:
         self._streams: dict[bool, Streams] = {}
         self._streams_max = streams_max
         self._agent_streams_max = agent_streams_max
-        self._heartbeat_s = heartbeat_s
-        self._send_s = send_s
-        self._clock = clock
+        self._sessions = CallerSessions(auth=auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock)
 
     @handles(
         Route(
@@ -92,15 +91,7 @@ class RowStreams:
         # A browser that reconnects sends the header and the original URL: the header is newer.
         last_id = request.headers.get(LAST_ID_HEADER) or request.query.get(LAST_ID)
         rows = RowsSession(self._hub, relations, filters, parse_token(last_id) if last_id else None)
-        session = StreamSession(
-            rows.chunks(),
-            request.transport,
-            lasts_s=principal.expires_at - self._clock(),
-            holds=lambda: self._auth.holds(principal),
-            heartbeat_s=self._heartbeat_s,
-            send_s=self._send_s,
-        )
-        return EventStream(streams, session)
+        return EventStream(streams, self._sessions.open(rows.chunks(), request, principal))
 
     def _streams_for(self, principal: Principal, app: web.Application) -> Streams:
         """The streams of this process's application: those of phones, or of everybody else."""
