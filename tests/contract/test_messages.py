@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,16 +14,21 @@ import msgspec
 import pytest
 import yaml
 
+from drover.bus.rows import NatsRows, RowsChanged, RowsHeartbeat
 from drover.domain.contexts import CONTEXTS
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
+from drover.readmodel.models import LIVE, LIVE_CONTEXTS
 from tools.messages.published import FOLDER, Name, read_schemas
 from tools.messages.publishing import Publication, publication, stale
 from tools.messages.schemas import types_of
+from tools.nats_users import USERS, publishes
 
 CONTRACTS = Path(__file__).parents[2] / FOLDER
 SAMPLES = sorted((CONTRACTS / "samples").glob("*/*.json"))
 BY_CONTEXT = DECIDERS
+INTERNAL = ("$", "snap.", "probe.", "peers.", "render.cache.clear")
+"""Subjects that are no part of the contract: those of JetStream, of caches, and between processes of one service."""
 pytestmark = pytest.mark.req("EV-09")
 
 
@@ -107,6 +113,68 @@ def test_what_is_received_as_a_command_has_a_reply():
         assert operations[f"{context}Recorded"]["action"] == "send"
         assert operations[f"{context}Asked"]["action"] == "receive"
         assert operations[f"{context}Asked"]["reply"]["channel"]["$ref"] == f"#/channels/{context}Replies"
+
+
+def test_every_subject_that_a_service_may_publish_is_described():
+    may_publish = {subject for user in USERS.values() for subject in publishes(user)}
+    described = [channel["address"] or "" for channel in asyncapi()["channels"].values()]
+    missing = {
+        one for one in may_publish if not one.startswith(INTERNAL) and not any(_fits(one, to) for to in described)
+    }
+    assert missing == set(), "describe them in tools/messages/asyncapi.py"
+
+
+async def test_what_is_published_about_rows_is_described_relation_by_relation():
+    for subject, payload in await _published_rows():
+        found = [channel for channel in asyncapi()["channels"].values() if _addresses(channel, subject)]
+        assert len(found) == 1, f"{subject} is described {len(found)} times"
+        ((name, _),) = found[0]["messages"].items()
+        schema = {"$ref": f"#/components/schemas/{name}", "components": asyncapi()["components"]}
+        jsonschema_rs.Draft7Validator(schema).validate(json.loads(payload))
+
+
+async def _published_rows() -> list[tuple[str, bytes]]:
+    """Everything that a projector says about rows, once for each subject."""
+    client = _Published()
+    rows = NatsRows(client)  # type: ignore[arg-type]
+    changed = RowsChanged(epoch="1f", partition="main", after=1, to=2, rows=[msgspec.Raw(b"{}")], gone=[["D1"]])
+    for relation, many in LIVE.items():
+        for live in many:
+            await rows.changed(live.context, relation, changed)
+    for context in LIVE_CONTEXTS:
+        await rows.heartbeat(context, RowsHeartbeat(epoch="1f", partition="main", seq=2, last={"devices": 2}))
+    return client.messages
+
+
+class _Published:
+    """A NATS client that keeps what is published."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[str, bytes]] = []
+
+    async def publish(self, subject: str, payload: bytes) -> None:
+        self.messages.append((subject, payload))
+
+
+def _fits(pattern: str, address: str) -> bool:
+    """Whether an address with `{parameters}` describes subjects that the NATS pattern allows."""
+    parts, places = pattern.split("."), address.split(".")
+    if parts[-1] == ">":
+        parts, places = parts[:-1], places[: len(parts) - 1]
+    return len(parts) == len(places) and all(
+        part in ("*", place) or place.startswith("{") for part, place in zip(parts, places, strict=True)
+    )
+
+
+def _addresses(channel: dict[str, Any], subject: str) -> bool:
+    """Whether the channel has this subject; a parameter has only the values that it lists."""
+    parts = re.split(r"\{(\w+)\}", channel["address"] or "")
+    values = channel.get("parameters", {})
+    regex = "".join(
+        "|".join(map(re.escape, values[part].get("enum", ()))).join(("(?:", ")")) if place % 2 else re.escape(part)
+        for place, part in enumerate(parts)
+    )
+    return re.fullmatch(regex, subject) is not None
 
 
 def test_every_reference_leads_somewhere():

@@ -1,6 +1,6 @@
 """The AsyncAPI document: the NATS subjects and their messages. Payloads are the schema files.
 
-From Drover's point of view: it sends events and announcements, and receives and answers commands.
+From Drover's point of view: it sends events, changed rows and announcements, and receives and answers commands.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from drover.bus.live import Progress
 from drover.bus.messages import Reply, Submission
+from drover.bus.rows import HEARTBEAT, RowsChanged, RowsHeartbeat, subject_of
 from drover.bus.telemetry import TelemetryBatch
 from drover.domain.contexts import CONTEXTS
 from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
 from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
+from drover.readmodel.models import READ_MODELS
 from drover.reminder.edge.alarms import PAGES_MAX
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.reminder.page_events import PagesDeleted
@@ -41,6 +43,14 @@ _COMMIT: Final = (
 _COMMANDS: Final = (
     "One NATS message is a list of commands, of any type of the context, each in its envelope; the reply has one "
     "outcome for each, in order. A sender without a reply repeats the message with the same ids."
+)
+_ROWS: Final = (
+    "Rows that a committed batch has changed, as `/rest/v1` shows them; sealed and personal columns are null. Best "
+    "effort: `from` of a message is `to` of the one before it, of the same relation, partition and epoch, and a reader "
+    "that finds a gap or another epoch reads the relation again."
+)
+_ROWS_HEARTBEAT: Final = (
+    "Every second, and at the start of an epoch: shows whether the last message of a relation was lost."
 )
 _HEADERS: Final[Schema] = {
     "type": "object",
@@ -75,6 +85,9 @@ def asyncapi_document(schemas: Schemas) -> dict[str, Any]:
         document.add_progress(context)
     for context in TELEMETRY:
         document.add_telemetry(context)
+    for model in READ_MODELS:
+        if model.live:
+            document.add_rows(model.context, [live.name for live in model.live])
     document.add_pages_deleted()
     return document.made()
 
@@ -85,7 +98,7 @@ class _Document:
         self._operations: dict[str, Any] = {}
         self._messages: dict[str, Any] = {}
         self._schemas: dict[str, Schema] = {"CommitHeaders": _HEADERS}
-        for type_ in (Submission, Reply, TelemetryBatch, Progress, PagesDeleted):
+        for type_ in (Submission, Reply, TelemetryBatch, Progress, RowsChanged, RowsHeartbeat, PagesDeleted):
             self._add_schema(type_)
         self._schemas["PagesDeleted"]["properties"]["page_ids"]["maxItems"] = PAGES_MAX
         self._schemas["PagesDeletedAnswer"] = {
@@ -178,6 +191,16 @@ class _Document:
         text = "Signs of life, several times a second, never recorded. A gap in `number` shows lost batches."
         self._add_channel(f"{context}Telemetry", f"tel.{context}", text, ["TelemetryBatch"])
         self._add_operation(f"{context}Heard", "receive", f"{context}Telemetry", "From gateways and workers.")
+
+    def add_rows(self, context: str, relations: list[str]) -> None:
+        self._plain("RowsChanged", RowsChanged)
+        self._plain("RowsHeartbeat", RowsHeartbeat)
+        self._add_channel(f"{context}Rows", subject_of(context, "{relation}"), _ROWS, ["RowsChanged"])
+        relation = {"description": "A relation of `/rest/v1` whose rows are those of one table.", "enum": relations}
+        self._channels[f"{context}Rows"]["parameters"] = {"relation": relation}
+        self._add_channel(f"{context}RowsHeartbeat", subject_of(context, HEARTBEAT), _ROWS_HEARTBEAT, ["RowsHeartbeat"])
+        self._add_operation(f"{context}RowsChanged", "send", f"{context}Rows", "After each batch of commits.")
+        self._add_operation(f"{context}RowsStand", "send", f"{context}RowsHeartbeat", "Each second.")
 
     def add_pages_deleted(self) -> None:
         self._plain("PagesDeleted", PagesDeleted)

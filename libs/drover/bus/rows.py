@@ -68,15 +68,19 @@ class NatsRows:
         self._client = client
 
     async def changed(self, context: str, relation: str, message: RowsChanged) -> None:
-        await self._client.publish(f"rows.{context}.{relation}", _encode(message))
+        await self._client.publish(subject_of(context, relation), _encode(message))
 
     async def heartbeat(self, context: str, message: RowsHeartbeat) -> None:
-        await self._client.publish(f"rows.{context}.{HEARTBEAT}", _encode(message))
+        await self._client.publish(subject_of(context, HEARTBEAT), _encode(message))
+
+
+def subject_of(context: str, relation: str) -> str:
+    return f"rows.{context}.{relation}"
 
 
 def subjects(contexts: Iterable[str]) -> tuple[str, ...]:
     """All that is said of these contexts."""
-    return tuple(f"rows.{context}.>" for context in contexts)
+    return tuple(subject_of(context, ">") for context in contexts)
 
 
 _decode_changed: Final = msgspec.json.Decoder(RowsChanged).decode
