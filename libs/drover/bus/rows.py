@@ -34,7 +34,8 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The projector's term. A reader that has heard of another one has missed something."""
     partition: str
     after: int = msgspec.field(name="from")
-    """`to` of the message before this one, of the same relation, partition and epoch."""
+    """`to` of the message before this one, of the same relation, partition and epoch. If it equals `to`, only telemetry
+    has changed the rows, and a lost message is no gap."""
     to: int
     rows: list[msgspec.Raw] = []
     """As the relation shows them now."""

@@ -43,6 +43,8 @@ class PresenceTable:
     """The sender; None if a column could not hold it: one such row would make the whole statement fail."""
     columns: Callable[[Beat], tuple[Any, ...]]
     """All columns but the key, in the order of the statement."""
+    relation: str | None = None
+    """Its rows show the signs of life, by the same key; they are published when they change."""
     forget: str | None = None
     """Deletes senders that will not come back; for names that are registered nowhere."""
 
@@ -56,11 +58,14 @@ class PresenceWriter:
         table: PresenceTable,
         flush_every_s: float = FLUSH_EVERY_S,
         devices_waiting_max: int = DEVICES_WAITING_MAX,
+        on_written: Callable[[Iterable[Key]], None] | None = None,
     ) -> None:
+        """`on_written`: told the senders whose rows have changed."""
         self._pool = pool
         self._table = table
         self._flush_every_s = flush_every_s
         self._devices_waiting_max = devices_waiting_max
+        self._on_written = on_written
         self._waiting: dict[Key, Beat] = {}
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
@@ -139,6 +144,8 @@ class PresenceWriter:
         columns = zip(*((key, *self._table.columns(beat)) for key, beat in signs.items()), strict=True)
         await self._pool.execute(self._table.upsert, *map(list, columns))
         self._rows.inc(len(signs))
+        if self._on_written is not None:
+            self._on_written(signs)
         if self._table.forget is not None and time.monotonic() >= self._forget_at:
             self._forget_at = time.monotonic() + FORGET_EVERY_S
             await self._pool.execute(self._table.forget)

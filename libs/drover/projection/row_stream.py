@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from uuid_utils import uuid4
 from drover.bus.rows import PublishRows, RowsChanged, RowsHeartbeat
 from drover.projection import metrics
 from drover.projection.batch import Changes
+from drover.projection.presence_rows import PresenceRows
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
@@ -27,6 +29,7 @@ MESSAGE_BYTES_MAX: Final = 512 * 1024
 """Limit of the rows in one message; beyond it, readers are told to read again. A NATS server accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
 """For all queries and messages after one batch: the projection does not wait longer for its readers."""
+PRESENCE_ROWS_PER_MESSAGE_MAX: Final = 100
 HEARTBEAT_S: Final = 1.0
 """Interval while batches are written. During a catch-up, readers are told to read again at most this often."""
 
@@ -73,9 +76,10 @@ class RowStream:
         publish: PublishRows,
         select: Select,
         at: int,
+        presence: PresenceRows | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`at`: the partition's position."""
+        """`at`: the partition's position. `presence`: rows that change without events."""
         self.epoch: Final = uuid4().hex[:16]
         self._context = context
         self._partition = partition
@@ -85,6 +89,8 @@ class RowStream:
         self._clock = clock
         self._seq = at
         self._last = {live.name: at for live in relations}
+        self._presence = presence
+        self._is_behind = False
         self._to_reset: set[str] = set()
         """Relations whose readers must be told to read again. Until then, nothing else is published of them."""
         self._beat_at = float("-inf")
@@ -96,10 +102,13 @@ class RowStream:
         """Send pending resets, then the position: a reader that has a position has everything up to it."""
         self._beat_at = self._clock()
         await self._bounded(self._beat)
+        if self._presence is not None and not self._is_behind:
+            await self._bounded(partial(self._tell_presence, self._presence))
 
     async def written(self, changes: Changes, to: int, behind: int) -> None:
         """A batch up to this position is committed, and no later one. `behind`: the lag in commits."""
         self._seq = to
+        self._is_behind = behind > 0
         changed = [live for live in self._relations if is_changed(live, changes)]
         if behind:
             self._to_reset.update(live.name for live in changed)
@@ -147,6 +156,25 @@ class RowStream:
             await self._reset(name, after[name], self._seq)
         message = RowsHeartbeat(epoch=self.epoch, partition=self._partition, seq=self._seq, last=dict(self._last))
         await self._publish.heartbeat(self._context, message)
+
+    async def _tell_presence(self, presence: PresenceRows) -> None:
+        """Publish rows at the relation's last position. No event changed them, so `from` equals `to`, and a reader that
+        misses them has no gap."""
+        (live,) = (live for live in self._relations if live.name == presence.relation)
+        keys = presence.take()
+        for start in range(0, len(keys), PRESENCE_ROWS_PER_MESSAGE_MAX):
+            rows = await self._select(live, keys[start : start + PRESENCE_ROWS_PER_MESSAGE_MAX])
+            at = self._last[live.name]
+            message = RowsChanged(
+                epoch=self.epoch,
+                partition=self._partition,
+                after=at,
+                to=at,
+                rows=[msgspec.Raw(row.encode()) for row in rows],
+            )
+            if rows:
+                await self._publish.changed(self._context, live.name, message)
+                self._rows.inc(len(rows))
 
     async def _reset(self, name: str, after: int, to: int) -> None:
         message = RowsChanged(epoch=self.epoch, partition=self._partition, after=after, to=to, reset=True)

@@ -30,6 +30,7 @@ from drover.projection.checkpoint import Checkpoint, read_checkpoint
 from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
+from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
 from drover.projection.row_stream import RowStream
@@ -99,8 +100,11 @@ class Runner:
         announce: Announce = announce_nothing,
         limits: Limits | None = None,
         publish: PublishRows | None = None,
+        presence: PresenceRows | None = None,
     ) -> None:
-        """`publish`: where changed rows go. None: they are not published."""
+        """`publish`: where changed rows go. None: they are not published. `presence`: rows that change without events;
+        only for a context with one partition, because a sign of life does not say which one it belongs to."""
+        assert presence is None or log.partition.name == MAIN
         self.projection = projection
         self.partition = log.partition
         self.checkpoint = Checkpoint()
@@ -113,6 +117,7 @@ class Runner:
         self._dsn = dsn
         self._announce = announce
         self._publish = publish
+        self._presence = presence
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
@@ -205,6 +210,7 @@ class Runner:
             publish=self._publish,
             select=store.select,
             at=self.checkpoint.seq,
+            presence=self._presence,
         )
 
     async def _check_log(self) -> None:

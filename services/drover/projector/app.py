@@ -18,6 +18,7 @@ from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.projection.errors import ProjectionStopped
 from drover.projection.presence import PresenceTable, PresenceWriter
+from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
 from drover.projection.runtime import Announce, Limits, Runner, announce_nothing
 from drover.projector.analysis import ANALYSIS_PROJECTION
@@ -57,11 +58,13 @@ class Projector:
         limits: Limits | None = None,
         partitions: Mapping[str, Sequence[Partition]] | None = None,
         publish: PublishRows | None = None,
+        presence: Mapping[str, PresenceRows] | None = None,
     ) -> None:
-        """`partitions`: by context; contexts that are not listed are not partitioned."""
+        """`partitions`: by context; contexts that are not listed are not partitioned. `presence`: by context."""
         divided = partitions or {}
+        seen = presence or {}
         self.runners = tuple(
-            Runner(projection, open_log(partition), dsn, announce, limits, publish)
+            Runner(projection, open_log(partition), dsn, announce, limits, publish, seen.get(projection.context))
             for projection in projections
             for partition in divided.get(projection.context, (Partition(projection.context),))
         )
@@ -84,12 +87,15 @@ class Projector:
 
 def assemble(host: Host) -> Assembly:
     client, pool = host.client, host.pool
+    tables = (FLEET_PRESENCE, RENDER_WORKERS)
+    presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
     projector = Projector(
         partial(JetStreamLog, client),
         host.settings.postgres_url,
         partial(announce, client),
         partitions=host.partitions,
         publish=NatsRows(client),
+        presence=presence,
     )
     licences = host[RenderCapacity].licences
     components = [
@@ -98,8 +104,8 @@ def assemble(host: Host) -> Assembly:
         Component("figures", Phase.PROJECTOR, ReadModelFigures(pool)),
         Component("log figures", Phase.PROJECTOR, LogFigures(client, CONTEXTS)),
     ]
-    for table in (FLEET_PRESENCE, RENDER_WORKERS):
-        components += _presence(host, table)
+    for table in tables:
+        components += _presence(host, table, presence.get(table.context))
     # In a process that also serves agents, a stopped read model must not make the process unready.
     ready: dict[str, Check] = {}
     if "gateway" not in host.services:
@@ -107,9 +113,9 @@ def assemble(host: Host) -> Assembly:
     return Assembly(components=components, ready=ready)
 
 
-def _presence(host: Host, table: PresenceTable) -> list[Component]:
+def _presence(host: Host, table: PresenceTable, rows: PresenceRows | None) -> list[Component]:
     """Writes signs of life from telemetry into the table that views join."""
-    presence = PresenceWriter(host.pool, table)
+    presence = PresenceWriter(host.pool, table, on_written=None if rows is None else rows.seen)
 
     def note(batch: TelemetryBatch) -> None:
         presence.note(batch.beats)

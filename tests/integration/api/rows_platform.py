@@ -23,7 +23,8 @@ from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.bus.messages import Accepted
 from drover.bus.rows import NatsRows, RowsChanged, RowsHeartbeat, following_rows
-from drover.bus.telemetry import TelemetryOut
+from drover.bus.telemetry import TelemetryBatch, TelemetryOut
+from drover.bus.telemetry import listening as listening_to_telemetry
 from drover.domain.contexts import CONTEXTS
 from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
@@ -39,7 +40,10 @@ from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.positions import Positions
+from drover.projection.presence import PresenceWriter
+from drover.projection.presence_rows import PresenceRows
 from drover.projector.app import Projector
+from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -86,6 +90,7 @@ class Platform:
         self.projector: Projector
         self._options = options
         self._track = options.pop("track", Track)
+        self._presence = PresenceRows("devices")
         self._projecting = AsyncExitStack()
         self._stack = AsyncExitStack()
         self._serial = 0
@@ -159,12 +164,27 @@ class Platform:
             self.dsn,
             partial(announce, self.client),
             publish=self.rows,
+            presence={"fleet": self._presence},
         )
         self.projector = await self._projecting.enter_async_context(projector)
         await eventually(lambda: all(runner.active for runner in projector.runners), READY_S)
 
     async def stop_projector(self) -> None:
         await self._projecting.aclose()
+
+    @asynccontextmanager
+    async def writing_presence(self) -> AsyncIterator[None]:
+        """Signs of life reach the tables and the stream. Without it, phones seem to be silent."""
+        async with (
+            open_pool(self.dsn, "presence") as pool,
+            PresenceWriter(pool, FLEET_PRESENCE, on_written=self._presence.seen) as presence,
+        ):
+
+            def note(batch: TelemetryBatch) -> None:
+                presence.note(batch.beats)
+
+            async with listening_to_telemetry(self.client, "fleet", note):
+                yield
 
     # Commands
 
@@ -186,6 +206,11 @@ class Platform:
         device = str((await self.write("devices", row))["id"])
         await self.send(MarkOnline(device))
         return device
+
+    async def heartbeat(self, device: str) -> None:
+        url = f"{self.url}/rest/v1/devices?id=eq.{device}"
+        async with self.http.patch(url, json={"status": "online"}, headers={"apikey": self.key()}) as answer:
+            assert answer.status == 204, await answer.text()
 
     async def create_job(self, title: str = "A job") -> str:
         made = await self.write("jobs", {"title": title, "target_url": "https://youtu.be/abc"})

@@ -60,6 +60,24 @@ async def test_a_change_made_by_a_command_arrives_as_a_read_shows_it(platform):
         assert not watcher.reader.resets, "all of it came as rows"
 
 
+@pytest.mark.req("DF-23")
+async def test_a_heartbeat_changes_when_a_device_was_last_seen_without_an_event(platform):
+    device = await platform.register()
+    (before,) = await platform.read_all("devices")
+    log = JetStreamLog(platform.client, Partition("fleet"))
+    end = (await log.last()).seq
+    async with platform.writing_presence(), platform.listening("devices") as listener:
+        await platform.heartbeat(device)
+        (told,) = (await rows_of(listener, "devices"))["rows"]
+        (read,) = await platform.read("devices")
+        assert told == read
+        assert told == before | {"last_seen_at": told["last_seen_at"]}
+        assert told["last_seen_at"] > before["last_seen_at"]
+        assert (await log.last()).seq == end
+        other = await platform.register()
+        assert (await rows_of(listener, "devices"))["rows"][0]["id"] == other, "the chain goes on without a reset"
+
+
 async def test_a_publisher_that_fails_once_leaves_a_hole_that_readers_are_told_of(platform):
     async def fail() -> None:
         platform.rows.fault = None

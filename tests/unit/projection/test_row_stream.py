@@ -10,6 +10,7 @@ import pytest
 
 from drover.projection import row_stream
 from drover.projection.batch import Changes
+from drover.projection.presence_rows import PresenceRows
 from drover.projection.row_stream import HEARTBEAT_S, PUBLISH_TIMEOUT_S, RowStream, changed_keys
 from drover.readmodel.fleet import FLEET
 from drover.readmodel.models import LIVE
@@ -40,7 +41,7 @@ def changes(
 class Term:
     """A stream over rows that say how often they were selected."""
 
-    def __init__(self, at: int = 100) -> None:
+    def __init__(self, at: int = 100, presence: PresenceRows | None = None) -> None:
         self.published = RecordedRows()
         self.selected: list[tuple[str, list[Any]]] = []
         self.delay_s = 0.0
@@ -51,6 +52,7 @@ class Term:
             publish=self.published,
             select=self._select,
             at=at,
+            presence=presence,
             clock=lambda: asyncio.get_running_loop().time(),
         )
 
@@ -199,5 +201,52 @@ def test_a_slow_select_is_cut_short(virtually):
 def test_each_term_has_an_epoch_of_its_own(virtually):
     async def main():
         assert Term().stream.epoch != Term().stream.epoch
+
+    virtually(main())
+
+
+def test_rows_of_devices_that_were_seen_are_told_at_the_last_position(virtually):
+    async def main():
+        presence = PresenceRows("devices")
+        term = Term(100, presence)
+        await term.stream.written(changes(upserts={"device_rows": [ID + "1"]}), 105, 0)
+        presence.seen([ID + "2"])
+        await asyncio.sleep(HEARTBEAT_S)
+        await term.stream.beat()
+        await term.stream.written(changes(upserts={"device_rows": [ID + "1"]}), 110, 0)
+        assert chain(term.published.of("devices")) == [(100, 105), (105, 105), (105, 110)]
+        assert decoded(term.published.of("devices")[1]) == [{"id": ID + "2"}]
+
+    virtually(main())
+
+
+def test_presence_that_cannot_be_sent_is_no_gap_and_holds_up_neither_heartbeats_nor_rows(virtually):
+    async def main():
+        presence = PresenceRows("devices")
+        term = Term(100, presence)
+        presence.seen([ID + "2"])
+        term.delay_s = 100.0
+        before = asyncio.get_running_loop().time()
+        await term.stream.beat()
+        assert asyncio.get_running_loop().time() - before <= PUBLISH_TIMEOUT_S
+        assert len(term.published.heartbeats) == 1
+        term.delay_s = 0.0
+        await term.stream.written(changes(upserts={"device_rows": [ID + "1"]}), 105, 0)
+        assert chain(term.published.of("devices")) == [(100, 105)]
+
+    virtually(main())
+
+
+def test_while_it_is_behind_nothing_is_selected_for_presence(virtually):
+    async def main():
+        presence = PresenceRows("devices")
+        term = Term(100, presence)
+        await term.stream.written(changes(), 105, 7)
+        presence.seen([ID + "2"])
+        await term.stream.beat()
+        assert term.selected == []
+        await term.stream.written(changes(), 112, 0)
+        await term.stream.beat()
+        assert term.selected == [("devices", [ID + "2"])]
 
     virtually(main())

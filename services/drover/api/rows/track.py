@@ -1,7 +1,7 @@
 """The last changes of one relation in one partition: a chain without gaps in bounded memory. Pure.
 
 Positions are those of the partition; numbers count all entries of a process, which orders the entries of several
-tracks.
+tracks. Presence (rows without a position of their own) has a small window beside the chain: dropping it leaves no gap.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import msgspec
 WINDOW_MESSAGES_MAX: Final = 512
 WINDOW_BYTES_MAX: Final = 1024 * 1024
 """Per track. A few seconds of the busiest farm: a client that is held up for longer counts as slow."""
+PRESENCE_SHARE: Final = 4
+"""Presence may take this part of the same bytes again. A client that is held up for longer misses some of it."""
 
 
 class Why(StrEnum):
@@ -62,6 +64,8 @@ class Track:
         self._bytes_max = bytes_max
         self._entries: deque[Entry] = deque()
         self._bytes = 0
+        self._presence: deque[Entry] = deque()
+        self._presence_bytes = 0
         self._floor_number = self.newest
         self._floor_position: int | None = None
         """Readers before it cannot resume. None: no reader can."""
@@ -78,7 +82,11 @@ class Track:
             self.reset(Why.HOLE, to)
             return
         self.last = to
-        self._append(Entry(self._next_number(), to, data))
+        entry = Entry(self._next_number(), to, data)
+        if to == after:
+            self._append_presence(entry)
+        else:
+            self._append(entry)
 
     def reset(self, why: Why, to: int) -> None:
         """Readers must read again, at this position or later."""
@@ -96,12 +104,9 @@ class Track:
         """The entries that follow, oldest first. None: some of them were dropped."""
         if number < self._floor_number:
             return None
-        newer: list[Entry] = []
-        for entry in reversed(self._entries):
-            if entry.number <= number:
-                break
-            newer.append(entry)
-        newer.reverse()
+        newer = _newer(self._entries, number)
+        if seen := _newer(self._presence, number):
+            newer = sorted((*newer, *seen), key=lambda entry: entry.number)
         return newer
 
     def resume(self, epoch: str, position: int) -> int | None:
@@ -117,17 +122,25 @@ class Track:
 
     @property
     def size_bytes(self) -> int:
-        return self._bytes
+        return self._bytes + self._presence_bytes
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def _reset(self, why: Why, to: int) -> None:
         self._entries.clear()
-        self._bytes = 0
+        self._presence.clear()
+        self._bytes = self._presence_bytes = 0
         # The entry replaces all earlier ones: it resets every reader of this epoch that has not had it yet.
         self._floor_number, self._floor_position = 0, -1
         self._append(Entry(self._next_number(), to, why=why))
+
+    def _append_presence(self, entry: Entry) -> None:
+        self._presence.append(entry)
+        self.newest = entry.number
+        self._presence_bytes += len(entry.data)
+        while len(self._presence) > 1 and self._presence_bytes > self._bytes_max // PRESENCE_SHARE:
+            self._presence_bytes -= len(self._presence.popleft().data)
 
     def _append(self, entry: Entry) -> None:
         self._entries.append(entry)
@@ -137,3 +150,13 @@ class Track:
             oldest = self._entries.popleft()
             self._bytes -= len(oldest.data)
             self._floor_number, self._floor_position = oldest.number, oldest.to
+
+
+def _newer(entries: deque[Entry], number: int) -> list[Entry]:
+    newer: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.number <= number:
+            break
+        newer.append(entry)
+    newer.reverse()
+    return newer

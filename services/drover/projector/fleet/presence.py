@@ -46,4 +46,6 @@ def _columns(beat: Beat) -> tuple[Any, ...]:
     return (beat.seen_at, reported, UUID(work.assignment_id), work.run, work.progress_pct, work.ad_playing)
 
 
-FLEET_PRESENCE: Final = PresenceTable(context="fleet", upsert=_UPSERT, key=_device, columns=_columns)
+FLEET_PRESENCE: Final = PresenceTable(
+    context="fleet", upsert=_UPSERT, key=_device, columns=_columns, relation="devices"
+)

@@ -105,3 +105,44 @@ def test_who_comes_back_after_a_reset_is_told_of_it_if_it_came_from_before(track
     track.add(20, 21, b"b")
     assert told(track.after(track.resume("e1", 12))) == [Why.BEHIND, "b"]
     assert told(track.after(track.resume("e1", 20))) == ["b"]
+
+
+def test_presence_is_told_in_order_with_what_events_changed(track):
+    begun = track.newest
+    track.add(10, 10, b"seen")
+    track.add(10, 12, b"a")
+    track.add(12, 12, b"seen again")
+    assert told(track.after(begun)) == ["seen", "a", "seen again"]
+    assert track.last == 12
+
+
+def test_presence_pushes_nothing_out_of_the_window_and_has_a_bound_of_its_own(track):
+    begun = track.newest
+    track.add(10, 12, b"a")
+    for _ in range(50):
+        track.add(12, 12, b"s" * 50)
+    assert track.size_bytes <= 2 * 100
+    assert "a" in told(track.after(begun))
+    assert track.resume("e1", 10) == begun
+
+
+def test_who_was_too_slow_for_presence_misses_it_and_need_not_read_again(track):
+    begun = track.newest
+    track.add(10, 10, b"first")
+    for _ in range(50):
+        track.add(10, 10, b"later")
+    assert "first" not in told(track.after(begun))
+    assert Why.SLOW not in told(track.after(begun))
+
+
+def test_presence_that_does_not_follow_shows_a_hole(track):
+    begun = track.newest
+    track.add(15, 15, b"seen")
+    assert told(track.after(begun)) == [Why.HOLE]
+
+
+def test_a_reset_makes_presence_before_it_worthless(track):
+    begun = track.newest
+    track.add(10, 10, b"seen")
+    track.reset(Why.BEHIND, 20)
+    assert told(track.after(begun)) == [Why.BEHIND]

@@ -1,0 +1,61 @@
+"""Chooses the rows that signs of life have changed, for the row stream: at most one row per device and interval."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from drover.readmodel.table import Key
+
+INTERVAL_S: Final = 30.0
+ROWS_PER_TURN_MAX: Final = 500
+"""A turn is a second. With more than 15,000 devices, each has its turn less often."""
+WAITING_MAX: Final = 100_000
+"""Beyond it new devices wait for their next sign of life."""
+
+
+class PresenceRows:
+    """Fed with keys once their signs of life are written; the row stream takes those that are due."""
+
+    def __init__(self, relation: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.relation: Final = relation
+        """Whose rows show signs of life."""
+        self._clock = clock
+        self._due: OrderedDict[Key, None] = OrderedDict()
+        """Seen, and not published for an interval; the longest waiting first."""
+        self._published: OrderedDict[Key, float] = OrderedDict()
+        """When each was taken, within the last interval; the oldest first."""
+        self._seen_again: set[Key] = set()
+        """Of those: seen since."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self._due)
+
+    def seen(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            if key in self._published:
+                self._seen_again.add(key)
+            elif len(self._due) < WAITING_MAX:
+                self._due[key] = None
+
+    def take(self) -> list[Key]:
+        """The keys whose rows are to be published now. They count as published, whatever happens to them: their next
+        sign of life is told after the interval."""
+        now = self._clock()
+        self._end_intervals(now - INTERVAL_S)
+        keys = [self._due.popitem(last=False)[0] for _ in range(min(len(self._due), ROWS_PER_TURN_MAX))]
+        self._published.update(dict.fromkeys(keys, now))
+        return keys
+
+    def _end_intervals(self, until: float) -> None:
+        while self._published:
+            key, at = next(iter(self._published.items()))
+            if at > until:
+                return
+            del self._published[key]
+            if key in self._seen_again:
+                self._seen_again.remove(key)
+                self._due[key] = None
