@@ -109,9 +109,10 @@ class Platform:
                 "DROVER_SEALING_KEYS": "k1:" + "A" * 43 + "=",
             }
         )
+        self._settings = settings
         await migrate(self.dsn)
         self.client = client = await enter(connected(self.nats_url, "test"))
-        divided = await prepare(client, CONTEXTS)
+        self._divided = divided = await prepare(client, CONTEXTS)
         for decider in (FLEET, RENDER):
             await enter(nats_writer(client, decider, instance=settings.instance).running())
         self.positions = positions = Positions(chain.from_iterable(divided.values()))
@@ -158,6 +159,21 @@ class Platform:
     async def stop(self) -> None:
         await self._stack.aclose()
 
+    @asynccontextmanager
+    async def another_api(self) -> AsyncIterator[str]:
+        """The URL of a process that has just started: it has heard of no row."""
+        hub = Hub(self._divided, make_track=self._track)
+        app = create_application(Health(), body_bytes_max=self._settings.body_bytes_max)
+        add_handlers(app, [RowStreams(Authenticator(self._settings.jwt_secrets), hub, **self._options)])
+        async with (
+            hub.running(),
+            connected(self.nats_url, "api") as client,
+            following_rows(client, LIVE_CONTEXTS, hub.changed, hub.heartbeat),
+            serve(app, self._settings.http_host, 0, grace_s=1) as port,
+        ):
+            await eventually(lambda: all(not hub.is_stale(context) for context in LIVE_CONTEXTS), READY_S)
+            yield f"http://127.0.0.1:{port}"
+
     async def start_projector(self) -> None:
         projector = Projector(
             partial(JetStreamLog, self.client),
@@ -168,6 +184,14 @@ class Platform:
         )
         self.projector = await self._projecting.enter_async_context(projector)
         await eventually(lambda: all(runner.active for runner in projector.runners), READY_S)
+
+    @asynccontextmanager
+    async def standby(self) -> AsyncIterator[Projector]:
+        """A second projector, which waits for the lock of the first."""
+        async with Projector(
+            partial(JetStreamLog, self.client), self.dsn, partial(announce, self.client), publish=NatsRows(self.client)
+        ) as projector:
+            yield projector
 
     async def stop_projector(self) -> None:
         await self._projecting.aclose()
@@ -237,8 +261,10 @@ class Platform:
             ends[context] = 0 if last is None else last.seq
         return await self.read(relation, ",".join(f"{context}={seq}" for context, seq in ends.items()))
 
-    def listening(self, relations: str, *, key: str | None = None, **how: Any) -> AbstractAsyncContextManager[Listener]:
-        return listening(self.url, key or self.key(), f"?relations={relations}", path=PATH, **how)
+    def listening(
+        self, relations: str, *, key: str | None = None, url: str | None = None, **how: Any
+    ) -> AbstractAsyncContextManager[Listener]:
+        return listening(url or self.url, key or self.key(), f"?relations={relations}", path=PATH, **how)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from drover.api.rows import hub as hub_module
+from drover.api.rows.stream import RowsSession
 from drover.api.rows.track import Track
 from drover.domain.fleet.commands import CancelJob, MarkOffline, MarkOnline, PauseJob, ResumeJob
 from drover.eventlog.jetstream import JetStreamLog
@@ -120,6 +121,72 @@ async def test_a_standby_that_takes_over_begins_another_epoch_and_goes_on(platfo
         assert (await rows_of(listener, "devices"))["rows"][0]["id"] == device
     async with platform.listening("devices") as listener:
         assert listener.hello.data["epochs"]["fleet"] != epoch
+
+
+async def test_when_the_session_of_the_projector_is_cut_a_standby_goes_on_in_another_epoch(platform):
+    device = await platform.register()
+    watcher = Watcher(platform, ("devices",))
+    async with platform.standby() as standby, watching(watcher):
+        (fleet,) = (runner for runner in standby.runners if runner.projection.context == "fleet")
+        # The first projector waits before its next try, so that the standby is the first to ask for the lock.
+        await eventually(partial(_cut_projector_until, platform, lambda: fleet.active), PATIENCE_S, 0.5)
+        await platform.send(MarkOffline(device))
+        await eventually(lambda: watcher.reader.rows["devices"][(device,)]["status"] == "offline", PATIENCE_S)
+        assert {*watcher.reader.resets} == {"epoch"}
+        await eventually(watcher.agrees, PATIENCE_S, 0.2)
+
+
+async def _cut_projector_until(platform, is_over):
+    """Ends the session of the projector that is not a standby, as a restart of PostgreSQL would."""
+    if is_over():
+        return True
+    connection = await asyncpg.connect(platform.dsn)
+    try:
+        await connection.execute(
+            "SELECT pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity JOIN pg_locks AS locks"
+            " USING (pid) WHERE locktype = 'advisory' AND granted AND application_name = $1"
+            " AND activity.datname = current_database()",
+            f"drover-projector {FLEET_PROJECTION.name}",
+        )
+    finally:
+        await connection.close()
+    return is_over()
+
+
+@pytest.mark.req("DF-23")
+async def test_who_comes_back_to_a_process_that_has_just_started_reads_again_what_it_missed(platform):
+    async with platform.listening("devices,workers") as listener:
+        await platform.register()
+        while (await rows_of(listener, "devices"))["rows"][0]["status"] != "online":
+            pass
+        last_id = listener.ear.last_id
+    missed = await platform.register()
+    async with (
+        platform.another_api() as url,
+        platform.listening("devices,workers", last_id=last_id, url=url) as listener,
+    ):
+        reset = await reset_of(listener)
+        assert reset["why"] == "hole"
+        assert {*reset["relations"]} >= {"devices", "workers"}
+        read = await platform.read("devices", reset["min_position"])
+        assert missed in {row["id"] for row in read}
+        new = await platform.register()
+        assert (await rows_of(listener, "devices"))["rows"][0]["id"] == new
+
+
+async def test_a_reader_whose_line_has_no_room_for_a_while_reads_again(own_nats, postgres_dsn, monkeypatch):
+    monkeypatch.setitem(RowsSession.__init__.__kwdefaults__, "pause_s", 1.0)
+    async with platform_on(own_nats.url, postgres_dsn, track=partial(Track, messages_max=2)) as platform:
+        device = await platform.register()
+        watcher = Watcher(platform, ("devices",))
+        async with watching(watcher):
+            for _ in range(4):
+                await platform.send(MarkOffline(device))
+                await platform.read_all("devices")
+                await platform.send(MarkOnline(device))
+                await platform.read_all("devices")
+            await eventually(watcher.agrees, PATIENCE_S, 0.2)
+            assert {*watcher.reader.resets} == {"slow"}
 
 
 async def test_after_a_rebuild_is_swapped_in_readers_read_again_and_hear_of_the_new_tables(platform):
