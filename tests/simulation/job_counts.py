@@ -13,6 +13,7 @@ from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.readmodel.fleet.jobs import JOBS, JobRow
 
+ENDINGS = (e.JobCompleted, e.JobCancelled, e.JobExpired, e.JobDeactivated)
 UNDER_WAY = ("pending", "running", "retrying")
 OVER = ("completed", "failed", "cancelled")
 
@@ -28,7 +29,7 @@ class JobCounts:
 
     def see(self, fleet: Fleet, event: Event) -> None:
         """`fleet`: as it is before this event."""
-        if isinstance(event, e.JobCompleted):
+        if isinstance(event, ENDINGS):
             self._total[event.job_id] = _phones(fleet, fleet.jobs[event.job_id])
         self._tables.fold(StoredCommit(event.n, "c", 1, event.at, self._codec.encode([event])))
 
@@ -42,7 +43,7 @@ class JobCounts:
                 assert _sum(row, *OVER) == len(job.ran), "a phone that has had the job is not counted once"
                 assert row.skipped == 0
             else:
-                assert counted == self._total.setdefault(job.job_id, counted), "the counters are not the job's phones"
+                assert counted == self._total[job.job_id], "the counters are not the job's phones"
 
 
 def _sum(row: JobRow, *names: str) -> int:

@@ -19,7 +19,7 @@ from drover.domain.fleet.events import (
 )
 from drover.domain.fleet.failure import TIMED_OUT, fail
 from drover.domain.fleet.state import Fleet, Phase
-from drover.domain.fleet.supply import follow_up, is_outstanding, resumed
+from drover.domain.fleet.supply import follow_up, is_outstanding, resumed, unreached
 from drover.domain.fleet.withdrawal import take_back_untaken
 from drover.domain.timers import AT_ONCE
 
@@ -58,9 +58,10 @@ def _device(fleet: Fleet, device_id: str, now: datetime) -> list[Event]:
 
 
 def _job(fleet: Fleet, job_id: str, now: datetime) -> list[Event]:
-    if fleet.jobs[job_id].has_ended:
+    job = fleet.jobs[job_id]
+    if job.has_ended:
         return [JobArchived(job_id)]
-    return [JobExpired(job_id), *resolve_alert(fleet.alerts, POISON_JOB, job_id, "expired")]
+    return [JobExpired(job_id, unreached(fleet, job)), *resolve_alert(fleet.alerts, POISON_JOB, job_id, "expired")]
 
 
 def _pc(fleet: Fleet, pc_id: str, now: datetime) -> list[Event]:

@@ -151,14 +151,20 @@ class JobDeactivated(Event):
     job_id: str
     rule: str | None
     """The error that proves the job bad on every device; None: a person deactivated it."""
+    skipped: int = 0
+    """Target devices that had no assignment. Events before this field say 0."""
 
 
 class JobCancelled(Event):
     job_id: str
+    skipped: int = 0
+    """Target devices that had no assignment. Events before this field say 0."""
 
 
 class JobExpired(Event):
     job_id: str
+    skipped: int = 0
+    """Target devices that had no assignment. Events before this field say 0."""
 
 
 class JobCompleted(Event):

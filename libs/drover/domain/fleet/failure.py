@@ -41,6 +41,7 @@ from drover.domain.fleet.policy import (
     rule_of,
 )
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus
+from drover.domain.fleet.supply import unreached
 from drover.domain.fleet.withdrawal import attempt_of, where
 from drover.domain.texts import cut
 
@@ -111,7 +112,7 @@ def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
         return []
     if rule.job is JobEffect.DEACTIVATE:
         over = resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "deactivated")
-        return [JobDeactivated(job.job_id, rule.name), *over]
+        return [JobDeactivated(job.job_id, rule.name, unreached(fleet, job)), *over]
     if rule.job is JobEffect.NEED_AGE_VERIFIED and AGE_VERIFIED not in job.needs:
         return [JobNeedAdded(job.job_id, AGE_VERIFIED)]
     return []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from msgspec.structs import asdict
 
@@ -34,7 +36,7 @@ from drover.domain.fleet.events import (
 from drover.domain.fleet.evolve_attempts import BY_A_PERSON
 from drover.domain.fleet.policy import ATTEMPTS_MAX, OPEN_JOBS_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Phase
-from drover.domain.fleet.supply import follow_up
+from drover.domain.fleet.supply import follow_up, unreached
 from drover.domain.fleet.withdrawal import attempt_of, of
 
 
@@ -76,20 +78,22 @@ def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
 
 
 def deactivate_job(fleet: Fleet, command: DeactivateJob, now: datetime) -> Decision:
-    return _end(fleet, command.job_id, JobStatus.DEACTIVATED, JobDeactivated(command.job_id, None))
+    return _end(fleet, command.job_id, JobStatus.DEACTIVATED, partial(JobDeactivated, command.job_id, None))
 
 
 def cancel_job(fleet: Fleet, command: CancelJob, now: datetime) -> Decision:
-    return _end(fleet, command.job_id, JobStatus.CANCELLED, JobCancelled(command.job_id))
+    return _end(fleet, command.job_id, JobStatus.CANCELLED, partial(JobCancelled, command.job_id))
 
 
-def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Event) -> Decision:
+def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Callable[[int], Event]) -> Decision:
+    """`event`: made with the number of devices that the job did not reach."""
     job = fleet.jobs.get(job_id)
     if job is None or (job.has_ended and job.status is not status):
         return _not_open(job, job_id)
     if job.has_ended:
         return NOTHING
-    return accept(event, *resolve_alert(fleet.alerts, POISON_JOB, job_id, status.value), then=follow_up())
+    ended = event(unreached(fleet, job))
+    return accept(ended, *resolve_alert(fleet.alerts, POISON_JOB, job_id, status.value), then=follow_up())
 
 
 def _not_open(job: Job | None, job_id: str) -> Decision:

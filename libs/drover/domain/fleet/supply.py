@@ -151,6 +151,17 @@ def _skipped(fleet: Fleet, job: Job) -> int:
     return sum(device_id not in job.ran for device_id in {**_members(fleet, target), **job.named})
 
 
+def unreached(fleet: Fleet, job: Job) -> int:
+    """Number of target devices that have no assignment, and had none."""
+    known = job.ran.keys() | job.live.keys()
+    target = job.spec.target
+    if target is None:
+        return len(fleet.devices) - len(known)
+    if target.count is not None:
+        return max(0, target.count + job.replaced - len(known))
+    return len({**_members(fleet, target), **job.named}.keys() - known)
+
+
 def _members(fleet: Fleet, target: Target) -> dict[str, None]:
     if target.pc_id is not None:
         return fleet.pcs[target.pc_id].devices if target.pc_id in fleet.pcs else {}

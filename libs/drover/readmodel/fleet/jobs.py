@@ -46,7 +46,7 @@ class JobRow(JobSpec, Row, frozen=True, kw_only=True):
     cancelled: int = 0
     """Devices whose assignment a person cancelled, or that ended with its job."""
     skipped: int = 0
-    """Target devices that were absent when it ended: they have no assignment."""
+    """Target devices that had no assignment when it ended, however it ended. All counters together are its total."""
 
 
 JOBS: Final = KeyedTable(

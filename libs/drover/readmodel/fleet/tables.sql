@@ -128,7 +128,7 @@ COMMENT ON COLUMN job_rows.end_reason IS '`done`, `time`, `admin`, or an error r
 COMMENT ON COLUMN job_rows.pending IS 'Assignments that wait, are offered or are sent. This and the five below add up to all that it has.';
 COMMENT ON COLUMN job_rows.retrying IS 'Failed, and waiting for the next attempt; not counted as pending.';
 COMMENT ON COLUMN job_rows.cancelled IS 'Devices whose assignment a person cancelled, or that ended with its job.';
-COMMENT ON COLUMN job_rows.skipped IS 'Target devices that were absent when it ended: they have no assignment.';
+COMMENT ON COLUMN job_rows.skipped IS 'Target devices that had no assignment when it ended, however it ended. All counters together are its total.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);
 CREATE INDEX job_rows_ended_at ON job_rows (ended_at);

@@ -80,13 +80,25 @@ def _expired(tables: Tables, event: JobExpired) -> None:
 
 
 def _completed(tables: Tables, event: JobCompleted) -> None:
-    job = _end(tables, event, JobStatus.COMPLETED, DONE)
+    job = need(tables, JOBS, job_of(event))
     # The event also counts phones whose assignment still waits. Each of those is counted when it is taken back.
-    tables.put(JOBS, replace(job, skipped=max(0, event.skipped - job.pending - job.retrying)))
+    skipped = max(0, event.skipped - job.pending - job.retrying)
+    _end(tables, replace(event, skipped=skipped), JobStatus.COMPLETED, DONE)
 
 
-def _end(tables: Tables, event: Any, status: JobStatus, reason: str) -> JobRow:
-    return _change(tables, event, status=status, is_active=False, ended_at=event.at, end_reason=reason)
+_Ending = JobDeactivated | JobCancelled | JobExpired | JobCompleted
+
+
+def _end(tables: Tables, event: _Ending, status: JobStatus, reason: str) -> None:
+    _change(
+        tables,
+        event,
+        status=status,
+        is_active=False,
+        ended_at=event.at,
+        end_reason=reason,
+        skipped=event.skipped,
+    )
 
 
 def _need_added(tables: Tables, event: JobNeedAdded) -> None:

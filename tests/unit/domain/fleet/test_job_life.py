@@ -185,6 +185,26 @@ def test_a_job_expires_24_hours_after_its_creation(events):
     scenario.after(seconds=1).ticked().then(JobExpired(J1))
 
 
+@pytest.mark.req("DF-06")
+def test_an_expired_job_counts_the_phones_that_it_did_not_reach():
+    scenario = active_for_24_hours().given(registered(D2)).after(minutes=1).ticked()
+    scenario.then(JobExpired(J1, skipped=1), OFFERED.withdrawn("expired"), OFFERED.cancelled("expired"))
+
+
+@pytest.mark.req("DF-06")
+@pytest.mark.parametrize(
+    ("target", "skipped"),
+    [(None, 2), (Target(count=2), 1), (Target(count=1), 0), (Target(device_ids=(D1, D2)), 1)],
+    ids=["everybody", "two of three", "one of three", "by name"],
+)
+def test_what_a_cancelled_job_did_not_reach_depends_on_its_target(target, skipped):
+    phones = (registered(D1), registered(D2), registered(D3))
+    scenario = given(FLEET, *farm(0), *phones, created(target=target)).when(MarkOnline(D1))
+    scenario.when(CancelJob(J1)).then(
+        JobCancelled(J1, skipped), OFFERED.withdrawn("cancelled"), OFFERED.cancelled("cancelled")
+    )
+
+
 def active_for_24_hours():
     """It waited for a day, and its one device has just been offered it."""
     scenario = given(FLEET, *farm(0), registered(D1), created()).after(hours=23, minutes=59).when(MarkOnline(D1))
