@@ -7,7 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import msgspec
@@ -120,7 +120,7 @@ def _pg_type(python: Any) -> PgType:
     for mark in marks:
         if isinstance(mark, PgType):
             return mark
-    if isinstance(plain, type) and issubclass(plain, StrEnum):
+    if get_origin(plain) is Literal or (isinstance(plain, type) and issubclass(plain, StrEnum)):
         return PgType.TEXT
     return PgType.JSONB if _is_struct(plain) else _TYPES[plain]
 

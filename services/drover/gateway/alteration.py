@@ -20,11 +20,27 @@ from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, Origin, request_origin
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, invalid
 from drover.web.postgrest.read import keep_sealed
 from drover.web.postgrest.sealed import Unseal
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+
+def can_change(shape: type[msgspec.Struct]) -> str:
+    """The hint for a client that wrote something else."""
+    return f"{_listed(shape, 'and')} can be changed."
+
+
+def refuse_empty(change: msgspec.Struct) -> None:
+    """Raises 400 if the body changes nothing."""
+    if change == type(change)():
+        raise invalid(f"{_listed(type(change), 'or')} is required", field=change.__struct_fields__[0])
+
+
+def _listed(shape: type[msgspec.Struct], word: str) -> str:
+    *others, last = shape.__struct_fields__
+    return f"{', '.join(others)} {word} {last}"
 
 
 class Sending(msgspec.Struct, frozen=True):

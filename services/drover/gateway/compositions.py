@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Final
 
-import msgspec
 from aiohttp import web
+from msgspec.structs import asdict
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.render.commands import DescribeComposition, GetComposition, RemoveComposition
-from drover.gateway.alteration import Alteration, Sending
+from drover.domain.render.mapping_spec import CompositionChange
+from drover.domain.spec import fields_of
+from drover.gateway.alteration import Alteration, Sending, can_change, refuse_empty
 from drover.gateway.creation import Creation
 from drover.gateway.deletion import Deletion
 from drover.gateway.rest_routes import changes, creates, deletes
@@ -20,33 +21,16 @@ from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
 from drover.web.commands import CommandClient
-from drover.web.errors import invalid
 from drover.web.route import handles
 
-_HINT: Final = "name, template and output_module can be changed."
 
-
-class NewComposition(msgspec.Struct, forbid_unknown_fields=True):
+class NewComposition(CompositionChange):
     """A row of `aep_compositions` as a client writes it. An existing one is updated."""
 
     id: str | int
-    name: str | None = None
-    template: str | None = None
-    output_module: str | None = None
 
     def command(self) -> DescribeComposition:
-        return DescribeComposition(str(self.id), self.name, self.template, self.output_module)
-
-
-class CompositionChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change; None: no change."""
-
-    name: str | None = None
-    template: str | None = None
-    output_module: str | None = None
-
-    def command(self, composition_id: str) -> DescribeComposition:
-        return DescribeComposition(composition_id, self.name, self.template, self.output_module)
+        return DescribeComposition(str(self.id), **fields_of(CompositionChange, self))
 
 
 class Compositions:
@@ -66,7 +50,7 @@ class Compositions:
             _apply,
             client=client,
             stored=stored,
-            hint=_HINT,
+            hint=can_change(CompositionChange),
         )
         self._deletion = Deletion("aep_compositions", RemoveComposition, client=client, stored=stored)
 
@@ -86,14 +70,13 @@ class Compositions:
 def _described(command: DescribeComposition, done: Accepted) -> Row:
     """What the command recorded; if nothing changed, what it said."""
     blank: Row = dict.fromkeys(RELATIONS["aep_compositions"].columns)
-    said: Row = {"name": command.name, "template": command.template, "output_module": command.output_module}
+    said = fields_of(CompositionChange, command)
     return blank | {"id": command.composition_id} | said | (done.result or {})
 
 
 async def _apply(change: CompositionChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
-    if change == CompositionChange():
-        raise invalid("name, template or output_module is required", field="name")
-    commands = {id_: change.command(id_) for id_ in ids}
+    refuse_empty(change)
+    commands = {id_: DescribeComposition(id_, **asdict(change)) for id_ in ids}
     sending.client.check(*commands.values())
     # The same command would create missing compositions, which a PATCH must not do.
     found = await sending.ask([GetComposition(id_) for id_ in ids])

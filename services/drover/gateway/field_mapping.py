@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
 from aiohttp import web
+from msgspec.structs import asdict
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.render.commands import ChangeField, MapField, UnmapField
-from drover.gateway.alteration import Alteration, Sending
+from drover.domain.render.mapping_spec import FieldChange, Layer
+from drover.domain.spec import fields_of
+from drover.gateway.alteration import Alteration, Sending, can_change, refuse_empty
 from drover.gateway.creation import Creation, Merge
 from drover.gateway.deletion import Deletion
 from drover.gateway.rest_routes import changes, creates, deletes
@@ -19,36 +21,19 @@ from drover.gateway.stored_rows import StoredRows
 from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
 from drover.web.commands import CommandClient
-from drover.web.errors import invalid
 from drover.web.route import handles
 
-Kind = Literal["data", "image"]
-
-_HINT: Final = "layer_name, kind and property can be changed. For another field, delete this row and create one."
+_HINT: Final = f"{can_change(FieldChange)} For another field, delete this row and create one."
 
 
-class NewField(msgspec.Struct, forbid_unknown_fields=True):
+class NewField(Layer, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A row of `aep_field_mapping` as a client writes it."""
 
     composition_id: str | int
     field_name: str
-    layer_name: str
-    kind: Kind = "data"
-    property: str = "Source Text"
 
     def command(self) -> MapField:
-        return MapField(str(self.composition_id), self.field_name, self.layer_name, self.kind, self.property)
-
-
-class FieldChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change; None: no change."""
-
-    layer_name: str | None = None
-    kind: Kind | None = None
-    property: str | None = None
-
-    def command(self, mapping_id: int) -> ChangeField:
-        return ChangeField(mapping_id, self.layer_name, self.kind, self.property)
+        return MapField(**asdict(self) | {"composition_id": str(self.composition_id)})
 
 
 class FieldMapping:
@@ -91,18 +76,16 @@ class FieldMapping:
 
 def _mapped(command: MapField, done: Accepted) -> Row:
     blank: Row = dict.fromkeys(RELATIONS["aep_field_mapping"].columns)
-    sent: Row = {name: getattr(command, name) for name in command.__struct_fields__}
-    return blank | sent | (done.result or {})
+    return blank | asdict(command) | (done.result or {})
 
 
 def _as_sent(command: MapField, refused: Rejected) -> ChangeField:
     assert refused.details is not None
-    return ChangeField(refused.details["id"], command.layer_name, command.kind, command.property)
+    return ChangeField(refused.details["id"], **fields_of(Layer, command))
 
 
 async def _apply(change: FieldChange, ids: Sequence[str], sending: Sending) -> list[Outcome]:
-    commands = [change.command(int(id_)) for id_ in ids]
-    if change == FieldChange():
-        raise invalid("layer_name, kind or property is required", field="layer_name")
+    refuse_empty(change)
+    commands = [ChangeField(int(id_), **asdict(change)) for id_ in ids]
     sending.client.check(*commands)
     return await sending.send(commands, ids)

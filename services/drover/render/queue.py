@@ -14,7 +14,7 @@ from drover.bus.messages import Bus, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code, DroverError
 from drover.domain.render import commands as c
-from drover.domain.render.assets import Layer
+from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.render.policy import Fault
 from drover.domain.render.state import Status
 
@@ -75,11 +75,8 @@ class Details(msgspec.Struct, frozen=True):
     mapping_version: int
 
 
-class Composition(msgspec.Struct, frozen=True):
+class Composition(CompositionSpec, frozen=True, kw_only=True):
     composition_id: str
-    name: str
-    template: str
-    output_module: str
     version: int
     fields: dict[str, Layer]
 

@@ -96,7 +96,7 @@ class Farm:
         return None if isinstance(outcome, Rejected) else outcome.result
 
     async def request(self):
-        await self.ask(c.MapField("comp", "Slot 1 - name", "Name 1"))
+        await self.ask(c.MapField(composition_id="comp", field_name="Slot 1 - name", layer_name="Name 1"))
         gfx = msgspec.json.encode({"slots": [{"fields": {"name": "PHIL IVEY"}}]})
         sealed = Sealer.from_settings(KEYS).seal(gfx, context="render", subject="g1")
         return (await self.ask(c.RequestRender("comp", "g1", sealed, composition="Chip Count")))["id"]

@@ -75,9 +75,12 @@ class Studio(Writer, RuleBasedStateMachine):
 
     @rule(data=st.data(), composition=st.sampled_from(COMPOSITIONS), name=st.sampled_from(["A", "B"]))
     def an_administrator_changes_compositions(self, data, composition, name) -> None:
-        some = [c.DescribeComposition(composition, name), c.RemoveComposition(composition)]
-        some += [c.MapField(composition, f"Single - {name}", "L"), c.MapField(composition, f"Slot 1 - {name}", "L")]
-        some += [c.ChangeField(mapping_id, name) for mapping_id in list(self.queue.mappings)[:3]]
+        some = [c.DescribeComposition(composition, name=name), c.RemoveComposition(composition)]
+        some += [
+            c.MapField(composition_id=composition, field_name=f"Single - {name}", layer_name="L"),
+            c.MapField(composition_id=composition, field_name=f"Slot 1 - {name}", layer_name="L"),
+        ]
+        some += [c.ChangeField(mapping_id, layer_name=name) for mapping_id in list(self.queue.mappings)[:3]]
         some += [c.UnmapField(mapping_id) for mapping_id in list(self.queue.mappings)[:3]]
         self.do(data.draw(st.sampled_from(some)))
 

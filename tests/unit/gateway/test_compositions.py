@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.domain.render import commands as c
-from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
+from drover.domain.render.mapping_spec import OUTPUT_MODULE_DEFAULT
 from drover.readmodel.models import RELATIONS
 from tests.unit.gateway.render_office import KEYED, SHOW, open_render_office
 
@@ -73,7 +73,7 @@ async def test_an_upsert_of_many_makes_the_new_ones_and_changes_the_others(offic
 async def test_an_upsert_that_is_repeated_with_its_key_is_told_the_same_and_does_nothing(office, fields):
     await office.ask("POST", "aep_field_mapping", FIELD)
     told = []
-    for since in (c.ChangeField(1, "Changed since"), c.UnmapField(1), None):
+    for since in (c.ChangeField(1, layer_name="Changed since"), c.UnmapField(1), None):
         answer = await office.ask("POST", "aep_field_mapping", FIELD | {"layer_name": "Other"}, **UPSERT, **KEYED)
         told.append(await answer.json())
         if since is not None:
@@ -194,7 +194,7 @@ async def test_a_bad_id_is_told_by_the_name_that_the_client_used(office, composi
 
 
 async def test_a_patch_changes_a_composition_and_makes_none(office):
-    office.bus.do(c.DescribeComposition("a", "A", "a.aep"))
+    office.bus.do(c.DescribeComposition("a", name="A", template="a.aep"))
     answer = await office.ask("PATCH", "aep_compositions?id=in.(a,b)&select=id,template", {"template": "x.aep"}, **SHOW)
     assert (answer.status, await answer.json()) == (200, [{"id": "a", "template": "x.aep"}])
     assert list(office.bus.queue.compositions) == ["a"]
@@ -204,7 +204,7 @@ async def test_a_patch_changes_a_composition_and_makes_none(office):
 
 
 async def test_a_patch_that_changes_nothing_is_shown_by_what_is_stored(office):
-    office.bus.do(c.DescribeComposition("a", "A", "a.aep"))
+    office.bus.do(c.DescribeComposition("a", name="A", template="a.aep"))
     office.pool.rows = [{"id": "a", "name": "A", "template": "a.aep"}]
     answer = await office.ask("PATCH", "aep_compositions?id=eq.a&select=id,name,template", {"name": "A"}, **SHOW)
     assert await answer.json() == [{"id": "a", "name": "A", "template": "a.aep"}]

@@ -66,7 +66,7 @@ async def test_gfx_data_is_sealed_before_the_command_and_bound_to_its_render(off
     ],
 )
 async def test_the_name_of_the_composition_comes_from_whoever_says_it_first(office, fields, name):
-    office.bus.do(c.DescribeComposition("comp_123", "Described"))
+    office.bus.do(c.DescribeComposition("comp_123", name="Described"))
     for unnamed in ("comp_9", "9"):
         office.bus.do(c.DescribeComposition(unnamed))
     await office.request(**fields)
@@ -75,7 +75,7 @@ async def test_the_name_of_the_composition_comes_from_whoever_says_it_first(offi
 
 @pytest.mark.req("RN-06", "RN-07")
 async def test_a_composition_that_is_not_known_is_refused_by_field_and_value(office):
-    office.bus.do(c.DescribeComposition("comp_123", "_MAIN Mini Chip Count"))
+    office.bus.do(c.DescribeComposition("comp_123", name="_MAIN Mini Chip Count"))
     answer = await office.ask("POST", "render_queue", {"composition_id": "comp_132", "gfx_data": UNNAMED})
     refusal = await answer.json()
     assert (answer.status, refusal["code"]) == (400, "VALIDATION_ERROR")
@@ -95,7 +95,7 @@ async def test_of_several_rows_the_refusal_says_which_one_is_not_known(office):
 
 @pytest.mark.req("RN-06", "RN-07")
 async def test_a_row_as_003_writes_it_is_taken_whatever_is_mapped(office):
-    office.bus.do(c.DescribeComposition("another", "_SUB Payouts"))
+    office.bus.do(c.DescribeComposition("another", name="_SUB Payouts"))
     await office.request(composition_id="comp_123", gfx_data=GFX)
     assert office.render().composition == "_MAIN Mini Chip Count"
 

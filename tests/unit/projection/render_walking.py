@@ -88,10 +88,15 @@ class RenderWalk:
         dice, composition = self._dice, self._dice.choice(COMPOSITIONS)
         mappings = list(self.queue.mappings)
         field = f"Slot {dice.randrange(9)} - name"
-        describe = c.DescribeComposition(composition, dice.choice((None, "A", "B")), dice.choice((None, "a.aep")))
-        deeds: list[Command] = [describe, *[c.MapField(composition, field, f"Name {dice.randrange(9)}")] * 4]
+        describe = c.DescribeComposition(
+            composition, name=dice.choice((None, "A", "B")), template=dice.choice((None, "a.aep"))
+        )
+        deeds: list[Command] = [
+            describe,
+            *[c.MapField(composition_id=composition, field_name=field, layer_name=f"Name {dice.randrange(9)}")] * 4,
+        ]
         if mappings:
-            deeds.append(c.ChangeField(dice.choice(mappings), f"Layer {dice.randrange(9)}"))
+            deeds.append(c.ChangeField(dice.choice(mappings), layer_name=f"Layer {dice.randrange(9)}"))
             deeds.append(c.UnmapField(dice.choice(mappings)))
         if dice.random() < 0.1:
             deeds.append(c.RemoveComposition(composition))

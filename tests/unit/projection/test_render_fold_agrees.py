@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from drover.domain.render.events import QueueEvent
 from drover.domain.render.state import ENDED, Render, RenderQueue
@@ -16,6 +17,7 @@ from drover.projector.render.queue import MEASURED
 from drover.readmodel.alerts import ALERTS
 from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS
 from drover.readmodel.render.queue import AUDIT, RENDERS
+from drover.readmodel.table import KeyedTable
 from drover.testing.scenario import NOON
 from tests.unit.projection.render_walking import RenderWalk
 
@@ -45,21 +47,22 @@ def _render(render: Render) -> dict[str, Any]:
     return known if render.status in ENDED else known | {"worker_id": render.worker_id}
 
 
+def _by_id(tables: MemoryTables, table: KeyedTable[Any]) -> dict[Any, dict[str, Any]]:
+    rows = (dict(zip(table.columns, row, strict=True)) for row in tables.rows(table))
+    return {row["id"]: row for row in rows}
+
+
 def compare(queue: RenderQueue, tables: MemoryTables) -> None:
     for render_id, render in queue.renders.items():
         row, expected = tables.get(RENDERS, render_id), _render(render)
         assert {name: getattr(row, name) for name in expected} == expected, render_id
-    rows = {row[0]: dict(zip(FIELDS.columns, row, strict=True)) for row in tables.rows(FIELDS)}
+    rows = _by_id(tables, FIELDS)
     assert {id_: (row["composition_id"], row["field_name"]) for id_, row in rows.items()} == queue.mappings
-    compositions = {row[0]: dict(zip(COMPOSITIONS.columns, row, strict=True)) for row in tables.rows(COMPOSITIONS)}
+    compositions = _by_id(tables, COMPOSITIONS)
     assert compositions.keys() == queue.compositions.keys()
     for composition_id, composition in queue.compositions.items():
         shown = compositions[composition_id]
-        assert (shown["name"], shown["template"], shown["output_module"]) == (
-            composition.name,
-            composition.template,
-            composition.output_module,
-        )
+        assert (shown["name"], shown["template"], shown["output_module"]) == astuple(composition.spec)
         assert {*shown["mapping_ids"]} == {field.mapping_id for field in composition.fields.values()}
         for field in composition.fields.values():
             row = rows[field.mapping_id]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drover.domain.render import events as e
-from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
+from drover.domain.render.mapping_spec import OUTPUT_MODULE_DEFAULT
 from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS
 from tests.unit.projection.rendering import RenderTables, folded, second
 
@@ -17,7 +17,8 @@ def mapped(mapping_id: int, field: str, layer: str = "Name 1", composition: str 
 
 
 def fields(tables: RenderTables) -> dict[int, tuple[Any, ...]]:
-    return {row[0]: row[1:4] for row in tables.rows(FIELDS)}
+    rows = map(FIELDS.from_record, tables.rows(FIELDS))
+    return {row.id: (row.composition_id, row.field_name, row.layer_name) for row in rows}
 
 
 def test_a_described_composition_shows_what_was_said_last() -> None:
@@ -58,4 +59,4 @@ def test_a_composition_takes_its_fields_with_it_and_no_others() -> None:
         e.CompositionRemoved(CHIPS, 4),
     )
     assert fields(tables) == {2: (CLOCK, "Single - clock", "Name 1")}
-    assert [row[0] for row in tables.rows(COMPOSITIONS)] == [CLOCK]
+    assert [COMPOSITIONS.from_record(row).id for row in tables.rows(COMPOSITIONS)] == [CLOCK]

@@ -103,7 +103,7 @@ class World:
     # People.
 
     def request(self):
-        self.office.do(c.MapField("comp", "Slot 1 - name", "Name 1"))
+        self.office.do(c.MapField(composition_id="comp", field_name="Slot 1 - name", layer_name="Name 1"))
         gfx = msgspec.json.encode(GFX).decode()
         self.office.do(c.RequestRender("comp", "g1", gfx, composition="Chip Count"))
 

@@ -353,7 +353,7 @@ class Shop:
         self._tasks = []
 
     def request(self, gfx=GFX, **how):
-        self.office.do(c.MapField("comp", "Slot 1 - name", "Name 1"))
+        self.office.do(c.MapField(composition_id="comp", field_name="Slot 1 - name", layer_name="Name 1"))
         how.setdefault("composition", "Chip Count")
         return self.office.do(c.RequestRender("comp", "g1", msgspec.json.encode(gfx).decode(), **how)).result["id"]
 

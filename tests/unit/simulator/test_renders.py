@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from drover.domain.render.assets import Layer, to_assets
+from drover.domain.render.assets import to_assets
+from drover.domain.render.mapping_spec import Layer
 from drover.simulator.renders import COMPOSITIONS, SLIP_EVERY, mappings, requests
 
 

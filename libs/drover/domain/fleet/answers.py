@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from msgspec.structs import asdict
-
 from drover.domain.fleet import events as e
-from drover.domain.fleet.job_spec import spec_of
+from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.reports import stale_rejection
 from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
 from drover.domain.rules import answer_by
+from drover.domain.spec import fields_of
 
 
 def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
     active = any(isinstance(other, e.JobActivated) and other.job_id == event.job_id for other in events)
     return {
         "id": event.job_id,
-        **asdict(spec_of(event)),
+        **fields_of(JobSpec, event),
         "is_active": event.is_active,
         "status": JobStatus.ACTIVE if active else JobStatus.CREATED,
         "created_at": event.at,

@@ -15,7 +15,7 @@ from drover.domain.fleet.index import (
     see,
     stop_looking,
 )
-from drover.domain.fleet.job_spec import spec_of
+from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.naming import name_device
 from drover.domain.fleet.policy import ARCHIVE_AFTER, JOB_LIVES
 from drover.domain.fleet.state import (
@@ -24,6 +24,7 @@ from drover.domain.fleet.state import (
     JobStatus,
 )
 from drover.domain.fleet.timer_keys import job_timer
+from drover.domain.spec import spec_of
 
 
 def _job_created(fleet: Fleet, event: e.JobCreated) -> None:
@@ -32,7 +33,7 @@ def _job_created(fleet: Fleet, event: e.JobCreated) -> None:
     job = Job(
         event.job_id,
         fleet.jobs_made,
-        spec_of(event),
+        spec_of(JobSpec, event),
         event.at,
         event.at,
         event.is_active,

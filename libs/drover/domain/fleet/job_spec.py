@@ -5,7 +5,7 @@ The command and the row have these fields by inheritance; the event lists them (
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, get_args, get_type_hints
+from typing import Annotated, Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -50,11 +50,6 @@ class JobSpec(msgspec.Struct, frozen=True):
     base_reward: float = 10
     target: Target | None = None
     """For which devices it is; null: for all."""
-
-
-def spec_of(job: Any) -> JobSpec:
-    """The specification in a command, an event or a row: each has all of its fields."""
-    return JobSpec(*[getattr(job, name) for name in JobSpec.__struct_fields__])
 
 
 def check_spec(spec: JobSpec) -> Rejection | None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from drover.domain.render import events as e
+from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.render.state import Status
 from drover.domain.render.work import stale_rejection
+from drover.domain.spec import fields_of
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
@@ -90,21 +92,13 @@ def _mapped(event: e.FieldMapped) -> dict[str, Any]:
         "id": event.mapping_id,
         "composition_id": event.composition_id,
         "field_name": event.field_name,
-        "layer_name": event.layer_name,
-        "kind": event.kind,
-        "property": event.property,
+        **fields_of(Layer, event),
         "updated_at": event.at,
     }
 
 
 def _described(event: e.CompositionDescribed) -> dict[str, Any]:
-    return {
-        "id": event.composition_id,
-        "name": event.name,
-        "template": event.template,
-        "output_module": event.output_module,
-        "updated_at": event.at,
-    }
+    return {"id": event.composition_id, **fields_of(CompositionSpec, event), "updated_at": event.at}
 
 
 _TELL: Final[dict[type, Callable[[Any], Any]]] = {

@@ -9,6 +9,7 @@ import msgspec
 
 from drover.domain.errors import DroverError
 from drover.domain.render.images import image_path
+from drover.domain.render.mapping_spec import Layer
 
 SLOTS_MAX: Final = 200
 SLOT_NUMBER_MAX: Final = 9_999
@@ -26,15 +27,6 @@ class GfxDataInvalid(DroverError):
         self.place = place
         self.expected = expected
         super().__init__(f"gfx_data: {place} must be {expected}")
-
-
-class Layer(msgspec.Struct, frozen=True):
-    """The After Effects layer of a field."""
-
-    layer_name: str
-    kind: str = "data"
-    """`data` or `image`."""
-    property: str = "Source Text"
 
 
 class Assets(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Final, Literal
 
 from drover.domain.decider import Command, Tick
+from drover.domain.render.mapping_spec import CompositionChange, FieldChange, Layer
 from drover.domain.render.policy import Fault
 
 MESSAGE_CHARS_MAX: Final = 2000
@@ -125,33 +126,25 @@ class GetComposition(Command):
     composition_id: str
 
 
-class DescribeComposition(Command):
+class DescribeComposition(CompositionChange, Command, tag=True):
+    """Describe a composition. None: keep the present value, or the default."""
+
     composition_id: str
-    name: str | None = None
-    template: str | None = None
-    output_module: str | None = None
-    """None: keep the present one, or the default."""
 
 
 class RemoveComposition(Command):
     composition_id: str
 
 
-class MapField(Command):
+class MapField(Layer, Command, frozen=True, tag=True, kw_only=True):  # type: ignore[misc]  # others are mutable
     composition_id: str
     field_name: str
-    layer_name: str
-    kind: Literal["data", "image"] = "data"
-    property: str = "Source Text"
 
 
-class ChangeField(Command):
+class ChangeField(FieldChange, Command, tag=True):
     """Change a field's mapping. None: leave as it is."""
 
     mapping_id: int
-    layer_name: str | None = None
-    kind: Literal["data", "image"] | None = None
-    property: str | None = None
 
 
 class UnmapField(Command):

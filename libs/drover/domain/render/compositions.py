@@ -5,11 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import asdict
+
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
 from drover.domain.render.commands import ChangeField, DescribeComposition, MapField, RemoveComposition, UnmapField
 from drover.domain.render.events import CompositionDescribed, CompositionRemoved, FieldMapped, FieldUnmapped
+from drover.domain.render.mapping_spec import Layer
 from drover.domain.render.state import Composition, RenderQueue
+from drover.domain.spec import changed, spec_of
 
 COMPOSITIONS_MAX: Final = 1000
 FIELDS_PER_COMPOSITION_MAX: Final = 500
@@ -19,14 +23,11 @@ def describe_composition(queue: RenderQueue, command: DescribeComposition, now: 
     known = queue.compositions.get(command.composition_id)
     if known is None and len(queue.compositions) >= COMPOSITIONS_MAX:
         return reject(Code.CONFLICT, f"There are {COMPOSITIONS_MAX} compositions; remove one first")
-    before = known or Composition()
-    name = before.name if command.name is None else command.name
-    template = before.template if command.template is None else command.template
-    module = before.output_module if command.output_module is None else command.output_module
-    if known is not None and (name, template, module) == (known.name, known.template, known.output_module):
+    spec = changed((known or Composition()).spec, command)
+    if known is not None and spec == known.spec:
         return NOTHING
     version = queue.mapping_version + 1
-    return accept(CompositionDescribed(command.composition_id, name, template, module, version))
+    return accept(CompositionDescribed(command.composition_id, **asdict(spec), version=version))
 
 
 def remove_composition(queue: RenderQueue, command: RemoveComposition, now: datetime) -> Decision:
@@ -48,17 +49,8 @@ def map_field(queue: RenderQueue, command: MapField, now: datetime) -> Decision:
             )
         if len(composition.fields) >= FIELDS_PER_COMPOSITION_MAX:
             return reject(Code.CONFLICT, f"{command.composition_id} has {FIELDS_PER_COMPOSITION_MAX} fields already")
-    return accept(
-        FieldMapped(
-            mapping_id=queue.last_mapping_id + 1,
-            composition_id=command.composition_id,
-            field_name=command.field_name,
-            layer_name=command.layer_name,
-            kind=command.kind,
-            property=command.property,
-            version=queue.mapping_version + 1,
-        )
-    )
+    version = queue.mapping_version + 1
+    return accept(FieldMapped(queue.last_mapping_id + 1, **asdict(command), version=version))
 
 
 def change_field(queue: RenderQueue, command: ChangeField, now: datetime) -> Decision:
@@ -66,17 +58,10 @@ def change_field(queue: RenderQueue, command: ChangeField, now: datetime) -> Dec
     if place is None:
         return _unknown(command.mapping_id)
     field = queue.compositions[place[0]].fields[place[1]]
-    changed = FieldMapped(
-        command.mapping_id,
-        *place,
-        field.layer_name if command.layer_name is None else command.layer_name,
-        field.kind if command.kind is None else command.kind,
-        field.property if command.property is None else command.property,
-        queue.mapping_version + 1,
-    )
-    if (changed.layer_name, changed.kind, changed.property) == (field.layer_name, field.kind, field.property):
+    layer = changed(spec_of(Layer, field), command)
+    if layer == spec_of(Layer, field):
         return NOTHING
-    return accept(changed)
+    return accept(FieldMapped(command.mapping_id, *place, **asdict(layer), version=queue.mapping_version + 1))
 
 
 def unmap_field(queue: RenderQueue, command: UnmapField, now: datetime) -> Decision:

@@ -70,7 +70,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         commands=c.QueueCommand,
         events=QueueEvent,
         state=RenderQueue,
-        version=2,
+        version=3,
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from drover.domain.render import events as e
+from drover.domain.render.mapping_spec import CompositionSpec
 from drover.domain.render.state import Composition, Field, RenderQueue
+from drover.domain.spec import spec_of
 
 
 def _described(queue: RenderQueue, event: e.CompositionDescribed) -> None:
     composition = queue.compositions.setdefault(event.composition_id, Composition())
-    composition.name, composition.template = event.name, event.template
-    composition.output_module = event.output_module
+    composition.spec = spec_of(CompositionSpec, event)
     composition.version = queue.mapping_version = event.version
 
 
@@ -25,7 +26,7 @@ def _removed(queue: RenderQueue, event: e.CompositionRemoved) -> None:
 
 def _mapped(queue: RenderQueue, event: e.FieldMapped) -> None:
     composition = queue.compositions.setdefault(event.composition_id, Composition())
-    composition.fields[event.field_name] = Field(event.mapping_id, event.layer_name, event.kind, event.property)
+    composition.fields[event.field_name] = spec_of(Field, event)
     composition.version = queue.mapping_version = event.version
     queue.mappings[event.mapping_id] = (event.composition_id, event.field_name)
     queue.last_mapping_id = max(queue.last_mapping_id, event.mapping_id)

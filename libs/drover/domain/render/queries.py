@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import asdict
+
 from drover.domain.decider import Decision, answer, reject
 from drover.domain.errors import Code
 from drover.domain.render.commands import GetComposition, GetRender, GetRuns
+from drover.domain.render.mapping_spec import Layer
 from drover.domain.render.state import Composition, RenderQueue
+from drover.domain.spec import fields_of
 
 
 def get_render(queue: RenderQueue, command: GetRender, now: datetime) -> Decision:
@@ -48,13 +52,8 @@ def get_composition(queue: RenderQueue, command: GetComposition, now: datetime) 
     return answer(
         {
             "composition_id": command.composition_id,
-            "name": composition.name,
-            "template": composition.template,
-            "output_module": composition.output_module,
+            **asdict(composition.spec),
             "version": composition.version,
-            "fields": {
-                name: {"layer_name": field.layer_name, "kind": field.kind, "property": field.property}
-                for name, field in composition.fields.items()
-            },
+            "fields": {name: fields_of(Layer, field) for name, field in composition.fields.items()},
         }
     )

@@ -24,7 +24,7 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
     if described is None and queue.compositions and not command.composition:
         return _unknown_composition(command.composition_id)
     render_id = queue.last_id + 1
-    name = command.composition or (described.name if described else "") or command.composition_id
+    name = command.composition or (described.spec.name if described else "") or command.composition_id
     day = command.broadcast_date or (now + SEOUL).date()
     return accept(
         RenderRequested(

@@ -8,9 +8,8 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.timers import Timers
-
-OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 
 
 class Status(StrEnum):
@@ -77,17 +76,12 @@ class Stop(msgspec.Struct):
     tries: int = 0
 
 
-class Field(msgspec.Struct, frozen=True):
+class Field(Layer, frozen=True, kw_only=True):
     mapping_id: int
-    layer_name: str
-    kind: str
-    property: str
 
 
 class Composition(msgspec.Struct):
-    name: str = ""
-    template: str = ""
-    output_module: str = OUTPUT_MODULE_DEFAULT
+    spec: CompositionSpec = CompositionSpec()
     version: int = 0
     fields: dict[str, Field] = {}
 

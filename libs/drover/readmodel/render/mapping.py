@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
-from drover.domain.render.state import OUTPUT_MODULE_DEFAULT
-from drover.readmodel.column import column, pick, words
+from drover.domain.render.mapping_spec import CompositionSpec, Layer
+from drover.readmodel.column import column, columns_of, pick
 from drover.readmodel.relation import View, many, one, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import Index, KeyedTable
@@ -17,27 +17,21 @@ from drover.readmodel.table import Index, KeyedTable
 _render = partial(relation, "render")
 
 
-class CompositionRow(Row, frozen=True):
+class CompositionRow(CompositionSpec, Row, frozen=True, kw_only=True):
     id: str
     created_at: datetime
     updated_at: datetime
     """Last change of itself or of one of its fields."""
-    name: str = ""
-    template: str = ""
-    output_module: str = OUTPUT_MODULE_DEFAULT
     mapping_ids: list[int] = msgspec.field(default_factory=list)
     """Its fields: they are removed with it, and the event that removes it does not name them."""
 
 
-class FieldRow(Row, frozen=True):
+class FieldRow(Layer, Row, frozen=True, kw_only=True):
     """Which field of a composition goes to which layer."""
 
     id: int
     composition_id: str
     field_name: str
-    layer_name: str
-    kind: Annotated[str, words("data", "image")]
-    property: str
     created_at: datetime
     updated_at: datetime
 
@@ -54,7 +48,8 @@ RELATIONS: Final = (
     _render(
         "aep_compositions",
         (
-            *pick(CompositionRow, "id", "name", "template", "output_module"),
+            *pick(CompositionRow, "id"),
+            *columns_of(CompositionSpec),
             column("fields", int, "cardinality(c.mapping_ids)", text="Number of its fields."),
             *pick(CompositionRow, "created_at", "updated_at"),
         ),
@@ -62,6 +57,13 @@ RELATIONS: Final = (
         embeds=(many("aep_field_mapping", "composition_id"),),
     ),
     _render(
-        "aep_field_mapping", FieldRow, view=View("field_rows", "f"), embeds=(one("aep_compositions", "composition_id"),)
+        "aep_field_mapping",
+        (
+            *pick(FieldRow, "id", "composition_id", "field_name"),
+            *columns_of(Layer),
+            *pick(FieldRow, "created_at", "updated_at"),
+        ),
+        view=View("field_rows", "f"),
+        embeds=(one("aep_compositions", "composition_id"),),
     ),
 )

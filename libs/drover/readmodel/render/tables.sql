@@ -124,11 +124,11 @@ CREATE INDEX render_queue_audit_changed_at ON render_queue_audit (changed_at);
 
 CREATE TABLE composition_rows (
   id            text PRIMARY KEY,
-  created_at    timestamptz NOT NULL,
-  updated_at    timestamptz NOT NULL,
   name          text NOT NULL,
   template      text NOT NULL,
   output_module text NOT NULL,
+  created_at    timestamptz NOT NULL,
+  updated_at    timestamptz NOT NULL,
   mapping_ids   int4[] NOT NULL
 );
 COMMENT ON COLUMN composition_rows.updated_at IS 'Last change of itself or of one of its fields.';
@@ -137,11 +137,11 @@ COMMENT ON COLUMN composition_rows.mapping_ids IS 'Its fields: they are removed 
 -- Which field of a composition goes to which layer.
 CREATE TABLE field_rows (
   id             int4 PRIMARY KEY,
-  composition_id text NOT NULL,
-  field_name     text NOT NULL,
   layer_name     text NOT NULL,
   kind           text NOT NULL,
   property       text NOT NULL,
+  composition_id text NOT NULL,
+  field_name     text NOT NULL,
   created_at     timestamptz NOT NULL,
   updated_at     timestamptz NOT NULL
 );

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from drover.domain.fleet.events import (
     JobActivated,
@@ -21,8 +21,9 @@ from drover.domain.fleet.events import (
     JobReturned,
     SupplyAdvanced,
 )
-from drover.domain.fleet.job_spec import spec_of
+from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.state import JobStatus
+from drover.domain.spec import fields_of
 from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules, change_no_row
 from drover.projector.fleet.keys import job_of
@@ -39,7 +40,7 @@ def _change(tables: Tables, event: Any, **fields: Any) -> JobRow:
 
 def _created(tables: Tables, event: JobCreated) -> None:
     row = JobRow(
-        **asdict(spec_of(event)),
+        **fields_of(JobSpec, event),
         id=job_of(event),
         is_active=event.is_active,
         status=JobStatus.CREATED,

@@ -8,6 +8,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from drover.domain.render import events as e
+from drover.domain.render.mapping_spec import CompositionSpec, Layer
+from drover.domain.spec import fields_of
 from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules
 from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS, CompositionRow, FieldRow
@@ -15,10 +17,7 @@ from drover.readmodel.render.mapping import COMPOSITIONS, FIELDS, CompositionRow
 
 def _described(tables: Tables, event: e.CompositionDescribed) -> None:
     row = _composition(tables, event.composition_id, event.at)
-    described = replace(
-        row, name=event.name, template=event.template, output_module=event.output_module, updated_at=event.at
-    )
-    tables.put(COMPOSITIONS, described)
+    tables.put(COMPOSITIONS, replace(row, **fields_of(CompositionSpec, event), updated_at=event.at))
 
 
 def _removed(tables: Tables, event: e.CompositionRemoved) -> None:
@@ -33,9 +32,7 @@ def _mapped(tables: Tables, event: e.FieldMapped) -> None:
         id=event.mapping_id,
         composition_id=event.composition_id,
         field_name=event.field_name,
-        layer_name=event.layer_name,
-        kind=event.kind,
-        property=event.property,
+        **fields_of(Layer, event),
         created_at=event.at if known is None else known.created_at,
         updated_at=event.at,
     )
@@ -54,7 +51,7 @@ def _unmapped(tables: Tables, event: e.FieldUnmapped) -> None:
 
 def _composition(tables: Tables, composition_id: str, at: datetime) -> CompositionRow:
     """A composition without a description exists as soon as one of its fields does."""
-    return tables.get(COMPOSITIONS, composition_id) or CompositionRow(composition_id, at, at)
+    return tables.get(COMPOSITIONS, composition_id) or CompositionRow(id=composition_id, created_at=at, updated_at=at)
 
 
 _COMPOSITION: Final = (COMPOSITIONS, lambda event: event.composition_id)

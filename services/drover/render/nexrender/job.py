@@ -8,9 +8,9 @@ from hashlib import sha256
 from typing import Any, Final
 
 from drover.domain.errors import DroverError
+from drover.domain.render.mapping_spec import OUTPUT_MODULE_DEFAULT
 from drover.render.nexrender.paths import file_url, refuse_relative, suffix_of
 
-OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 OUTPUT_EXTENSION: Final = "mp4"
 RESULT: Final = f"result.{OUTPUT_EXTENSION}"
 """nexrender's own name of the rendered file, in its working folder, which it deletes afterwards."""

@@ -2,7 +2,8 @@
 
 from drover.domain.fleet.commands import CreateJob
 from drover.domain.fleet.events import JobCreated
-from drover.domain.fleet.job_spec import JobSpec, check_spec, spec_of
+from drover.domain.fleet.job_spec import JobSpec, check_spec
+from drover.domain.spec import spec_of
 from drover.readmodel.fleet.jobs import JobRow
 
 SPEC = JobSpec("https://youtu.be/abc", title="Watch this", prob_like=0)
@@ -17,7 +18,7 @@ def test_command_event_and_row_have_all_of_its_fields():
 
 def test_it_is_found_in_a_command():
     command = CreateJob("https://youtu.be/abc", title="Watch this", prob_like=0, job_id="J")
-    assert spec_of(command) == SPEC
+    assert spec_of(JobSpec, command) == SPEC
 
 
 def test_every_bounded_field_is_checked_by_its_own_name():

@@ -133,9 +133,9 @@ def test_a_mapping_and_a_composition_are_told_as_their_rows():
         "property": "Source Text",
         "updated_at": at(seconds=3),
     }
-    assert told_to([], c.MapField(CHIPS, "Single - x", "X")) == row
-    assert told_to([DESCRIBED, MAPPED], c.ChangeField(1, "Y")) == row | {"layer_name": "Y"}
-    assert told_to([DESCRIBED], c.DescribeComposition(CHIPS, "New")) == {
+    assert told_to([], c.MapField(composition_id=CHIPS, field_name="Single - x", layer_name="X")) == row
+    assert told_to([DESCRIBED, MAPPED], c.ChangeField(1, layer_name="Y")) == row | {"layer_name": "Y"}
+    assert told_to([DESCRIBED], c.DescribeComposition(CHIPS, name="New")) == {
         "id": CHIPS,
         "name": "New",
         "template": "x.aep",

@@ -9,9 +9,9 @@ from drover.domain.render.assets import (
     TEXT_CHARS_MAX,
     Assets,
     GfxDataInvalid,
-    Layer,
     to_assets,
 )
+from drover.domain.render.mapping_spec import Layer
 
 IMAGES = "D:/assets"
 

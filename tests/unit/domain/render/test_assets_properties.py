@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drover.domain.render.assets import GfxDataInvalid, Layer, to_assets
+from drover.domain.render.assets import GfxDataInvalid, to_assets
 from drover.domain.render.images import image_path
+from drover.domain.render.mapping_spec import Layer
 
 IMAGES = "D:/assets"
 ANY = settings(max_examples=100, deadline=None)

@@ -29,6 +29,10 @@ NAME_1 = FieldMapped(
 )
 
 
+def mapped(composition_id, field_name, layer_name, **others):
+    return MapField(composition_id=composition_id, field_name=field_name, layer_name=layer_name, **others)
+
+
 def version_of(scenario, composition_id=CHIPS):
     """As caches see it: in the answer about a render, and in that about the composition."""
     scenario.when(GetComposition(composition_id))
@@ -40,7 +44,7 @@ def version_of(scenario, composition_id=CHIPS):
 
 @pytest.mark.req("RN-07")
 def test_a_composition_is_described_and_has_the_output_module_of_003_unless_told_otherwise():
-    queue().when(DescribeComposition(CHIPS, "_MAIN Mini Chip Count", "cyprusdesign.aep")).then(DESCRIBED)
+    queue().when(DescribeComposition(CHIPS, name="_MAIN Mini Chip Count", template="cyprusdesign.aep")).then(DESCRIBED)
     queue().when(DescribeComposition(CHIPS, output_module="Lossless")).then(
         CompositionDescribed(CHIPS, "", "", "Lossless", 1)
     )
@@ -63,13 +67,15 @@ def test_what_is_not_said_stays_as_it_is(change, name, template, module):
 
 def test_a_description_that_changes_nothing_is_no_event():
     scenario = queue(DESCRIBED).when(DescribeComposition(CHIPS)).then_nothing()
-    scenario.when(DescribeComposition(CHIPS, "_MAIN Mini Chip Count", "cyprusdesign.aep", MODULE)).then_nothing()
+    scenario.when(
+        DescribeComposition(CHIPS, name="_MAIN Mini Chip Count", template="cyprusdesign.aep", output_module=MODULE)
+    ).then_nothing()
 
 
 @pytest.mark.req("RN-06")
 def test_a_field_is_mapped_with_or_without_a_description():
-    queue(DESCRIBED).when(MapField(CHIPS, "Slot 1 - name", "Name 1")).then(NAME_1)
-    queue().when(MapField(CLOCK, "Flag 1", "Flag 1", "image", "Source")).then(
+    queue(DESCRIBED).when(mapped(CHIPS, "Slot 1 - name", "Name 1")).then(NAME_1)
+    queue().when(mapped(CLOCK, "Flag 1", "Flag 1", kind="image", property="Source")).then(
         FieldMapped(
             mapping_id=1,
             composition_id=CLOCK,
@@ -84,14 +90,14 @@ def test_a_field_is_mapped_with_or_without_a_description():
 
 @pytest.mark.req("RN-06")
 def test_a_field_has_one_layer():
-    queue(DESCRIBED, NAME_1).when(MapField(CHIPS, "Slot 1 - name", "Elsewhere")).then_rejected(
+    queue(DESCRIBED, NAME_1).when(mapped(CHIPS, "Slot 1 - name", "Elsewhere")).then_rejected(
         Code.UNIQUE_VIOLATION, id=1
     )
 
 
 @pytest.mark.req("RN-06")
 def test_the_same_field_of_another_composition_is_another_one():
-    queue(DESCRIBED, NAME_1).when(MapField(CLOCK, "Slot 1 - name", "Name 1")).then(
+    queue(DESCRIBED, NAME_1).when(mapped(CLOCK, "Slot 1 - name", "Name 1")).then(
         FieldMapped(
             mapping_id=2,
             composition_id=CLOCK,
@@ -131,14 +137,16 @@ def test_a_field_is_changed_and_what_is_not_said_stays(change, layer, kind, prop
 
 
 def test_a_change_that_changes_nothing_is_no_event():
-    queue(DESCRIBED, NAME_1).when(ChangeField(1, "Name 1", "data", "Source Text")).then_nothing()
+    queue(DESCRIBED, NAME_1).when(
+        ChangeField(1, layer_name="Name 1", kind="data", property="Source Text")
+    ).then_nothing()
     queue(DESCRIBED, NAME_1).when(ChangeField(1)).then_nothing()
 
 
 def test_a_field_is_unmapped_and_its_number_is_not_given_again():
     scenario = queue(DESCRIBED, NAME_1).when(UnmapField(1)).then(FieldUnmapped(1, CHIPS, "Slot 1 - name", 3))
     assert (queue_of(scenario).mappings, queue_of(scenario).compositions[CHIPS].fields) == ({}, {})
-    scenario.when(MapField(CHIPS, "Slot 1 - name", "Name 1")).then(
+    scenario.when(mapped(CHIPS, "Slot 1 - name", "Name 1")).then(
         FieldMapped(
             mapping_id=2,
             composition_id=CHIPS,
@@ -151,7 +159,7 @@ def test_a_field_is_unmapped_and_its_number_is_not_given_again():
     )
 
 
-@pytest.mark.parametrize("command", [ChangeField(9, "x"), UnmapField(9)])
+@pytest.mark.parametrize("command", [ChangeField(9, layer_name="x"), UnmapField(9)])
 def test_a_mapping_that_never_was_is_not_found(command):
     queue(DESCRIBED, NAME_1).when(command).then_rejected(Code.NOT_FOUND, id=9)
 
@@ -182,7 +190,7 @@ def test_a_composition_is_removed_with_all_its_fields():
     assert queue_of(scenario).mappings == {3: (CLOCK, "Single - clock")}
     scenario.when(UnmapField(1)).then_rejected(Code.NOT_FOUND)
     scenario.when(RemoveComposition(CHIPS)).then_rejected(Code.NOT_FOUND)
-    scenario.when(DescribeComposition(CHIPS, "New")).then(CompositionDescribed(CHIPS, "New", "", MODULE, 6))
+    scenario.when(DescribeComposition(CHIPS, name="New")).then(CompositionDescribed(CHIPS, "New", "", MODULE, 6))
 
 
 @pytest.mark.req("RN-13")
@@ -191,8 +199,8 @@ def test_a_composition_is_removed_with_all_its_fields():
     [
         DescribeComposition(CHIPS, name="New"),
         DescribeComposition(CHIPS, template="new.aep"),
-        MapField(CHIPS, "Slot 2 - name", "Name 2"),
-        ChangeField(1, "Name A"),
+        mapped(CHIPS, "Slot 2 - name", "Name 2"),
+        ChangeField(1, layer_name="Name A"),
         UnmapField(1),
         RemoveComposition(CHIPS),
     ],
@@ -207,7 +215,7 @@ def test_every_change_of_a_composition_is_another_version_of_it(change):
 def test_a_change_of_another_composition_is_none_of_this_one():
     scenario = queue(requested(), DESCRIBED, NAME_1)
     before = version_of(scenario)
-    scenario.when(MapField(CLOCK, "Single - clock", "Clock")).when(DescribeComposition(CLOCK, name="x"))
+    scenario.when(mapped(CLOCK, "Single - clock", "Clock")).when(DescribeComposition(CLOCK, name="x"))
     scenario.when(RemoveComposition(CLOCK))
     assert version_of(scenario) == before
 
@@ -219,7 +227,7 @@ def test_one_that_is_removed_and_made_anew_is_not_taken_for_the_old_one():
     for _ in range(3):
         seen.append(version_of(scenario.when(RemoveComposition(CHIPS))))
         assert seen[-1] == 0
-        seen.append(version_of(scenario.when(DescribeComposition(CHIPS, "_MAIN Mini Chip Count"))))
+        seen.append(version_of(scenario.when(DescribeComposition(CHIPS, name="_MAIN Mini Chip Count"))))
     made = [version for version in seen if version]
     assert made == sorted(set(made))
 
@@ -229,9 +237,9 @@ def test_compositions_have_a_bound():
         *[CompositionDescribed(f"c{number}", "", "", "", number + 1) for number in range(COMPOSITIONS_MAX)]
     )
     scenario.when(DescribeComposition("one more")).then_rejected(Code.CONFLICT)
-    scenario.when(MapField("one more", "Single - x", "X")).then_rejected(Code.CONFLICT)
+    scenario.when(mapped("one more", "Single - x", "X")).then_rejected(Code.CONFLICT)
     scenario.when(DescribeComposition("c1", name="of those that are there")).then(CompositionDescribed)
-    scenario.when(MapField("c1", "Single - x", "X")).then(FieldMapped)
+    scenario.when(mapped("c1", "Single - x", "X")).then(FieldMapped)
     scenario.when(RemoveComposition("c1")).when(DescribeComposition("one more")).then(CompositionDescribed)
 
 
@@ -248,6 +256,6 @@ def test_fields_of_a_composition_have_a_bound():
         )
         for number in range(1, FIELDS_PER_COMPOSITION_MAX + 1)
     ]
-    scenario = queue(*fields).when(MapField(CHIPS, "Single - one more", "X")).then_rejected(Code.CONFLICT)
-    scenario.when(MapField(CLOCK, "Single - one more", "X")).then(FieldMapped)
-    scenario.when(UnmapField(1)).when(MapField(CHIPS, "Single - one more", "X")).then(FieldMapped)
+    scenario = queue(*fields).when(mapped(CHIPS, "Single - one more", "X")).then_rejected(Code.CONFLICT)
+    scenario.when(mapped(CLOCK, "Single - one more", "X")).then(FieldMapped)
+    scenario.when(UnmapField(1)).when(mapped(CHIPS, "Single - one more", "X")).then(FieldMapped)

@@ -1,0 +1,44 @@
+"""What a client may set on a composition and on the layer of a field: fields and defaults. `validation` has the bounds.
+
+Commands, bodies and rows have these fields by inheritance; the events list them (ADR 0026).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
+
+Kind = Literal["data", "image"]
+
+
+class CompositionSpec(msgspec.Struct, frozen=True):
+    name: str = ""
+    template: str = ""
+    output_module: str = OUTPUT_MODULE_DEFAULT
+
+
+class CompositionChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a PATCH may change; None: no change."""
+
+    name: str | None = None
+    template: str | None = None
+    output_module: str | None = None
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """The After Effects layer of a field."""
+
+    layer_name: str
+    kind: Kind = "data"
+    property: str = "Source Text"
+
+
+class FieldChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a PATCH may change; None: no change."""
+
+    layer_name: str | None = None
+    kind: Kind | None = None
+    property: str | None = None
