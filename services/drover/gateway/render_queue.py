@@ -55,12 +55,12 @@ class NewRender(msgspec.Struct, forbid_unknown_fields=True):
 
     def command(self, sealed: Sealed) -> RequestRender:
         return RequestRender(
-            str(self.composition_id),
-            sealed.gfx_id,
-            sealed.text,
-            self.name,
-            None if self.cue_item_id is None else str(self.cue_item_id),
-            self.broadcast_date,
+            composition_id=str(self.composition_id),
+            gfx_id=sealed.gfx_id,
+            gfx_data=sealed.text,
+            composition=self.name,
+            cue_item_id=None if self.cue_item_id is None else str(self.cue_item_id),
+            broadcast_date=self.broadcast_date,
         )
 
 

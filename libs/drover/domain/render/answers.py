@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from drover.domain.render import events as e
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
-from drover.domain.render.state import Status
+from drover.domain.render.state import RenderPurpose, Status
 from drover.domain.render.work import stale_rejection
 from drover.domain.spec import fields_of
 
@@ -24,10 +24,8 @@ def answer(events: Sequence[e.QueueEvent]) -> Any:
 def _requested(event: e.RenderRequested) -> dict[str, Any]:
     return {
         "id": event.render_id,
-        "composition_id": event.composition_id,
+        **fields_of(RenderPurpose, event),
         "composition": event.composition,
-        "cue_item_id": event.cue_item_id,
-        "broadcast_date": event.broadcast_date,
         "status": Status.PENDING,
         "progress": 0,
         "recovery_count": 0,

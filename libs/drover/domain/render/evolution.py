@@ -9,10 +9,12 @@ from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_r
 from drover.domain.event import TermStarted
 from drover.domain.render import events as e
 from drover.domain.render import evolve_mapping
+from drover.domain.render.commands import RequestRender
 from drover.domain.render.evolve_workers import watch_workers
 from drover.domain.render.policy import ARCHIVE_AFTER
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
 from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in_queue, timeout_timer
+from drover.domain.spec import fields_of
 
 
 def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
@@ -22,15 +24,7 @@ def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
 def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
     queue.last_id = event.render_id
     queue.renders[event.render_id] = render = Render(
-        render_id=event.render_id,
-        composition_id=event.composition_id,
-        composition=event.composition,
-        gfx_id=event.gfx_id,
-        gfx_data=event.gfx_data,
-        cue_item_id=event.cue_item_id,
-        broadcast_date=event.broadcast_date,
-        requested_at=event.at,
-        uid=event.uid,
+        render_id=event.render_id, requested_at=event.at, uid=event.uid, **fields_of(RequestRender, event)
     )
     _wait(queue, render)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import asdict
+
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
@@ -29,13 +31,8 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
     return accept(
         RenderRequested(
             render_id=render_id,
-            composition_id=command.composition_id,
-            composition=name,
-            gfx_id=command.gfx_id,
-            gfx_data=command.gfx_data,
-            cue_item_id=command.cue_item_id,
-            broadcast_date=day,
             uid=uid_of(render_id, 1, now),
+            **asdict(command) | {"composition": name, "broadcast_date": day},
         )
     )
 

@@ -29,15 +29,20 @@ WORKING: Final = frozenset({Status.PREPARING, Status.RENDERING, Status.ENCODING,
 ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
-class Render(msgspec.Struct):
-    render_id: int
+class RenderPurpose(msgspec.Struct, kw_only=True):
+    """What a render is for, as people see it."""
+
     composition_id: str
+    cue_item_id: str | None
+    broadcast_date: date
+
+
+class Render(RenderPurpose, kw_only=True):
+    render_id: int
     composition: str
     gfx_id: str
     gfx_data: str
     """Empty once it is completed."""
-    cue_item_id: str | None
-    broadcast_date: date
     requested_at: datetime
     uid: str
     """Uid of its present nexrender job, which may not be submitted yet."""
@@ -53,7 +58,7 @@ class Render(msgspec.Struct):
     started_at: datetime | None = None
     rendered: bool = False
     """nexrender has finished this generation's job: the time-out no longer applies."""
-    retries: dict[str, int] = {}
+    retries: dict[str, int] = msgspec.field(default_factory=dict)
     """Retries used so far, by fault."""
     retry_due: datetime | None = None
     recovery_count: int = 0

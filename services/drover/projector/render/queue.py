@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from drover.domain.render import events as e
 from drover.domain.render.policy import Fault
-from drover.domain.render.state import Status
+from drover.domain.render.state import RenderPurpose, Status
+from drover.domain.spec import fields_of
 from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules, change_no_row
 from drover.readmodel.render.queue import GFX, RENDERS, RenderRow
@@ -40,10 +41,8 @@ _NEW_JOB: Final[dict[str, Any]] = {
 def _requested(tables: Tables, event: e.RenderRequested) -> None:
     row = RenderRow(
         id=event.render_id,
-        composition_id=event.composition_id,
         composition_name=event.composition,
-        cue_item_id=event.cue_item_id,
-        broadcast_date=event.broadcast_date,
+        **fields_of(RenderPurpose, event),
         created_at=event.at,
         updated_at=event.at,
         stage_since=event.at,
