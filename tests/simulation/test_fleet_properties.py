@@ -113,7 +113,7 @@ class Farm(RuleBasedStateMachine):
         for pc in PCS:
             self.do(c.RegisterPc(pc, data.draw(st.integers(1, 3))))
         for number in range(data.draw(st.integers(2, 9))):
-            capabilities = ("age_verified",) if data.draw(st.booleans()) else ()
+            capabilities = ["age_verified"] if data.draw(st.booleans()) else []
             group, pc = data.draw(st.sampled_from(GROUPS)), data.draw(st.sampled_from(PCS))
             self.do(c.RegisterDevice(uuid(1, number), f"SERIAL{number:04d}", group, pc, capabilities))
             if data.draw(st.integers(0, 9)):
@@ -135,7 +135,7 @@ class Farm(RuleBasedStateMachine):
                 self.pick(data, self.fleet.devices),
                 data.draw(st.none() | st.sampled_from(GROUPS)),
                 data.draw(st.none() | st.sampled_from(PCS)),
-                data.draw(st.none() | st.sampled_from([(), ("age_verified",)])),
+                data.draw(st.none() | st.sampled_from([[], ["age_verified"]])),
             )
         )
 

@@ -39,7 +39,7 @@ class DeviceChange(Heartbeat):
 
     group_id: str | UnsetType = UNSET
     pc_id: str | UnsetType = UNSET
-    capabilities: tuple[str, ...] | UnsetType = UNSET
+    capabilities: list[str] | UnsetType = UNSET
     error: UnsetType | None = UNSET
 
     @property

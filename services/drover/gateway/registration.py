@@ -28,7 +28,7 @@ class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
     group_id: str
     pc_id: str
     id: UUID | UnsetType = UNSET
-    capabilities: tuple[str, ...] = ()
+    capabilities: list[str] = []
 
     def command(self) -> RegisterDevice:
         device_id = str(uuid7() if self.id is UNSET else self.id)

@@ -11,7 +11,8 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, TIMEOUT_MESSAGE
-from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Phase
+from drover.domain.fleet.state import Assignment, Device, DeviceSpec, Fleet, Job, JobStatus, Phase
+from drover.domain.spec import fields_of
 from drover.readmodel.models import RELATIONS
 
 Row = dict[str, Any]
@@ -29,11 +30,8 @@ def device_row(device: Device, last_seen_at: datetime | None) -> Row:
     error = device.error
     row = {
         "id": device.device_id,
-        "serial_number": device.serial_number,
-        "group_id": device.group_id,
-        "pc_id": device.pc_id,
+        **fields_of(DeviceSpec, device),
         "status": device.status,
-        "capabilities": device.capabilities,
         "last_seen_at": last_seen_at,
         "error_code": None if error is None else error.rule,
         "error_until": None if error is None else error.until,

@@ -32,7 +32,7 @@ async def test_a_device_is_moved_and_learns(world):
     assert answer.status == 200
     assert {name: row[name] for name in change} == change
     assert answer.headers["Drover-Position"] == f"fleet={world.roster_at.waits[-1][1]}", "it waited for the roster"
-    assert world.bus.commands == [ChangeDevice(device_id, "P2-G7", "pc-2", ("age_verified",))]
+    assert world.bus.commands == [ChangeDevice(device_id, "P2-G7", "pc-2", ["age_verified"])]
     assert world.telemetry.heard == [], "nobody heard the phone"
     assert (await patch(world, device_id, {"capabilities": []})).status == 204
     assert world.roster.fleet.devices[device_id].capabilities == []

@@ -43,7 +43,7 @@ class Walk:
         for number in range(PCS * PHONES_PER_PC):
             phone, pc = self._uuid(), f"pc-{number % PCS}"
             self._phones.append(phone)
-            capabilities = ("age_verified",) if number % 4 == 0 else ()
+            capabilities = ["age_verified"] if number % 4 == 0 else []
             register = c.RegisterDevice(phone, f"SERIAL{number:06d}", f"P1-G{number % 3}", pc, capabilities)
             commits += [self._do(register), self._do(c.MarkOnline(phone))]
         return commits
@@ -128,7 +128,7 @@ class Walk:
             lambda: dice.choice((c.CancelJob, c.DeactivateJob))(job) if dice.random() < 0.2 else None,
             lambda: c.CancelAssignment(dice.choice(assignments)) if assignments and dice.random() < 0.3 else None,
             lambda: c.ChangeDevice(phone, pc_id=f"pc-{dice.randrange(PCS + 1)}"),
-            lambda: c.ChangeDevice(phone, capabilities=dice.choice(((), ("age_verified",)))),
+            lambda: c.ChangeDevice(phone, capabilities=dice.choice(([], ["age_verified"]))),
             lambda: c.RegisterPc(f"pc-{dice.randrange(PCS)}", dice.choice((1, 3, 20))),
             lambda: c.ReportThrottled(phone),
             lambda: c.ClaimForPc(f"pc-{dice.randrange(PCS)}", 3),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from drover.domain.fleet import events as e
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.reports import stale_rejection
-from drover.domain.fleet.state import AssignmentStatus, DeviceStatus, JobStatus
+from drover.domain.fleet.state import AssignmentStatus, DeviceSpec, DeviceStatus, JobStatus
 from drover.domain.rules import answer_by
 from drover.domain.spec import fields_of
 
@@ -16,11 +16,8 @@ from drover.domain.spec import fields_of
 def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
     return {
         "id": event.device_id,
-        "serial_number": event.serial_number,
-        "group_id": event.group_id,
-        "pc_id": event.pc_id,
+        **fields_of(DeviceSpec, event),
         "status": DeviceStatus.OFFLINE,
-        "capabilities": event.capabilities,
         "last_seen_at": None,
         "created_at": event.at,
         "updated_at": event.at,

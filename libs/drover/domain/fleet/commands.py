@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from drover.domain.decider import Command, Tick
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
@@ -23,7 +25,7 @@ class RegisterDevice(Command):
     serial_number: str
     group_id: str
     pc_id: str
-    capabilities: tuple[str, ...] = ()
+    capabilities: list[str] = msgspec.field(default_factory=list)
 
 
 class ChangeDevice(Command):
@@ -32,7 +34,7 @@ class ChangeDevice(Command):
     device_id: str
     group_id: str | None = None
     pc_id: str | None = None
-    capabilities: tuple[str, ...] | None = None
+    capabilities: list[str] | None = None
 
 
 class ResetDevice(Command):

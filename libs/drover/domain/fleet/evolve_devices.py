@@ -17,10 +17,13 @@ from drover.domain.fleet.index import (
 from drover.domain.fleet.state import (
     Device,
     DeviceError,
+    DeviceSettings,
+    DeviceSpec,
     Fleet,
     Pc,
 )
 from drover.domain.fleet.timer_keys import device_timer, pc_timer
+from drover.domain.spec import fields_of
 
 
 def _pc_registered(fleet: Fleet, event: e.PcRegistered) -> None:
@@ -61,15 +64,7 @@ def _refresh_devices(fleet: Fleet, pc: Pc) -> None:
 
 
 def _device_registered(fleet: Fleet, event: e.DeviceRegistered) -> None:
-    device = Device(
-        device_id=event.device_id,
-        serial_number=event.serial_number,
-        group_id=event.group_id,
-        pc_id=event.pc_id,
-        capabilities=event.capabilities,
-        created_at=event.at,
-        updated_at=event.at,
-    )
+    device = Device(device_id=event.device_id, created_at=event.at, updated_at=event.at, **fields_of(DeviceSpec, event))
     fleet.devices[event.device_id] = device
     fleet.device_by_serial[event.serial_number] = event.device_id
     _move_in(fleet, device)
@@ -84,7 +79,8 @@ def _device_changed(fleet: Fleet, event: e.DeviceChanged) -> None:
     if event.pc_id != device.pc_id:
         pc.silent.pop(device.device_id, None)
     del fleet.groups[device.group_id][device.device_id]
-    device.group_id, device.pc_id, device.capabilities = event.group_id, event.pc_id, event.capabilities
+    for name, value in fields_of(DeviceSettings, event).items():
+        setattr(device, name, value)
     device.updated_at = event.at
     _move_in(fleet, device)
 

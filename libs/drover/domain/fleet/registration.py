@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import asdict
+
 from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
@@ -12,8 +14,9 @@ from drover.domain.fleet.alerts import HOST_SILENT, NEEDS_RESET
 from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, RegisterPc, ResetDevice
 from drover.domain.fleet.events import DeviceChanged, DeviceRegistered, DeviceReset, PcCapacityChanged, PcRegistered
 from drover.domain.fleet.policy import DEVICES_PER_PC_MAX, PC_CAPACITY_DEFAULT
-from drover.domain.fleet.state import Device, Fleet
+from drover.domain.fleet.state import Device, DeviceSettings, Fleet
 from drover.domain.fleet.supply import follow_up
+from drover.domain.spec import changed, spec_of
 
 
 def unknown_device(device_id: str) -> Decision:
@@ -39,12 +42,7 @@ def register_device(fleet: Fleet, command: RegisterDevice, now: datetime) -> Dec
         )
     if refusal := _no_room(fleet, command.pc_id):
         return refusal
-    return accept(
-        *_new_pc(fleet, command.pc_id),
-        DeviceRegistered(
-            command.device_id, command.serial_number, command.group_id, command.pc_id, list(command.capabilities)
-        ),
-    )
+    return accept(*_new_pc(fleet, command.pc_id), DeviceRegistered(**asdict(command)))
 
 
 def _no_room(fleet: Fleet, pc_id: str) -> Decision | None:
@@ -62,18 +60,19 @@ def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decisio
     device = fleet.devices.get(command.device_id)
     if device is None:
         return unknown_device(command.device_id)
-    group_id, pc_id = command.group_id or device.group_id, command.pc_id or device.pc_id
-    capabilities = device.capabilities if command.capabilities is None else list(command.capabilities)
-    if (group_id, pc_id, capabilities) == (device.group_id, device.pc_id, device.capabilities):
+    before = spec_of(DeviceSettings, device)
+    settings = changed(before, command)
+    if settings == before:
         return NOTHING
+    pc_id = settings.pc_id
     if pc_id != device.pc_id:
         if device.assignment is not None:
             return reject(Code.CONFLICT, "The device is working; move it when its work has ended", field="pc_id")
         if refusal := _no_room(fleet, pc_id):
             return refusal
-    changed = DeviceChanged(device.device_id, group_id, pc_id, capabilities)
     over = _host_silent_over(fleet, device, pc_id) if pc_id != device.pc_id else []
-    return accept(*_new_pc(fleet, pc_id), changed, *over, then=follow_up())
+    event = DeviceChanged(device.device_id, **asdict(settings))
+    return accept(*_new_pc(fleet, pc_id), event, *over, then=follow_up())
 
 
 def _host_silent_over(fleet: Fleet, device: Device, pc_id: str) -> list[Event]:

@@ -88,12 +88,22 @@ class Pc(msgspec.Struct):
     """Devices that could continue with it: their assignment waits."""
 
 
-class Device(msgspec.Struct):
-    device_id: str
-    serial_number: str
+class DeviceSettings(msgspec.Struct, kw_only=True):
+    """What a client may change on a device."""
+
     group_id: str
     pc_id: str
     capabilities: list[str]
+
+
+class DeviceSpec(DeviceSettings, kw_only=True):
+    """What a client may set when it registers a device."""
+
+    serial_number: str
+
+
+class Device(DeviceSpec, kw_only=True):
+    device_id: str
     created_at: datetime
     updated_at: datetime
     alive: bool = False
@@ -107,7 +117,7 @@ class Device(msgspec.Struct):
     assignment: str | None = None
     """Its assignment that holds a slot."""
     running: bool = False
-    named_in: dict[str, None] = {}
+    named_in: dict[str, None] = msgspec.field(default_factory=dict)
     """Open jobs that name this device."""
     available: bool = False
     countable: bool = False

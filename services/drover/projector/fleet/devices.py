@@ -23,6 +23,8 @@ from drover.domain.fleet.events import (
     PcHoldEnded,
     PcRegistered,
 )
+from drover.domain.fleet.state import DeviceSettings, DeviceSpec
+from drover.domain.spec import fields_of
 from drover.projection.projection import Tables, change, need
 from drover.projection.rule import Rule, Rules
 from drover.projector.fleet.keys import device_of
@@ -46,15 +48,7 @@ def _pc_hold_ended(tables: Tables, event: PcHoldEnded) -> None:
 
 
 def _device_registered(tables: Tables, event: DeviceRegistered) -> None:
-    row = DeviceRow(
-        id=device_of(event),
-        serial_number=event.serial_number,
-        group_id=event.group_id,
-        pc_id=event.pc_id,
-        capabilities=event.capabilities,
-        created_at=event.at,
-        updated_at=event.at,
-    )
+    row = DeviceRow(id=device_of(event), created_at=event.at, updated_at=event.at, **fields_of(DeviceSpec, event))
     tables.put(DEVICES, row)
 
 
@@ -63,7 +57,7 @@ def _change(tables: Tables, event: Any, **fields: Any) -> None:
 
 
 def _device_changed(tables: Tables, event: DeviceChanged) -> None:
-    _change(tables, event, group_id=event.group_id, pc_id=event.pc_id, capabilities=event.capabilities)
+    _change(tables, event, **fields_of(DeviceSettings, event))
 
 
 def _device_came_online(tables: Tables, event: DeviceCameOnline) -> None:

@@ -48,7 +48,7 @@ def register(**changes):
 def test_a_new_device_is_registered_as_offline_and_brings_its_pc():
     (
         given(FLEET)
-        .when(register(capabilities=("age_verified",)))
+        .when(register(capabilities=["age_verified"]))
         .then(PcRegistered("pc1", 20), DeviceRegistered(D1, "SERIAL0001", G1, "pc1", ["age_verified"]))
         .then_answers(
             id=D1,
@@ -140,8 +140,8 @@ def test_a_pc_takes_only_so_many_devices():
 def test_a_change_says_the_whole_device_and_leaves_alone_what_it_does_not_name():
     scenario = given(FLEET, pc(), registered(D1))
     scenario.when(ChangeDevice(D1, group_id=G2)).then(DeviceChanged(D1, G2, "pc1", []))
-    scenario.when(ChangeDevice(D1, capabilities=("age_verified",))).then(DeviceChanged(D1, G2, "pc1", ["age_verified"]))
-    scenario.when(ChangeDevice(D1, capabilities=())).then(DeviceChanged(D1, G2, "pc1", []))
+    scenario.when(ChangeDevice(D1, capabilities=["age_verified"])).then(DeviceChanged(D1, G2, "pc1", ["age_verified"]))
+    scenario.when(ChangeDevice(D1, capabilities=[])).then(DeviceChanged(D1, G2, "pc1", []))
 
 
 def test_a_change_that_changes_nothing_is_no_event():

@@ -128,7 +128,7 @@ def test_a_silent_phone_that_moves_to_another_pc_does_not_count_there():
 
 
 def test_a_silent_phone_that_changes_where_it_is_still_counts():
-    scenario = silent(D1, farm_of=(2, 1)).when(ChangeDevice(D1, capabilities=("age_verified",))).when(MarkOffline(D2))
+    scenario = silent(D1, farm_of=(2, 1)).when(ChangeDevice(D1, capabilities=["age_verified"])).when(MarkOffline(D2))
     assert list(scenario.state.alerts) == [OPEN]
 
 

@@ -172,7 +172,7 @@ def test_a_device_that_is_verified_later_gets_it():
     first, second = Work(D1), Work(D2, number=2)
     scenario = given(FLEET, *farm(2), *online(D3), *active(), *first.running(), *second.running())
     scenario.when(first.fails("E2003"))
-    scenario.when(ChangeDevice(D3, capabilities=("age_verified",)))
+    scenario.when(ChangeDevice(D3, capabilities=["age_verified"]))
     scenario.when(second.completes())
     assert in_hand(scenario, D3).job_id == J1
 
