@@ -59,4 +59,3 @@ export const ALERT_KINDS = [
   "minute_crowded",
   "refresh_token_reused",
 ] as const;
-export type AlertKind = (typeof ALERT_KINDS)[number];

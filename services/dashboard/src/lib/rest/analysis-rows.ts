@@ -3,7 +3,6 @@ import type { RestCleanupRuns, RestCleanupRunTests, RestSajuTests, RestTestLedge
 import type { Row, WithJson } from "./shape";
 
 export type TestRow = Row<RestSajuTests> & { readonly users: { readonly tier: string } | null };
-export type TestStatus = TestRow["status"];
 
 export const TEST_COLUMNS = "*,users(tier)";
 

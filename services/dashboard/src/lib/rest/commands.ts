@@ -40,10 +40,6 @@ export function resetDevices(server: Server, ids: readonly string[], key = rando
   return patch(server, "devices", ids, { error: null }, key);
 }
 
-export function setCapabilities(server: Server, id: string, capabilities: readonly string[], key = randomKey()) {
-  return patch(server, "devices", [id], { capabilities }, key);
-}
-
 export function setCapacity(server: Server, pcId: string, capacity: number, key = randomKey()) {
   return patch(server, "pcs", [pcId], { capacity }, key);
 }

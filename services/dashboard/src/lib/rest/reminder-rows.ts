@@ -11,19 +11,6 @@ export const ALARM_COLUMNS = "*,user_info(timezone)";
 export type AlarmEventRow = Omit<Row<RestAlarmsEvent>, "idempotency_key" | "level">;
 export type AlarmEventType = AlarmEventRow["event_type"];
 
-export const ALARM_EVENT_TYPES = [
-  "REGISTERED",
-  "RENEWED",
-  "SCHEDULED",
-  "SKIPPED",
-  "CROWDED",
-  "DELETED",
-  "DISPATCHED",
-  "SENT",
-  "FAILED",
-  "UNKNOWN",
-] as const satisfies AlarmEventType[];
-
 export type UserInfoRow = Pick<Row<RestUserInfo>, "user_id" | "timezone">;
 
 export type SubscriptionRow = Omit<Row<RestPushSubscriptions>, "user_id" | "updated_at">;

@@ -42,7 +42,6 @@ export type AssignmentRow = Omit<
   Row<RestJobAssignments>,
   "created_at" | "timed_out" | "actual_duration_sec" | `did_${string}`
 >;
-export type AssignmentStatus = AssignmentRow["status"];
 
 /** One line of the history of attempts. */
 export type TaskEventRow = Row<RestTasksEvent>;

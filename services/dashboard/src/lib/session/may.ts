@@ -6,7 +6,6 @@ export const ACTIONS = [
   "change-job",
   "cancel-assignment",
   "reset-device",
-  "change-device",
   "change-pc",
   "create-render",
   "change-render",
