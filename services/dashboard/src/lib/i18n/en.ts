@@ -60,7 +60,6 @@ export const en = {
     endLabel: (agent: string) => `Sign out of “${agent}”`,
     endOthersLabel: "Sign out of all other sessions",
     ended: "Signed out.",
-    unknownAgent: "Unknown client",
     roles: { admin: "Administrator", operator: "Operator", viewer: "Viewer" },
   },
 

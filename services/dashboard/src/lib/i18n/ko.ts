@@ -61,7 +61,6 @@ export const ko: Dictionary = {
     endLabel: (agent) => `‘${agent}’ 세션 종료`,
     endOthersLabel: "다른 세션 모두 종료",
     ended: "종료했습니다.",
-    unknownAgent: "알 수 없는 프로그램",
     roles: { admin: "관리자", operator: "운영자", viewer: "조회자" },
   },
 

@@ -3,8 +3,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useSignedIn } from "@/app/context";
+import { get } from "@/lib/api/get";
+import type { Person } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
-import type { AccountRow, SessionRow } from "@/lib/rest/identity-rows";
 import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
@@ -61,7 +62,7 @@ export function AccountPanel({ id, close }: { id: string; close: () => void }): 
   );
 }
 
-function useChange(account: AccountRow) {
+function useChange(account: Person) {
   const t = useText();
   const { client, toasts } = useApp();
   return useMutation({
@@ -77,7 +78,7 @@ function useChange(account: AccountRow) {
   });
 }
 
-function Settings({ account }: { account: AccountRow }): ReactNode {
+function Settings({ account }: { account: Person }): ReactNode {
   const t = useText();
   const change = useChange(account);
   const [password, setPassword] = useState("");
@@ -142,7 +143,7 @@ function Sessions({ id }: { id: string }): ReactNode {
   const path = `/api/accounts/${id}/sessions`;
   const { data, error, refetch } = useQuery({
     queryKey: ["accounts", id, "sessions"],
-    queryFn: async () => (await client.json<{ sessions: SessionRow[] }>(path)).sessions,
+    queryFn: async () => (await get(client, "/api/accounts/{id}/sessions", { id })).sessions,
   });
   const endAll = useMutation({
     mutationFn: () => client.sensitive(t.system.endAll, () => client.request(path, { method: "DELETE" })),

@@ -2,9 +2,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { get } from "@/lib/api/get";
+import type { Person } from "@/lib/api/schema";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
-import type { AccountRow } from "@/lib/rest/identity-rows";
 import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
@@ -20,7 +21,7 @@ export function useAccounts(isWanted: boolean) {
   const { client } = useApp();
   return useQuery({
     queryKey: ["accounts"],
-    queryFn: async () => (await client.json<{ accounts: AccountRow[] }>("/api/accounts")).accounts,
+    queryFn: async () => (await get(client, "/api/accounts", {})).accounts,
     enabled: isWanted,
   });
 }
@@ -38,7 +39,7 @@ export function Accounts({
   const format = useFormat();
   const now = useNow(10_000);
   const { data, error, refetch } = useAccounts(true);
-  const columns: Column<AccountRow>[] = [
+  const columns: Column<Person>[] = [
     {
       id: "email",
       header: t.session.email,
@@ -94,7 +95,7 @@ export function NewAccount({ close, created }: { close: () => void; created: (id
   const [role, setRole] = useState<Role>("viewer");
   const create = useMutation({
     mutationFn: () =>
-      client.json<AccountRow>("/api/accounts", {
+      client.json<Person>("/api/accounts", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ email: email.trim(), password, role }),

@@ -1,10 +1,9 @@
 /** What the platform stands on, and where its numbers are. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { Dependency } from "@/lib/api/schema";
+import type { Dependency, SystemHealth } from "@/lib/api/schema";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
-import type { SystemHealth } from "@/lib/rest/identity-rows";
 import { useFormat } from "@/lib/time/format";
 import { Icon } from "@/ui/icon";
 import { Card } from "@/ui/page";

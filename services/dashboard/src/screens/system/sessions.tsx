@@ -2,8 +2,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { get } from "@/lib/api/get";
+import type { OwnSession, Session } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
-import type { SessionRow } from "@/lib/rest/identity-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
@@ -12,20 +13,20 @@ import { Empty, ErrorState, Loading } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { ChangePassword } from "./change-password";
 
+const OWN = "/api/auth/sessions";
+
+/** Nobody says of another person's sessions which one is asking. */
+type AnySession = Session & Partial<OwnSession>;
+
+export function useOwnSessions() {
+  const { client } = useApp();
+  return useQuery({ queryKey: ["sessions"], queryFn: async () => (await get(client, OWN, {})).sessions });
+}
+
 export function OwnSessions(): ReactNode {
   const t = useText();
-  const { client, toasts } = useApp();
   const [isChanging, setIsChanging] = useState(false);
-  const { data, error, refetch } = useQuery({
-    queryKey: ["sessions"],
-    queryFn: async () => (await client.json<{ sessions: SessionRow[] }>("/api/auth/sessions")).sessions,
-  });
-  const endOthers = useMutation({
-    mutationFn: () =>
-      client.sensitive(t.session.endOthersLabel, () => client.request("/api/auth/sessions", { method: "DELETE" })),
-    onSuccess: () => toasts.show({ kind: "done", title: t.session.ended }),
-  });
-  const others = data?.filter((session) => session.current !== true) ?? [];
+  const { data, error, refetch } = useOwnSessions();
   return (
     <Part
       title={t.session.sessions}
@@ -34,11 +35,7 @@ export function OwnSessions(): ReactNode {
           <Button icon="key" onClick={() => setIsChanging(true)}>
             {t.system.changePassword}
           </Button>
-          {others.length > 0 && (
-            <Button kind="danger" icon="leave" disabled={endOthers.isPending} onClick={() => endOthers.mutate()}>
-              {t.session.endOthers}
-            </Button>
-          )}
+          <EndOthers sessions={data} />
         </div>
       }
     >
@@ -47,15 +44,31 @@ export function OwnSessions(): ReactNode {
       ) : data === undefined ? (
         <Loading isSmall />
       ) : (
-        <SessionList sessions={data} path="/api/auth/sessions" />
+        <SessionList sessions={data} />
       )}
       {isChanging && <ChangePassword close={() => setIsChanging(false)} />}
     </Part>
   );
 }
 
+/** Ends all sessions of the person but the one that asks. */
+export function EndOthers({ sessions = [] }: { sessions: readonly OwnSession[] | undefined }): ReactNode {
+  const t = useText();
+  const { client, toasts } = useApp();
+  const endOthers = useMutation({
+    mutationFn: () => client.sensitive(t.session.endOthersLabel, () => client.request(OWN, { method: "DELETE" })),
+    onSuccess: () => toasts.show({ kind: "done", title: t.session.ended }),
+  });
+  if (sessions.every((session) => session.current)) return null;
+  return (
+    <Button kind="danger" icon="leave" disabled={endOthers.isPending} onClick={() => endOthers.mutate()}>
+      {t.session.endOthers}
+    </Button>
+  );
+}
+
 /** `path`: whose they are. */
-export function SessionList({ sessions, path }: { sessions: readonly SessionRow[]; path: string }): ReactNode {
+export function SessionList({ sessions, path = OWN }: { sessions: readonly AnySession[]; path?: string }): ReactNode {
   const t = useText();
   if (sessions.length === 0) return <Empty isSmall title={t.system.noSessions} />;
   // The own one first, then the one that was used last.
@@ -73,12 +86,12 @@ export function SessionList({ sessions, path }: { sessions: readonly SessionRow[
   );
 }
 
-function SessionLine({ session, path }: { session: SessionRow; path: string }): ReactNode {
+function SessionLine({ session, path }: { session: AnySession; path: string }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
   const { client, toasts } = useApp();
-  const agent = session.user_agent ?? t.session.unknownAgent;
+  const agent = session.user_agent;
   const end = useMutation({
     mutationFn: () =>
       client.sensitive(t.session.endLabel(agent), () => client.request(`${path}/${session.id}`, { method: "DELETE" })),
