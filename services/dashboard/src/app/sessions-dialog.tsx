@@ -3,17 +3,16 @@ import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { EndOthers, SessionList, useOwnSessions } from "@/screens/system/sessions";
 import { Dialog } from "@/ui/dialog";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 
 export function SessionsDialog({ close }: { close: () => void }): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useOwnSessions();
+  const answer = useOwnSessions();
+  const { data } = answer;
   return (
     <Dialog close={close} title={t.session.sessions} lead={t.session.sessionsLead} width="w-lg">
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
+      {data === undefined ? (
+        <Unread of={answer} />
       ) : (
         <>
           <div className="-mx-4">

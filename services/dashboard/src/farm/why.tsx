@@ -9,7 +9,7 @@ import type { Names, ReasonCode, ReasonData } from "@/lib/i18n/reasons";
 import { search } from "@/lib/rest/read";
 import type { Explanation, Reason } from "@/lib/rest/rows";
 import { ApiError } from "@/lib/session/errors";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { useNames } from "./names";
 
 const LOOK_AGAIN_MS = 5_000;
@@ -33,12 +33,12 @@ export function Why({ subject }: { subject: Subject }): ReactNode {
   const t = useText();
   const names = useNames();
   const isPast = usePast() !== null;
-  const { data, error, refetch } = useWhy(subject);
+  const answer = useWhy(subject);
+  const { data, error } = answer;
   if (isPast) return <p className="text-sm text-ink-3">{t.past.noWhy}</p>;
   if (error instanceof ApiError && error.status === 404)
     return <p className="text-sm text-ink-3">{t.errors.notFound}</p>;
-  if (error !== null) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   return <Reasons reasons={data.reasons} names={names} />;
 }
 

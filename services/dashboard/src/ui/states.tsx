@@ -59,3 +59,24 @@ export function ErrorState({
     </div>
   );
 }
+
+export interface ReadState {
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/** Stands where the answer of a read will be: it is on its way, it failed, or there is no such thing. */
+export function Unread({
+  of: read,
+  absent = false,
+  isSmall = true,
+}: {
+  of: ReadState;
+  /** Says that there is no such thing; false: that is not known. */
+  absent?: string | false;
+  isSmall?: boolean;
+}): ReactNode {
+  if (read.error !== null) return <ErrorState isSmall={isSmall} error={read.error} retry={() => void read.refetch()} />;
+  if (absent !== false) return <Empty isSmall={isSmall} title={absent} />;
+  return <Loading isSmall={isSmall} />;
+}

@@ -19,7 +19,7 @@ import { buttonClass } from "@/ui/button";
 import { Segmented } from "@/ui/field";
 import { Icon } from "@/ui/icon";
 import { Page } from "@/ui/page";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Loading, Unread } from "@/ui/states";
 import { WayElsewhere } from "./elsewhere";
 
 const PAST_MAX = 200;
@@ -73,17 +73,17 @@ function Past(): ReactNode {
   const t = useText();
   const { client } = useApp();
   const past = usePast();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["past-alerts", past?.iso],
     queryFn: () => {
       const resolved_at = past === null ? "not.is.null" : `lte.${past.iso}`;
       return rows<AlertRow>(client, "alerts", { resolved_at, order: "raised_at.desc", limit: PAST_MAX });
     },
   });
+  const { data } = answer;
   const isAll = data !== undefined && data.length < PAST_MAX;
   const alerts = useOverlaid("alerts", data ?? NONE, RESOLVED, { isAll, queryKey: ["past-alerts"] });
-  if (error !== null && data === undefined) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
+  if (data === undefined) return <Unread of={answer} isSmall={false} />;
   if (alerts.length === 0) return <Empty icon="check" title={t.alerts.nonePast} />;
   return <List alerts={alerts} />;
 }

@@ -17,7 +17,7 @@ import { Figure } from "@/ui/figure";
 import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { RunNow } from "./run-now";
 import { RunPanel } from "./run-panel";
 import { Runs } from "./runs";
@@ -100,13 +100,7 @@ export function Analyses(): ReactNode {
               />
             }
           >
-            {runs.error !== null && runs.data === undefined ? (
-              <ErrorState isSmall error={runs.error} retry={() => void runs.refetch()} />
-            ) : runs.data === undefined ? (
-              <Loading isSmall />
-            ) : (
-              <Runs runs={known} current={search.run} open={openRun} />
-            )}
+            {runs.data === undefined ? <Unread of={runs} /> : <Runs runs={known} current={search.run} open={openRun} />}
           </Part>
           <Part
             title={t.analyses.tests}

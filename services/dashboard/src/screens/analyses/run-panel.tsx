@@ -7,7 +7,7 @@ import { type CleanupRunRow, type CleanupTestRow, RUN_COLUMNS } from "@/lib/rest
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { timeoutsOf } from "./standing";
 
@@ -36,13 +36,7 @@ export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNo
   if (run === undefined || run === null) {
     return (
       <SidePanel title={t.analyses.run} subtitle={id} close={close}>
-        {read.error !== null ? (
-          <ErrorState isSmall error={read.error} retry={() => void read.refetch()} />
-        ) : run === null ? (
-          <Empty isSmall title={t.errors.notFound} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={read} absent={run === null && t.errors.notFound} />
       </SidePanel>
     );
   }
@@ -74,13 +68,13 @@ export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNo
 function Found({ run, openTest }: { run: CleanupRunRow; openTest: (id: string) => void }): ReactNode {
   const t = useText();
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["cleanup-runs", run.id, "tests", run.status],
     queryFn: () =>
       rows<CleanupTestRow>(client, "cleanup_run_tests", { run_id: `eq.${run.id}`, order: "id", limit: TESTS_MAX }),
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   if (data.length === 0) return <p className="text-sm text-ink-3">{t.analyses.nothingFound}</p>;
   return (
     <ul>

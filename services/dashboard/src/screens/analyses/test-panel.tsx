@@ -9,7 +9,7 @@ import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Ledger } from "./ledger";
 import { standingOf, type Timeouts, timeoutOf } from "./standing";
 import { StandingBadge } from "./tests";
@@ -29,23 +29,18 @@ export function TestPanel({ id, timeouts, openUser, openRun, close }: TestPanelP
   const format = useFormat();
   const now = useNow(1_000);
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["tests", "one", id],
     queryFn: async () => {
       const query = { select: TEST_COLUMNS, id: `eq.${id}` };
       return (await rows<TestRow>(client, "saju_tests", query))[0] ?? null;
     },
   });
+  const { data } = answer;
   if (data === undefined || data === null) {
     return (
       <SidePanel title={t.analyses.test} subtitle={id} close={close}>
-        {error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : data === null ? (
-          <Empty isSmall title={t.analyses.notFound} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={answer} absent={data === null && t.analyses.notFound} />
       </SidePanel>
     );
   }
@@ -111,10 +106,9 @@ export function TestPanel({ id, timeouts, openUser, openRun, close }: TestPanelP
 
 function Cost({ id }: { id: string }): ReactNode {
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["ledger", "of-test", id],
     queryFn: () => rows<LedgerRow>(client, "test_ledger", { test_id: `eq.${id}`, order: "id.desc" }),
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  return data === undefined ? <Loading isSmall /> : <Ledger lines={data} />;
+  return answer.data === undefined ? <Unread of={answer} /> : <Ledger lines={answer.data} />;
 }

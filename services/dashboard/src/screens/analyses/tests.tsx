@@ -11,7 +11,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import type { AnalysesSearch } from "./search";
 import { isShown, type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
@@ -59,7 +59,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
   const show = search.show ?? "all";
   const filter = testsFilter(show, useDeferredValue(search.q ?? ""));
   const isOldestFirst = show === "stalled";
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["tests", filter, isOldestFirst],
     initialPageParam: "",
     queryFn: ({ pageParam }) => {
@@ -70,11 +70,11 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
     placeholderData: (before) => before,
   });
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
   const read = useMemo(() => data?.pages.flat() ?? [], [data]);
   const list = useMemo(() => testsList(isOldestFirst), [isOldestFirst]);
   const tests = useOverlaid("saju_tests", read, list, { isAll: !hasNextPage, queryKey: ["tests"] });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   const found = tests.filter((test) => isShown(show, standingOf(test, timeouts, now)));
   if (found.length === 0 && !hasNextPage) {
     const isNarrow = search.q !== undefined || search.show !== undefined;

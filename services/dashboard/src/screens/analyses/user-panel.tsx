@@ -10,7 +10,7 @@ import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { Ledger } from "./ledger";
 
@@ -29,20 +29,15 @@ export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
   const format = useFormat();
   const { client } = useApp();
   const mayChange = useMay("change-users");
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["analysis-user", id],
     queryFn: async () => (await rows<UserRow>(client, "users", { id: `eq.${id}` }))[0] ?? null,
   });
+  const { data } = answer;
   if (data === undefined || data === null) {
     return (
       <SidePanel title={t.analyses.user} subtitle={id} close={close}>
-        {error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : data === null ? (
-          <Empty isSmall title={t.analyses.noUser} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={answer} absent={data === null && t.analyses.noUser} />
       </SidePanel>
     );
   }
@@ -76,7 +71,7 @@ export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
 function Lines({ id, openTest }: { id: string; openTest: (id: string) => void }): ReactNode {
   const t = useText();
   const { client } = useApp();
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["ledger", id],
     initialPageParam: "",
     queryFn: ({ pageParam }) =>
@@ -88,8 +83,8 @@ function Lines({ id, openTest }: { id: string; openTest: (id: string) => void })
       }),
     getNextPageParam: (page) => (page.length < PAGE ? undefined : String(page.at(-1)?.id)),
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   return (
     <>
       <Ledger lines={data.pages.flat()} openTest={openTest} />

@@ -9,7 +9,7 @@ import { useText } from "@/lib/i18n/i18n";
 import { ApiError } from "@/lib/session/errors";
 import { useFormat } from "@/lib/time/format";
 import { Icon } from "@/ui/icon";
-import { ErrorState, Loading } from "@/ui/states";
+import { type ReadState, Unread } from "@/ui/states";
 import { aboutText, type EventTone, toneOf } from "./about";
 import { parsePlace, type ShownEvent } from "./rows";
 import { type Effect, shownFirst, treeOf } from "./tree";
@@ -42,9 +42,9 @@ function useTree(place: string) {
 }
 
 export function ChainTree({ place, open }: { place: string; open: (place: string) => void }): ReactNode {
-  const { data, error, refetch } = useTree(place);
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const answer = useTree(place);
+  const { data } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   return (
     <ul className="text-sm">
       {data.before !== null && <Before event={data.before} current={place} open={open} />}
@@ -83,9 +83,9 @@ function Before({ event, ...opening }: Opening & { event: ShownEvent }): ReactNo
 
 function Earlier({ place, ...opening }: Opening & { place: string }): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useTree(place);
-  if (error !== null && data === undefined) return <Fault error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <li className="text-xs text-ink-3">{t.common.loading}</li>;
+  const answer = useTree(place);
+  const { data } = answer;
+  if (data === undefined) return <Pending answer={answer} />;
   if (data.before === null) return <li className="text-xs text-ink-3">{t.events.beginning}</li>;
   return <Before event={data.before} {...opening} />;
 }
@@ -94,10 +94,10 @@ function Earlier({ place, ...opening }: Opening & { place: string }): ReactNode 
 function Command({ place, depth, ...opening }: Opening & { place: string; depth: number }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { data, error, refetch } = useTree(place);
+  const answer = useTree(place);
+  const { data } = answer;
   const [isWhole, setIsWhole] = useState(false);
-  if (error !== null && data === undefined) return <Fault error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <li className="text-xs text-ink-3">{t.common.loading}</li>;
+  if (data === undefined) return <Pending answer={answer} />;
   const { command, effects, isCut } = data;
   const shown = isWhole ? effects : shownFirst(effects, place, EFFECTS_SHOWN);
   return (
@@ -187,10 +187,12 @@ function EventLine({ event, current, open }: Opening & { event: ShownEvent }): R
   );
 }
 
-function Fault({ error, retry }: { error: unknown; retry: () => void }): ReactNode {
+function Pending({ answer }: { answer: ReadState }): ReactNode {
+  const t = useText();
+  if (answer.error === null) return <li className="text-xs text-ink-3">{t.common.loading}</li>;
   return (
     <li>
-      <ErrorState isSmall error={error} retry={retry} />
+      <Unread of={answer} />
     </li>
   );
 }

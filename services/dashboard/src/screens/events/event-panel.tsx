@@ -10,7 +10,7 @@ import type { TaskEventRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { ChainTree } from "./chain-tree";
 import { parsePlace, type ShownEvent } from "./rows";
 import { fromApi } from "./tree";
@@ -46,13 +46,7 @@ export function EventPanel({ place, known, showEntity, open, close }: EventPanel
   if (event === undefined || event === null) {
     return (
       <SidePanel title={t.events.selected} subtitle={place} close={close}>
-        {read.error !== null ? (
-          <ErrorState isSmall error={read.error} retry={() => void read.refetch()} />
-        ) : read.isLoading ? (
-          <Loading isSmall />
-        ) : (
-          <Empty isSmall title={t.errors.notFound} />
-        )}
+        <Unread of={read} absent={event === null && t.errors.notFound} />
       </SidePanel>
     );
   }
@@ -113,13 +107,13 @@ function Story({ assignment }: { assignment: string }): ReactNode {
   const t = useText();
   const format = useFormat();
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["story", assignment],
     queryFn: () =>
       rows<TaskEventRow>(client, "tasks_event", { task_device_id: `eq.${assignment}`, order: "id", limit: 1000 }),
   });
-  if (error !== null) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   return (
     <ol className="ml-1 border-l border-line-strong pl-3">
       {data.map((line) => (

@@ -16,7 +16,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge, PhaseBadge, ShownBadge, type Tone } from "@/ui/status";
 import { useDeviceRuns } from "./device-history";
 import { Gantt } from "./gantt";
@@ -50,13 +50,7 @@ export function DevicePanel({ id, close }: { id: string; close: () => void }): R
         <Why subject={{ device_id: id }} />
       </Section>
       <Section title={t.device.day}>
-        {history.error !== null ? (
-          <ErrorState isSmall error={history.error} retry={() => void history.refetch()} />
-        ) : history.data === undefined ? (
-          <Loading isSmall />
-        ) : (
-          <Gantt key={id} runs={history.data} />
-        )}
+        {history.data === undefined ? <Unread of={history} /> : <Gantt key={id} runs={history.data} />}
       </Section>
       <Section
         title={t.device.history}

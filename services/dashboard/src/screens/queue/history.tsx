@@ -16,7 +16,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { JobBadge } from "@/ui/status";
 import { ENDED, type QueueSearch } from "./search";
 
@@ -60,12 +60,12 @@ export function History({ search, open }: { search: QueueSearch; open: (job: str
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useHistory(search);
+  const answer = useHistory(search);
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
   const read = useMemo(() => data?.pages.flat() ?? [], [data]);
   const list = useMemo(() => endedList(search.ended, search.q), [search.ended, search.q]);
   const jobs = useOverlaid("jobs", read, list, { isAll: !hasNextPage, queryKey: ["ended-jobs"] });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   if (jobs.length === 0) {
     const isNarrow = search.q !== undefined || search.ended !== undefined;
     return <Empty isSmall title={isNarrow ? t.queue.noMatch : t.queue.noHistory} />;

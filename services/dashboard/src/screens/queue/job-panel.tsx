@@ -20,7 +20,7 @@ import { PastAssignments } from "@/screens/time-machine/past-assignments";
 import { Button, IconButton } from "@/ui/button";
 import { SelectField } from "@/ui/field";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { JobBadge, PhaseBadge } from "@/ui/status";
 import { isOpen, JobActions } from "./actions";
 import { reasonText } from "./history";
@@ -50,24 +50,18 @@ function useJob(id: string) {
   });
   const isThen = past === null || (read.data?.ended_at != null && Date.parse(read.data.ended_at) <= past.at);
   const row = isThen || read.data === undefined ? read.data : null;
-  return { job: live ?? row, error: read.error, refetch: read.refetch };
+  return { read, job: live ?? row };
 }
 
 export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { job, error, refetch } = useJob(id);
+  const { job, read } = useJob(id);
   const isPast = usePast() !== null;
   if (job === undefined || job === null) {
     return (
       <SidePanel title={t.queue.job} close={close}>
-        {error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : job === null ? (
-          <Empty isSmall title={isPast ? t.past.notThen : t.queue.notFound} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={read} absent={job === null && (isPast ? t.past.notThen : t.queue.notFound)} />
       </SidePanel>
     );
   }
@@ -140,7 +134,7 @@ function Assignments({
 }): ReactNode {
   const t = useText();
   const { client } = useApp();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["assignments", job.id, at],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
@@ -155,6 +149,7 @@ function Assignments({
     refetchInterval: isOpen(job) ? LOOK_EVERY_MS : false,
     placeholderData: (before) => before,
   });
+  const { data, hasNextPage, fetchNextPage, isFetchingNextPage } = answer;
   const found = data?.pages.flat() ?? [];
   return (
     <Section
@@ -173,10 +168,8 @@ function Assignments({
         />
       }
     >
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
+      {data === undefined ? (
+        <Unread of={answer} />
       ) : found.length === 0 ? (
         <Empty isSmall title={at === undefined ? t.queue.noAssignments : t.queue.noAssignmentsWith} />
       ) : (

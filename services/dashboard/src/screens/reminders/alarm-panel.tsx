@@ -16,7 +16,7 @@ import {
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { faultText } from "./history";
 import { LocalTime } from "./local-time";
 import { alarmList, FAILURES, nextAt, standingOf } from "./standing";
@@ -50,7 +50,7 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
       close={close}
     >
       {alarm.error !== null && data === undefined ? (
-        <ErrorState isSmall error={alarm.error} retry={() => void alarm.refetch()} />
+        <Unread of={alarm} />
       ) : data != null ? (
         <About alarm={data} />
       ) : (
@@ -141,7 +141,7 @@ function Lines({ page, user, zone }: { page: string; user: string; zone: string 
   const t = useText();
   const format = useFormat();
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["alarm-history", "of", user, page],
     queryFn: () =>
       rows<AlarmEventRow>(client, "alarms_event", {
@@ -151,10 +151,10 @@ function Lines({ page, user, zone }: { page: string; user: string; zone: string 
         limit: LINES_MAX,
       }),
   });
+  const { data } = answer;
   const list = useMemo(() => alarmList(user, page), [user, page]);
   const lines = useOverlaid("alarms_event", data ?? NONE, list, { isAll: true, queryKey: ["alarm-history"] });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   if (lines.length === 0) return <p className="text-sm text-ink-3">{t.reminders.noHistory}</p>;
   return (
     <ol className="ml-1 border-l border-line-strong pl-3">

@@ -12,7 +12,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { LocalTime } from "./local-time";
 import { historyFilter, historyList, keyOf } from "./standing";
@@ -37,7 +37,7 @@ export function History({
   const now = useNow(5_000);
   const { client } = useApp();
   const filter = historyFilter(show, useDeferredValue(q ?? ""));
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["alarm-history", filter],
     initialPageParam: "",
     queryFn: ({ pageParam }) =>
@@ -50,12 +50,12 @@ export function History({
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
     placeholderData: (before) => before,
   });
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
   const read = useMemo(() => data?.pages.flat() ?? [], [data]);
   const list = useMemo(() => historyList(show, q ?? ""), [show, q]);
   const found = useOverlaid("alarms_event", read, list, { isAll: !hasNextPage, queryKey: ["alarm-history"] });
   const { titleOf, zoneOf } = useNames(found);
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   if (found.length === 0) {
     return <Empty isSmall title={q === undefined ? t.reminders.noneYet[show] : t.reminders.noMatch} />;
   }

@@ -9,7 +9,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { LocalTime } from "./local-time";
 import { alarmsFilter, keyOf, nextAt, type Standing, standingOf } from "./standing";
@@ -39,7 +39,7 @@ export function Upcoming({
   const now = useNow(1_000);
   const { client } = useApp();
   const filter = alarmsFilter(useDeferredValue(q ?? ""));
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["alarms", filter],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
@@ -53,8 +53,8 @@ export function Upcoming({
     getNextPageParam: (page, all) => (page.length < PAGE ? undefined : all.length * PAGE),
     placeholderData: (before) => before,
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   const alarms = data.pages.flat().map((alarm): Shown => ({ ...alarm, id: keyOf(alarm) }));
   if (alarms.length === 0) {
     return q === undefined ? (

@@ -12,7 +12,7 @@ import type { CompositionRow } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Part } from "@/ui/part";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { useCompositions, useFields, useUnmapped } from "./compositions";
 import { FieldTable } from "./field-table";
 
@@ -28,10 +28,8 @@ export function Composition({ composition, removed }: { composition: Composition
         <Description composition={composition} />
       </Part>
       <Part title={t.mapping.fields} count={fields.data?.length ?? 0}>
-        {fields.error !== null && fields.data === undefined ? (
-          <ErrorState isSmall error={fields.error} retry={() => void fields.refetch()} />
-        ) : fields.data === undefined ? (
-          <Loading isSmall />
+        {fields.data === undefined ? (
+          <Unread of={fields} />
         ) : (
           <FieldTable composition={composition.id} fields={fields.data} missing={missing} />
         )}

@@ -11,7 +11,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { RenderActions } from "./actions";
 import { ENDED_PAGE, type EndedFilter, endedQuery, isNarrow } from "./ended-query";
 import { endedList, type Render, renderOf } from "./render";
@@ -31,7 +31,7 @@ export function Ended({ filter, current, open }: EndedProps): ReactNode {
   const { ended, of, day } = filter;
   const asked = useMemo<EndedFilter>(() => ({ q, ended, of, day }), [q, ended, of, day]);
   const list = useMemo(() => endedList(asked), [asked]);
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const answer = useInfiniteQuery({
     queryKey: ["ended-renders", asked],
     initialPageParam: "",
     queryFn: ({ pageParam }) => rows<RenderRow>(client, "render_queue", endedQuery(asked, pageParam)),
@@ -39,10 +39,10 @@ export function Ended({ filter, current, open }: EndedProps): ReactNode {
     placeholderData: (before) => before,
     enabled: past === null,
   });
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
   const read = useMemo(() => data?.pages.flat().map((row) => renderOf(row)) ?? [], [data]);
   const renders = useOverlaid("render_queue", read, list, { isAll: !hasNextPage, queryKey: ["ended-renders"] });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  if (data === undefined) return <Unread of={answer} />;
   if (renders.length === 0) return <Empty isSmall title={isNarrow(filter) ? t.renders.noMatch : t.renders.noneEnded} />;
   return (
     <>

@@ -11,7 +11,7 @@ import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { Page } from "@/ui/page";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { Composition } from "./composition";
 import { useCompositions } from "./compositions";
 
@@ -29,16 +29,15 @@ export function Mapping({
   tools: ReactNode;
 }): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useCompositions();
+  const answer = useCompositions();
+  const { data } = answer;
   useReadAfter(["aep_compositions", "aep_field_mapping"], KEYS);
   useReadAfter(["render_queue"], UNMAPPED);
   const shown = data?.find((one) => one.id === chosen);
   return (
     <Page title={t.renders.title} tools={tools}>
-      {error !== null && data === undefined ? (
-        <ErrorState error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading />
+      {data === undefined ? (
+        <Unread of={answer} isSmall={false} />
       ) : (
         <div className="flex min-h-0 flex-1">
           <List compositions={data} chosen={chosen} choose={choose} />

@@ -11,7 +11,7 @@ import { Button } from "@/ui/button";
 import { ComboboxField, chosenOf } from "@/ui/combobox";
 import { Dialog } from "@/ui/dialog";
 import { Field, Remark, Segmented } from "@/ui/field";
-import { ErrorState } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { inOrder, useCompositions, useFields } from "./compositions";
 import {
   type Draft,
@@ -67,7 +67,7 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
   if (compositions.error !== null && compositions.data === undefined) {
     return (
       <Dialog close={close} title={t.newRender.title} width="w-2xl">
-        <ErrorState isSmall error={compositions.error} retry={() => void compositions.refetch()} />
+        <Unread of={compositions} />
       </Dialog>
     );
   }

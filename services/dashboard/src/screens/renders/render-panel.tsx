@@ -13,7 +13,7 @@ import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { deedsFor, RenderActions } from "./actions";
 import { Film } from "./film";
 import { isUnderWay, oneRender, type Render, renderOf } from "./render";
@@ -43,24 +43,18 @@ function useRender(id: string, known: Render | undefined) {
   const list = useMemo(() => oneRender(id), [id]);
   const found = useMemo(() => (read.data == null ? [] : [read.data]), [read.data]);
   const [render = read.data] = useOverlaid("render_queue", found, list, { isAll: true, queryKey: ["ended-renders"] });
-  return { render: known ?? (past === null ? render : null), error: read.error, refetch: read.refetch };
+  return { read, render: known ?? (past === null ? render : null) };
 }
 
 export function RenderPanel({ id, known, close }: RenderPanelProps): ReactNode {
   const t = useText();
   const past = usePast();
-  const { render, error, refetch } = useRender(id, known);
+  const { render, read } = useRender(id, known);
   const mayChange = useMay("change-render");
   if (render === undefined || render === null) {
     return (
       <SidePanel title={`${t.renders.render} #${id}`} close={close}>
-        {error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : render === null ? (
-          <Empty isSmall title={past === null ? t.renders.notFound : t.renders.notThen} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={read} absent={render === null && (past === null ? t.renders.notFound : t.renders.notThen)} />
       </SidePanel>
     );
   }
@@ -205,7 +199,7 @@ function Story({ render }: { render: Render }): ReactNode {
   const t = useText();
   const { client } = useApp();
   const past = usePast();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     // Its last change is part of the key: each may be a chapter.
     queryKey: ["render-story", render.id, render.updated_at, past?.iso],
     queryFn: async () => {
@@ -230,8 +224,8 @@ function Story({ render }: { render: Render }): ReactNode {
     },
     placeholderData: (before) => before,
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   if (data.length === 0) return <p className="text-sm text-ink-3">{t.renders.noStory}</p>;
   return (
     <ol className="ml-1 border-l border-line-strong pl-3">
@@ -278,7 +272,7 @@ function GfxData({ id }: { id: string }): ReactNode {
   const { client } = useApp();
   const maySee = useMay("see-gfx-data");
   const [isWanted, setIsWanted] = useState(false);
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["render-gfx", id],
     queryFn: async () => {
       const query = { select: "gfx_data,gfx_data_error", id: `eq.${id}` };
@@ -288,16 +282,15 @@ function GfxData({ id }: { id: string }): ReactNode {
     enabled: isWanted && maySee,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const { data } = answer;
   if (!maySee) return null;
   const text = JSON.stringify(data?.gfx_data, null, 2);
   return (
     <Section title={t.renders.gfxData} aside={data?.gfx_data != null && <CopyButton text={text} />}>
       {!isWanted ? (
         <Button onClick={() => setIsWanted(true)}>{t.renders.showGfxData}</Button>
-      ) : error !== null ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
       ) : data === undefined ? (
-        <Loading isSmall />
+        <Unread of={answer} />
       ) : data?.gfx_data == null ? (
         <p className="text-sm text-held-ink">{data?.gfx_data_error ?? t.common.none}</p>
       ) : (

@@ -14,7 +14,7 @@ import { More } from "@/ui/more";
 import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Loading, Unread } from "@/ui/states";
 import { BulkCancel } from "./actions";
 import { useCompositions } from "./compositions";
 import { Ended, EndedTable } from "./ended";
@@ -111,7 +111,8 @@ interface ViewProps {
 function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): ReactNode {
   const t = useText();
   const mayChange = useMay("change-render");
-  const { renders: known, error, refetch } = useOpenRenders();
+  const answer = useOpenRenders();
+  const { renders: known } = answer;
   const [chosen, setChosen] = useState<Chosen>({});
   const open = (render: string) => change({ render });
   const renders = known ?? [];
@@ -123,10 +124,8 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
         <div className="flex flex-col gap-6">
           <Figures waiting={known && waiting.length} isMore={isCut(known)} open={open} />
           <Part title={t.renders.underWay}>
-            {error !== null && known === undefined ? (
-              <ErrorState isSmall error={error} retry={() => void refetch()} />
-            ) : known === undefined ? (
-              <Loading isSmall />
+            {known === undefined ? (
+              <Unread of={answer} />
             ) : (
               <UnderWay
                 renders={renders.filter(isUnderWay)}
@@ -227,7 +226,8 @@ function Filters({ search, change }: ViewProps): ReactNode {
 
 function PastQueue({ search, change }: ViewProps): ReactNode {
   const t = useText();
-  const { renders, error, refetch } = usePastRenders();
+  const answer = usePastRenders();
+  const { renders } = answer;
   const open = (render: string) => change({ render });
   const waiting = renders?.filter((render) => render.status === "pending") ?? [];
   const ended = renders?.filter(hasEnded).reverse() ?? [];
@@ -235,10 +235,8 @@ function PastQueue({ search, change }: ViewProps): ReactNode {
   return (
     <Page title={t.renders.title} panel={<Panel search={search} change={change} renders={renders ?? []} />}>
       <div className="page-body">
-        {error !== null && renders === undefined ? (
-          <ErrorState error={error} retry={() => void refetch()} />
-        ) : renders === undefined ? (
-          <Loading />
+        {renders === undefined ? (
+          <Unread of={answer} isSmall={false} />
         ) : (
           <div className="flex flex-col gap-6">
             <Part title={t.renders.underWay}>

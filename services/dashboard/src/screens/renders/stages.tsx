@@ -7,7 +7,7 @@ import { rows } from "@/lib/rest/read";
 import type { StageRow } from "@/lib/rest/render-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import type { Render } from "./render";
 
 type Verdict = NonNullable<StageRow["verdict"]>;
@@ -20,14 +20,14 @@ const ROOM = 1.15;
 export function Stages({ render }: { render: Render }): ReactNode {
   const t = useText();
   const { client } = useApp();
-  const { data, error, refetch, dataUpdatedAt } = useQuery({
+  const answer = useQuery({
     // Each stage that it comes to adds one.
     queryKey: ["render-stages", render.id, render.status],
     queryFn: () => rows<StageRow>(client, "render_stages", { render_queue_id: `eq.${render.id}`, order: "number" }),
     placeholderData: (before) => before,
   });
-  if (error !== null && data === undefined) return <ErrorState isSmall error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading isSmall />;
+  const { data, dataUpdatedAt } = answer;
+  if (data === undefined) return <Unread of={answer} />;
   if (data.length === 0) return <p className="text-sm text-ink-3">{t.renders.noStages}</p>;
   return (
     <ul className="flex flex-col gap-2.5">

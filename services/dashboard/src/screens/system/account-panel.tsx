@@ -11,7 +11,7 @@ import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Field, SelectField } from "@/ui/field";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { useAccounts } from "./accounts";
 import { SessionList } from "./sessions";
@@ -22,18 +22,12 @@ export function AccountPanel({ id, close }: { id: string; close: () => void }): 
   const t = useText();
   const format = useFormat();
   const { user } = useSignedIn();
-  const { data, error, refetch } = useAccounts(true);
-  const account = data?.find((one) => one.id === id);
-  if (account === undefined) {
+  const accounts = useAccounts(true);
+  const account = accounts.data && (accounts.data.find((one) => one.id === id) ?? null);
+  if (account === undefined || account === null) {
     return (
       <SidePanel title={t.system.account} close={close}>
-        {error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : data === undefined ? (
-          <Loading isSmall />
-        ) : (
-          <Empty isSmall title={t.errors.notFound} />
-        )}
+        <Unread of={accounts} absent={account === null && t.errors.notFound} />
       </SidePanel>
     );
   }
@@ -141,10 +135,11 @@ function Sessions({ id }: { id: string }): ReactNode {
   const { client, toasts } = useApp();
   const { user } = useSignedIn();
   const path = `/api/accounts/${id}/sessions`;
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["accounts", id, "sessions"],
     queryFn: async () => (await get(client, "/api/accounts/{id}/sessions", { id })).sessions,
   });
+  const { data } = answer;
   const endAll = useMutation({
     mutationFn: () => client.sensitive(t.system.endAll, () => client.request(path, { method: "DELETE" })),
     onSuccess: () => toasts.show({ kind: "done", title: t.system.allEnded }),
@@ -163,13 +158,7 @@ function Sessions({ id }: { id: string }): ReactNode {
       }
     >
       <div className="-mx-4">
-        {error !== null && data === undefined ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : data === undefined ? (
-          <Loading isSmall />
-        ) : (
-          <SessionList sessions={data} path={path} />
-        )}
+        {data === undefined ? <Unread of={answer} /> : <SessionList sessions={data} path={path} />}
       </div>
     </Section>
   );

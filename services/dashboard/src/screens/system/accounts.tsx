@@ -14,7 +14,7 @@ import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { Dialog } from "@/ui/dialog";
 import { Field, SelectField } from "@/ui/field";
 import { Part } from "@/ui/part";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 
 export function useAccounts(isWanted: boolean) {
@@ -38,7 +38,8 @@ export function Accounts({
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
-  const { data, error, refetch } = useAccounts(true);
+  const answer = useAccounts(true);
+  const { data } = answer;
   const columns: Column<Person>[] = [
     {
       id: "email",
@@ -75,10 +76,8 @@ export function Accounts({
         </Button>
       }
     >
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
+      {data === undefined ? (
+        <Unread of={answer} />
       ) : (
         <DataTable label={t.system.accounts} columns={columns} rows={data} current={current} open={open} />
       )}

@@ -5,7 +5,7 @@ import { useApp } from "@/app/context";
 import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
 import { Part } from "@/ui/part";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { WithCode } from "./with-code";
 
@@ -14,16 +14,15 @@ const RINGS = ["api_keys", "access_tokens", "sealing"] as const;
 export function Keys(): ReactNode {
   const t = useText();
   const { client } = useApp();
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     queryKey: ["keys"],
     queryFn: () => get(client, "/api/keys", {}),
   });
+  const { data } = answer;
   return (
     <Part title={t.system.keys}>
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
+      {data === undefined ? (
+        <Unread of={answer} />
       ) : (
         <>
           <ul>

@@ -7,7 +7,7 @@ import { useNow } from "@/lib/time/use-now";
 import { Bar } from "@/ui/bar";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { Part } from "@/ui/part";
-import { ErrorState, Loading } from "@/ui/states";
+import { Loading, Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { differencesOf, isAtWork, shareOf, toneOfStage } from "./rebuilds";
 import { useSystem } from "./use-system";
@@ -21,17 +21,12 @@ export function ReadModels({
   open: (rebuild: string) => void;
 }): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useSystem();
+  const answer = useSystem();
+  const { data } = answer;
   return (
     <div className="grid items-start gap-x-4 gap-y-6 @5xl:grid-cols-2">
       <Part title={t.system.readModels}>
-        {error !== null && data === undefined ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : data === undefined ? (
-          <Loading isSmall />
-        ) : (
-          <Models models={data.read_models} />
-        )}
+        {data === undefined ? <Unread of={answer} /> : <Models models={data.read_models} />}
       </Part>
       <Part title={t.system.rebuilds}>
         {data === undefined ? (

@@ -4,7 +4,7 @@ import type { RebuildState, RebuiltTable, TableDifference } from "@/lib/api/sche
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { Progress } from "./read-models";
 import { toneOfStage } from "./rebuilds";
@@ -12,18 +12,12 @@ import { useSystem } from "./use-system";
 
 export function RebuildPanel({ id, close }: { id: string; close: () => void }): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useSystem();
-  const rebuild = data?.rebuilds.find((one) => String(one.id) === id);
-  if (rebuild === undefined) {
+  const system = useSystem();
+  const rebuild = system.data && (system.data.rebuilds.find((one) => String(one.id) === id) ?? null);
+  if (rebuild === undefined || rebuild === null) {
     return (
       <SidePanel title={t.system.rebuilds} close={close}>
-        {data !== undefined ? (
-          <Empty isSmall title={t.errors.notFound} />
-        ) : error !== null ? (
-          <ErrorState isSmall error={error} retry={() => void refetch()} />
-        ) : (
-          <Loading isSmall />
-        )}
+        <Unread of={system} absent={rebuild === null && t.errors.notFound} />
       </SidePanel>
     );
   }

@@ -6,7 +6,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable } from "@/ui/data-table";
 import { Part } from "@/ui/part";
-import { ErrorState, Loading } from "@/ui/states";
+import { Unread } from "@/ui/states";
 import { Dot } from "@/ui/status";
 import { BEHIND_IS_FINE, placeOf, pointsOf } from "./lag";
 import { useLooks, useSystem } from "./use-system";
@@ -16,13 +16,12 @@ const HEIGHT = 20;
 
 export function Services(): ReactNode {
   const t = useText();
-  const { data, error, refetch } = useSystem();
+  const answer = useSystem();
+  const { data } = answer;
   return (
     <Part title={t.system.services}>
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
+      {data === undefined ? (
+        <Unread of={answer} />
       ) : (
         <>
           <Partitions partitions={data.partitions} />

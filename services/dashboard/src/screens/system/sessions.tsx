@@ -9,7 +9,7 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { Part } from "@/ui/part";
-import { Empty, ErrorState, Loading } from "@/ui/states";
+import { Empty, Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { ChangePassword } from "./change-password";
 
@@ -26,7 +26,8 @@ export function useOwnSessions() {
 export function OwnSessions(): ReactNode {
   const t = useText();
   const [isChanging, setIsChanging] = useState(false);
-  const { data, error, refetch } = useOwnSessions();
+  const answer = useOwnSessions();
+  const { data } = answer;
   return (
     <Part
       title={t.session.sessions}
@@ -39,13 +40,7 @@ export function OwnSessions(): ReactNode {
         </div>
       }
     >
-      {error !== null && data === undefined ? (
-        <ErrorState isSmall error={error} retry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading isSmall />
-      ) : (
-        <SessionList sessions={data} />
-      )}
+      {data === undefined ? <Unread of={answer} /> : <SessionList sessions={data} />}
       {isChanging && <ChangePassword close={() => setIsChanging(false)} />}
     </Part>
   );
