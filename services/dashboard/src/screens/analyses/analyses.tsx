@@ -1,9 +1,10 @@
 /** Analyses: which tests are under way, stalled or cleaned up, and what the cleanups did. */
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
+import { useChange } from "@/app/use-change";
 import { useOverlaid, useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
@@ -46,11 +47,9 @@ export function Analyses(): ReactNode {
   const t = useText();
   const { client } = useApp();
   const search = useSearch({ from: "/inside/analyses" });
-  const navigate = useNavigate({ from: "/analyses" });
   usePageTitle(t.analyses.title);
   useReadAfter(["saju_tests", "test_ledger"], KEYS);
-  const change = (part: { [K in keyof AnalysesSearch]?: AnalysesSearch[K] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as AnalysesSearch, replace: true });
+  const change = useChange<AnalysesSearch>("/analyses");
   const shut = { test: undefined, user: undefined, run: undefined };
   const close = () => change(shut);
   const openTest = (test: string) => change({ ...shut, test });

@@ -1,10 +1,11 @@
 /** Everything that happens, as it happens; and, further down, what happened before. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useApp, useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
+import { useChange } from "@/app/use-change";
 import { useNames } from "@/farm/names";
 import { shortId } from "@/farm/short-id";
 import { useText } from "@/lib/i18n/i18n";
@@ -64,14 +65,12 @@ function useHeard(tail: Tail, isHeld: boolean, isMeant: (event: ShownEvent) => b
 export function Events(): ReactNode {
   const t = useText();
   const search = useSearch({ from: "/inside/events" });
-  const navigate = useNavigate({ from: "/events" });
   const names = useNames();
   const [isHeld, setIsHeld] = useState(false);
   const feed = useFeed();
   const begin = useObservable(feed.begin);
   usePageTitle(t.events.title);
-  const change = (part: { [K in keyof EventsSearch]?: EventsSearch[K] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as EventsSearch, replace: true });
+  const change = useChange<EventsSearch>("/events");
 
   const kind = search.kind ?? "all";
   const past = usePast();

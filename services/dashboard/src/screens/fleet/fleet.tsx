@@ -1,8 +1,9 @@
 /** Every PC and every phone, as they are now. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
+import { useChange } from "@/app/use-change";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
 import { SHOWN, type Shown } from "@/lib/live/fleet";
@@ -29,12 +30,10 @@ export function Fleet(): ReactNode {
   const t = useText();
   const live = useLive();
   const search = useSearch({ from: "/inside/fleet" });
-  const navigate = useNavigate({ from: "/fleet" });
   const density = useObservable(preferences.density);
   const status = useObservable(live.status);
   usePageTitle(t.fleet.title);
-  const change = (part: Partial<Record<keyof FleetSearch, string | undefined>>) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as FleetSearch, replace: true });
+  const change = useChange<FleetSearch>("/fleet");
   const close = () => change({ device: undefined, pc: undefined });
   useEscape(close);
 

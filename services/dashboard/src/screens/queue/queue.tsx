@@ -1,8 +1,9 @@
 /** The queue: the job that is active, those that wait in order, and those that have ended. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useMay } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
+import { useChange } from "@/app/use-change";
 import { useOpenJobs } from "@/farm/open-jobs";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
@@ -23,14 +24,12 @@ const NewJob = lazy(() => import("./new-job").then((module) => ({ default: modul
 export function Queue(): ReactNode {
   const t = useText();
   const search = useSearch({ from: "/inside/queue" });
-  const navigate = useNavigate({ from: "/queue" });
   const mayCreate = useMay("create-job");
   const mayChange = useMay("change-job");
   const { active, waiting } = useOpenJobs();
   const [chosen, setChosen] = useState<Chosen>({});
   usePageTitle(t.queue.title);
-  const change = (part: { [K in keyof QueueSearch]?: QueueSearch[K] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as QueueSearch, replace: true });
+  const change = useChange<QueueSearch>("/queue");
   const open = (job: string) => change({ job, at: undefined });
   useKeys(mayCreate ? { n: () => change({ new: true }) } : {});
   useEscape(() => change({ job: undefined, at: undefined }));

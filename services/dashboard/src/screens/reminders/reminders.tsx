@@ -1,8 +1,9 @@
 /** Reminders: what is due and when on its user's clock, what was sent, and what was not. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMay } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
+import { useChange } from "@/app/use-change";
 import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
@@ -22,12 +23,10 @@ const KEYS = [["alarms"], ["reminded"]];
 export function Reminders(): ReactNode {
   const t = useText();
   const search = useSearch({ from: "/inside/reminders" });
-  const navigate = useNavigate({ from: "/reminders" });
   const maySee = useMay("see-alarms");
   usePageTitle(t.reminders.title);
   useReadAfter(["alarm", "alarms_event"], KEYS);
-  const change = (part: { [K in keyof RemindersSearch]?: RemindersSearch[K] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as RemindersSearch, replace: true });
+  const change = useChange<RemindersSearch>("/reminders");
   const close = () => change({ page: undefined, user: undefined });
   useEscape(close);
   // Titles are users' own words: who may not read them sees what was sent.

@@ -1,9 +1,10 @@
 /** The render queue: what is being rendered, what waits, what has ended; and which field goes to which layer. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useMay } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
+import { type Change, useChange } from "@/app/use-change";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
 import { ENDED_STATUSES } from "@/lib/rest/render-rows";
@@ -32,17 +33,13 @@ const NewRender = lazy(() => import("./new-render").then((module) => ({ default:
 
 const PAST_PAGE = 50;
 
-type Change = (part: { [K in keyof RendersSearch]?: RendersSearch[K] | undefined }) => void;
-
 export function Renders(): ReactNode {
   const t = useText();
   const search = useSearch({ from: "/inside/renders" });
-  const navigate = useNavigate({ from: "/renders" });
   const past = usePast();
   const mayCreate = useMay("create-render");
   usePageTitle(t.renders.title);
-  const change: Change = (part) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as RendersSearch, replace: true });
+  const change = useChange<RendersSearch>("/renders");
   useKeys(mayCreate ? { n: () => change({ new: true }) } : {});
   useEscape(() => change({ render: undefined }));
   const isMapping = search.view === "mapping" && past === null;
@@ -79,7 +76,7 @@ function Tools({
   mayCreate,
 }: {
   isMapping?: boolean;
-  change: Change;
+  change: Change<RendersSearch>;
   mayCreate: boolean;
 }): ReactNode {
   const t = useText();
@@ -105,7 +102,7 @@ function Tools({
 
 interface ViewProps {
   readonly search: RendersSearch;
-  readonly change: Change;
+  readonly change: Change<RendersSearch>;
 }
 
 function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): ReactNode {

@@ -1,8 +1,9 @@
 /** The platform itself: who leads what, what it stands on, its read models, its keys, and who is signed in. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMay } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
+import { useChange } from "@/app/use-change";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
 import { Page } from "@/ui/page";
@@ -20,11 +21,9 @@ import { OwnSessions } from "./sessions";
 export function System(): ReactNode {
   const t = useText();
   const search = useSearch({ from: "/inside/system" });
-  const navigate = useNavigate({ from: "/system" });
   const mayManage = useMay("manage-accounts");
   usePageTitle(t.system.title);
-  const change = (part: { [K in keyof SystemSearch]?: SystemSearch[K] | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...part }) as SystemSearch, replace: true });
+  const change = useChange<SystemSearch>("/system");
   const shut = { account: undefined, rebuild: undefined };
   const close = () => change(shut);
   useEscape(close);

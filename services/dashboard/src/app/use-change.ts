@@ -1,0 +1,11 @@
+/** Changes what the address of a screen says, and keeps the rest of it. */
+import { useNavigate } from "@tanstack/react-router";
+import type { Place } from "./places";
+
+/** Undefined takes a word out of the address. */
+export type Change<Search> = (part: { [K in keyof Search]?: Search[K] | undefined }) => void;
+
+export function useChange<Search>(path: Place["path"]): Change<Search> {
+  const navigate = useNavigate({ from: path });
+  return (part) => void navigate({ search: ((before: object) => ({ ...before, ...part })) as never, replace: true });
+}
