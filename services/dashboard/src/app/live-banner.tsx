@@ -23,17 +23,21 @@ export function LiveBanner(): ReactNode {
   const isStale = useStays(stale.size > 0, SAY_AFTER_MS);
   const t = useText();
   if (status.phase === "refused") {
-    return (
-      <div
-        role="alert"
-        className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
-      >
-        <strong className="font-medium">{t.live.refused}</strong> {t.live.refusedHint}
-      </div>
-    );
+    return <Strip title={t.live.refused}>{t.live.refusedHint}</Strip>;
   }
   if (isLost && status.phase === "lost") return <Lost status={status} retry={() => live.retryNow()} />;
   return isStale && stale.size > 0 ? <Stale contexts={stale} /> : null;
+}
+
+function Strip({ title, children }: { title: string; children: ReactNode }): ReactNode {
+  return (
+    <div
+      role="alert"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
+    >
+      <strong className="font-medium">{title}</strong> {children}
+    </div>
+  );
 }
 
 /** The line is there, and the tables behind it do not move: their database or their projector is away. */
@@ -43,14 +47,7 @@ function Stale({ contexts }: { contexts: ReadonlySet<string> }): ReactNode {
     const place = PLACES[context as keyof typeof PLACES];
     return place === undefined ? context : t.places[place];
   });
-  return (
-    <div
-      role="alert"
-      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
-    >
-      <strong className="font-medium">{t.live.stale}</strong> {t.live.staleHint(parts.join(", "))}
-    </div>
-  );
+  return <Strip title={t.live.stale}>{t.live.staleHint(parts.join(", "))}</Strip>;
 }
 
 function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry: () => void }): ReactNode {
@@ -58,18 +55,14 @@ function Lost({ status, retry }: { status: LiveStatus & { phase: "lost" }; retry
   const format = useFormat();
   const now = useNow(1_000);
   return (
-    <div
-      role="alert"
-      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-held-soft px-6 py-1.5 max-sm:px-4 text-sm text-held-ink"
-    >
-      <strong className="font-medium">{t.live.lost}</strong>
+    <Strip title={t.live.lost}>
       <span>{t.live.lostSince(format.clock(status.since))}</span>
       {/* Not read out: it changes every second. */}
       <span aria-hidden="true">{t.live.retryIn(Math.ceil((status.retryAt - now) / 1000))}</span>
       <Button className="ml-auto h-7" onClick={retry}>
         {t.live.retryNow}
       </Button>
-    </div>
+    </Strip>
   );
 }
 

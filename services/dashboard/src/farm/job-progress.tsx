@@ -5,7 +5,7 @@ import { usePast } from "@/app/past";
 import { useText } from "@/lib/i18n/i18n";
 import type { Counters, JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
-import { Bar, type Part } from "@/ui/bar";
+import { Bar, FILLS, type Part } from "@/ui/bar";
 import { ended, jobTotal } from "./job-total";
 import { etaText, MEASURING_MS, paceOf } from "./pace";
 import { useTally } from "./use-tally";
@@ -28,16 +28,6 @@ export function JobBar({ job, className = "h-2" }: { job: JobRow; className?: st
   return <Bar parts={parts} total={jobTotal(fleet, job)} label={job.title ?? t.queue.untitled} className={className} />;
 }
 
-const DOTS: Record<Part["tone"], string> = {
-  busy: "bg-busy",
-  online: "bg-online",
-  held: "bg-held",
-  error: "bg-error",
-  offline: "bg-offline",
-  soft: "bg-busy-soft",
-  rest: "bg-line-strong",
-};
-
 /** Each with the colour that it has in the bar. */
 export function JobCounters({ job }: { job: JobRow }): ReactNode {
   const t = useText();
@@ -47,7 +37,7 @@ export function JobCounters({ job }: { job: JobRow }): ReactNode {
       {ORDER.filter((key) => job[key] > 0 || key === "completed" || key === "failed" || key === "running").map(
         (key) => (
           <div key={key} className="flex items-center gap-1.5">
-            <span aria-hidden="true" className={`size-2 rounded-full ${DOTS[TONES[key]]}`} />
+            <span aria-hidden="true" className={`size-2 rounded-full ${FILLS[TONES[key]]}`} />
             <dt className="text-ink-3">{t.counters[key]}</dt>
             <dd className="font-medium">{format.number(job[key])}</dd>
           </div>

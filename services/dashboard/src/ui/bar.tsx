@@ -10,7 +10,8 @@ export interface Part {
   readonly label: string;
 }
 
-const FILLS: Record<Part["tone"], string> = {
+/** The colour of each tone, where it fills something. */
+export const FILLS: Record<Part["tone"], string> = {
   busy: "bg-busy",
   online: "bg-online",
   held: "bg-held",

@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { useFormat } from "@/lib/time/format";
 
 export interface ChartSeries {
   readonly label: string;
@@ -10,7 +11,7 @@ export interface ChartSeries {
   readonly kind: "columns" | "line";
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** What it shows, for those who do not see it. */
   readonly label: string;
   readonly series: readonly ChartSeries[];
@@ -18,11 +19,14 @@ export interface ChartProps {
   readonly data: uPlot.AlignedData;
   readonly height: number;
   readonly format: (value: number) => string;
-  readonly formatTime: (second: number) => string;
   /** The axis goes up to this at least, so that little noise does not look like a storm. */
   readonly least: number;
   /** What of a stacked value is the series' own. */
   readonly own?: (series: number, value: number, at: number) => number;
+}
+
+interface Drawn extends ChartProps {
+  readonly formatTime: (second: number) => string;
 }
 
 /** Half as wide as a time on the axis. */
@@ -31,8 +35,10 @@ const EDGE = 12;
 export function Chart(props: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
-  const latest = useRef(props);
-  latest.current = props;
+  const { moment } = useFormat();
+  const drawn: Drawn = { ...props, formatTime: (second) => moment(second * 1000) };
+  const latest = useRef(drawn);
+  latest.current = drawn;
   // What makes another chart of it; new data does not.
   const shape = JSON.stringify([props.series, props.height, props.least]);
 
@@ -64,7 +70,7 @@ export function Chart(props: ChartProps): ReactNode {
   return <div ref={place} role="img" aria-label={props.label} style={{ height: props.height }} />;
 }
 
-function options(latest: { readonly current: ChartProps }, element: HTMLElement): uPlot.Options {
+function options(latest: { readonly current: Drawn }, element: HTMLElement): uPlot.Options {
   const { series, height, least } = latest.current;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -111,7 +117,7 @@ function options(latest: { readonly current: ChartProps }, element: HTMLElement)
 }
 
 /** The values under the pointer. */
-function tip(latest: { readonly current: ChartProps }): uPlot.Plugin {
+function tip(latest: { readonly current: Drawn }): uPlot.Plugin {
   const box = document.createElement("div");
   box.className =
     "pointer-events-none absolute z-20 hidden rounded-md border border-line bg-surface px-2 py-1 text-xs shadow-raised whitespace-nowrap";

@@ -17,10 +17,10 @@ import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
-import { Badge, PhaseBadge, ShownBadge, type Tone } from "@/ui/status";
+import { Badge, PhaseBadge, ShownBadge } from "@/ui/status";
 import { useDeviceRuns } from "./device-history";
 import { Gantt } from "./gantt";
-import type { Run, RunEnd } from "./runs";
+import { type Run, toneOfRun } from "./runs";
 
 const RUNS_SHOWN = 30;
 
@@ -132,13 +132,6 @@ function InHand({ device }: { device: Device }): ReactNode {
   );
 }
 
-const TONES: Record<Exclude<RunEnd, null>, Tone> = {
-  completed: "online",
-  failed: "error",
-  lost: "held",
-  withdrawn: "offline",
-};
-
 function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
   const t = useText();
   const format = useFormat();
@@ -159,7 +152,7 @@ function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
           className="grid grid-cols-[1fr_auto] gap-x-3 border-t border-line py-2 text-sm first:border-t-0 first:pt-0"
         >
           <span className="flex min-w-0 items-center gap-2">
-            <Badge tone={run.end === null ? "busy" : TONES[run.end]}>
+            <Badge tone={toneOfRun(run)}>
               {run.end === null ? t.phases.running : run.isFinal ? t.attemptEvents.FAILED_FINAL : words[run.end]}
             </Badge>
             <Link to="/queue" search={{ job: run.job }} className="truncate underline-offset-2 hover:underline">

@@ -4,8 +4,9 @@ import { useJobTitles } from "@/farm/names";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
+import { FILLS } from "@/ui/bar";
 import { Segmented } from "@/ui/field";
-import type { Run, RunEnd } from "./runs";
+import { type Run, toneOfRun } from "./runs";
 
 const LANES_MAX = 8;
 const LANE_HEIGHT = 18;
@@ -13,14 +14,6 @@ const BLOCK_MIN_PCT = 0.4;
 const TICKS = 4;
 const HOUR_MS = 3_600_000;
 const RANGES = [1, 6, 24] as const;
-
-const FILLS: Record<Exclude<RunEnd, null> | "running", string> = {
-  completed: "bg-online",
-  failed: "bg-error",
-  lost: "bg-held",
-  withdrawn: "bg-offline",
-  running: "bg-busy",
-};
 
 export function Gantt({ runs }: { runs: readonly Run[] }): ReactNode {
   const t = useText();
@@ -103,7 +96,7 @@ function Block({ run, from, to }: { run: Run; from: number; to: number }): React
   return (
     <span
       title={text}
-      className={`absolute inset-y-0.5 rounded-[2px] ${FILLS[run.end ?? "running"]} ${run.startedAt === null ? "opacity-45" : ""}`}
+      className={`absolute inset-y-0.5 rounded-[2px] ${FILLS[toneOfRun(run)]} ${run.startedAt === null ? "opacity-45" : ""}`}
       style={{ left: `${from}%`, width: `${Math.max(BLOCK_MIN_PCT, to - from)}%` }}
     />
   );

@@ -1,5 +1,6 @@
 /** The runs of a phone, put together from the lines of its history. */
 import type { AttemptEventType, TaskEventRow } from "@/lib/rest/rows";
+import type { Tone } from "@/ui/status";
 
 export type RunEnd = "completed" | "failed" | "lost" | "withdrawn" | null;
 
@@ -29,6 +30,17 @@ const ENDS: Partial<Record<AttemptEventType, Exclude<RunEnd, null>>> = {
   ROLLED_BACK: "lost",
   CANCELLED: "withdrawn",
 };
+
+const TONES: Record<Exclude<RunEnd, null>, Tone> = {
+  completed: "online",
+  failed: "error",
+  lost: "held",
+  withdrawn: "offline",
+};
+
+export function toneOfRun({ end }: Run): Tone {
+  return end === null ? "busy" : TONES[end];
+}
 
 /** Newest first. `rows` in any order. */
 export function runsOf(rows: readonly TaskEventRow[]): Run[] {

@@ -62,7 +62,6 @@ export function Throughput({ height }: { height: number }): ReactNode {
         height={height}
         least={8}
         format={(value) => format.number(Math.round(value))}
-        formatTime={(second) => format.moment(second * 1000)}
         own={own}
       />
     </Card>
@@ -100,7 +99,6 @@ export function Pickup({ height }: { height: number }): ReactNode {
         height={height}
         least={1_000}
         format={(ms) => `${format.number(ms / 1000)} s`}
-        formatTime={(second) => format.moment(second * 1000)}
       />
     </Card>
   );
@@ -121,7 +119,6 @@ export function Delay({ height }: { height: number }): ReactNode {
         height={height}
         least={200}
         format={(ms) => (ms < 1_000 ? `${format.number(Math.round(ms))} ms` : `${format.number(ms / 1000)} s`)}
-        formatTime={(second) => format.moment(second * 1000)}
       />
     </Card>
   );

@@ -8,6 +8,7 @@ import { SHOWN } from "@/lib/live/fleet";
 import { useTable } from "@/lib/live/hooks";
 import { useFormat } from "@/lib/time/format";
 import { Bar } from "@/ui/bar";
+import { Figure } from "@/ui/figure";
 import { Dot } from "@/ui/status";
 
 const RATE_OVER_MIN = 5;
@@ -21,16 +22,6 @@ export function Figures(): ReactNode {
       <Slots />
       <Rates />
     </div>
-  );
-}
-
-function Figure({ name, value, remark }: { name: string; value: string; remark: ReactNode }): ReactNode {
-  return (
-    <section className="card px-4 py-3">
-      <h2 className="caption">{name}</h2>
-      <p className="mt-0.5 text-2xl leading-8 font-semibold">{value}</p>
-      <p className="text-xs text-ink-3">{remark}</p>
-    </section>
   );
 }
 

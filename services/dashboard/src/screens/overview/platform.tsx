@@ -62,7 +62,6 @@ function Lag({ height }: { height: number }): ReactNode {
       height={height}
       least={1}
       format={(seconds) => `${format.number(seconds)} s`}
-      formatTime={(second) => format.moment(second * 1000)}
     />
   );
 }

@@ -14,8 +14,8 @@ import { containing, type Query, rows } from "@/lib/rest/read";
 import type { JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
-import { Button } from "@/ui/button";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { More } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { JobBadge } from "@/ui/status";
 import { ENDED, type QueueSearch } from "./search";
@@ -129,13 +129,7 @@ export function History({ search, open }: { search: QueueSearch; open: (job: str
   return (
     <>
       <DataTable label={t.queue.history} columns={columns} rows={jobs} current={search.job} open={open} />
-      {hasNextPage && (
-        <div className="flex justify-center border-t border-line py-3">
-          <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            {isFetchingNextPage ? t.common.loading : t.common.more}
-          </Button>
-        </div>
-      )}
+      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
     </>
   );
 }

@@ -11,6 +11,7 @@ import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
 import { SelectField } from "@/ui/field";
 import { Page } from "@/ui/page";
+import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
 import { BulkActions } from "./actions";
 import { Active } from "./active";
@@ -108,30 +109,5 @@ export function Queue(): ReactNode {
         )}
       </Suspense>
     </Page>
-  );
-}
-
-function Part({
-  title,
-  count,
-  aside,
-  children,
-}: {
-  title: string;
-  count?: number;
-  aside?: ReactNode;
-  children: ReactNode;
-}): ReactNode {
-  return (
-    <section>
-      <header className="mb-2 flex min-h-8 flex-wrap items-center justify-between gap-2">
-        <h2 className="text-sm font-semibold">
-          {title}
-          {count !== undefined && count > 0 && <span className="ml-2 font-normal text-ink-3">{count}</span>}
-        </h2>
-        {aside}
-      </header>
-      <div className="card @container overflow-hidden">{children}</div>
-    </section>
   );
 }
