@@ -1,6 +1,6 @@
 /** One user: what they have left, and how that came about. */
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useApp, useMay } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import type { LedgerRow, UserRow } from "@/lib/rest/analysis-rows";
@@ -9,6 +9,7 @@ import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
+import { Form } from "@/ui/form";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -116,13 +117,12 @@ function Office({ user }: { user: UserRow }): ReactNode {
       if ("grant_tests" in body) setText(GRANT_FIRST);
     },
   });
-  function grant(event: FormEvent): void {
-    event.preventDefault();
+  function grant(): void {
     if (isGood) change.mutate({ grant_tests: wanted });
   }
   return (
     <div className="flex items-end justify-between gap-2">
-      <form className="flex items-end gap-2" onSubmit={grant}>
+      <Form className="flex items-end gap-2" submit={grant}>
         <Field
           label={t.analyses.grant}
           type="number"
@@ -135,7 +135,7 @@ function Office({ user }: { user: UserRow }): ReactNode {
         <Button type="submit" disabled={!isGood || change.isPending}>
           {t.analyses.give}
         </Button>
-      </form>
+      </Form>
       <Button disabled={change.isPending} onClick={() => change.mutate({ frozen: !user.frozen })}>
         {user.frozen ? t.analyses.unfreeze : t.analyses.freeze}
       </Button>

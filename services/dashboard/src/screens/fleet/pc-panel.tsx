@@ -11,6 +11,7 @@ import { setCapacity } from "@/lib/rest/commands";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
+import { Form } from "@/ui/form";
 import { Section, SidePanel } from "@/ui/side-panel";
 import { ShownBadge } from "@/ui/status";
 
@@ -67,13 +68,7 @@ function Capacity({ pc }: { pc: Pc }): ReactNode {
     onSuccess: () => toasts.show({ kind: "done", title: t.pc.changed(pc.id, wanted) }),
   });
   return (
-    <form
-      className="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate();
-      }}
-    >
+    <Form className="flex items-end gap-2" submit={() => change.mutate()}>
       <Field
         label={`1 – ${CAPACITY_MAX}`}
         type="number"
@@ -86,6 +81,6 @@ function Capacity({ pc }: { pc: Pc }): ReactNode {
       <Button type="submit" disabled={!isGood || wanted === pc.capacity || change.isPending}>
         {t.pc.change}
       </Button>
-    </form>
+    </Form>
   );
 }

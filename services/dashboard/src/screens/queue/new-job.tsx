@@ -1,13 +1,12 @@
 /** A new job, with what is usual filled in. */
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { useApp, useLive } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import { createJob } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
-import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field, Remark, Segmented, SelectField } from "@/ui/field";
+import { DialogForm } from "@/ui/form";
 import { type Draft, EMPTY, type Fault, faultsOf, jobOf, SCRIPTS, TARGETS } from "./new-job-draft";
 
 export function NewJob({ close, created }: { close: () => void; created: (job: string) => void }): ReactNode {
@@ -35,64 +34,63 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
   });
   const wrong = (fault: Fault, words: string) => (isTried && faults.has(fault) ? words : undefined);
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setIsTried(true);
     if (faults.size === 0) create.mutate();
   }
 
   return (
-    <Dialog close={close} title={t.newJob.title} width="w-xl">
-      <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-        <Field label={`${t.newJob.name} (${t.common.optional})`} maxLength={200} autoFocus {...text("title")} />
-        <Field
-          label={t.newJob.address}
-          type="url"
-          placeholder={t.newJob.addressHint}
-          wrong={wrong("address", t.newJob.addressWrong)}
-          {...text("address")}
+    <DialogForm
+      close={close}
+      title={t.newJob.title}
+      width="w-xl"
+      noValidate
+      submit={submit}
+      yes={create.isPending ? t.newJob.creating : t.newJob.create}
+      disabled={create.isPending}
+    >
+      <Field label={`${t.newJob.name} (${t.common.optional})`} maxLength={200} autoFocus {...text("title")} />
+      <Field
+        label={t.newJob.address}
+        type="url"
+        placeholder={t.newJob.addressHint}
+        wrong={wrong("address", t.newJob.addressWrong)}
+        {...text("address")}
+      />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SelectField
+          label={t.newJob.script}
+          value={draft.script}
+          choices={SCRIPTS.map((value) => ({ value, label: t.queue.scripts[value] }))}
+          onChange={(script) => set({ script })}
         />
-        <div className="grid gap-4 sm:grid-cols-2">
-          <SelectField
-            label={t.newJob.script}
-            value={draft.script}
-            choices={SCRIPTS.map((value) => ({ value, label: t.queue.scripts[value] }))}
-            onChange={(script) => set({ script })}
-          />
-          <Group label={`${t.newJob.duration} (${t.newJob.percent})`} wrong={wrong("duration", t.newJob.durationWrong)}>
-            <NumberBox label={`${t.newJob.duration} 1`} {...text("from")} />
-            <span aria-hidden="true">–</span>
-            <NumberBox label={`${t.newJob.duration} 2`} {...text("to")} />
-          </Group>
-        </div>
-        <Group label={`${t.newJob.chances} (${t.newJob.percent})`} wrong={wrong("chances", t.newJob.chancesWrong)}>
-          {(["like", "comment", "playlist"] as const).map((name) => (
-            <span key={name} className="flex items-center gap-2 text-sm text-ink-3">
-              <span aria-hidden="true" className="truncate">
-                {t.queue[name]}
-              </span>
-              <NumberBox label={t.queue[name]} {...text(name)} />
-            </span>
-          ))}
+        <Group label={`${t.newJob.duration} (${t.newJob.percent})`} wrong={wrong("duration", t.newJob.durationWrong)}>
+          <NumberBox label={`${t.newJob.duration} 1`} {...text("from")} />
+          <span aria-hidden="true">–</span>
+          <NumberBox label={`${t.newJob.duration} 2`} {...text("to")} />
         </Group>
-        <Which draft={draft} set={set} wrong={wrong("target", t.newJob.countWrong)} />
-        <label className="flex items-center gap-2 text-sm pointer-coarse:min-h-9">
-          <input
-            type="checkbox"
-            className="size-4 accent-(--accent)"
-            checked={draft.isHeldBack}
-            onChange={(event) => set({ isHeldBack: event.target.checked })}
-          />
-          {t.newJob.startPaused}
-        </label>
-        <div className="flex justify-end gap-2">
-          <Button onClick={close}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={create.isPending}>
-            {create.isPending ? t.newJob.creating : t.newJob.create}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      </div>
+      <Group label={`${t.newJob.chances} (${t.newJob.percent})`} wrong={wrong("chances", t.newJob.chancesWrong)}>
+        {(["like", "comment", "playlist"] as const).map((name) => (
+          <span key={name} className="flex items-center gap-2 text-sm text-ink-3">
+            <span aria-hidden="true" className="truncate">
+              {t.queue[name]}
+            </span>
+            <NumberBox label={t.queue[name]} {...text(name)} />
+          </span>
+        ))}
+      </Group>
+      <Which draft={draft} set={set} wrong={wrong("target", t.newJob.countWrong)} />
+      <label className="flex items-center gap-2 text-sm pointer-coarse:min-h-9">
+        <input
+          type="checkbox"
+          className="size-4 accent-(--accent)"
+          checked={draft.isHeldBack}
+          onChange={(event) => set({ isHeldBack: event.target.checked })}
+        />
+        {t.newJob.startPaused}
+      </label>
+    </DialogForm>
   );
 }
 

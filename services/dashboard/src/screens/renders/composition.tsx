@@ -1,6 +1,6 @@
 /** One composition: where it is, how it is encoded, and the layers of its fields. */
 import { useMutation } from "@tanstack/react-query";
-import type { FormEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
 import { useDialog } from "@/app/dialog-host";
@@ -11,6 +11,7 @@ import { describeComposition, removeComposition } from "@/lib/rest/render-comman
 import type { CompositionRow } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
+import { Form } from "@/ui/form";
 import { Part } from "@/ui/part";
 import { Unread } from "@/ui/states";
 import { useCompositions, useFields, useUnmapped } from "./compositions";
@@ -50,13 +51,9 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
     mutationFn: () => describeComposition(client, composition.id, { name, template, output_module: output }),
     onSuccess: () => toasts.show({ kind: "done", title: t.mapping.saved }),
   });
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    save.mutate();
-  }
   const readOnly = !mayChange;
   return (
-    <form className="grid gap-4 p-4 sm:grid-cols-2" onSubmit={submit}>
+    <Form className="grid gap-4 p-4 sm:grid-cols-2" submit={() => save.mutate()}>
       <Field
         label={t.mapping.name}
         hint={t.mapping.nameHint}
@@ -87,7 +84,7 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
           </Button>
         </div>
       )}
-    </form>
+    </Form>
   );
 }
 

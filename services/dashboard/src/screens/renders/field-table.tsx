@@ -10,6 +10,7 @@ import { randomKey } from "@/lib/rest/key";
 import { changeField, type Layer, mapField, unmapField } from "@/lib/rest/render-commands";
 import { FIELD_KINDS, type FieldKind, type FieldRow } from "@/lib/rest/render-rows";
 import { Button, IconButton } from "@/ui/button";
+import { Form } from "@/ui/form";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { inOrder, useFields } from "./compositions";
@@ -173,13 +174,7 @@ function EditLine({ field, close }: { field: FieldRow; close: () => void }): Rea
     <>
       <tr className="border-b border-line bg-accent-soft last:border-b-0">
         <td className={`${CELL} truncate font-medium`}>
-          <form
-            id={form}
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (isComplete(layer)) save.mutate();
-            }}
-          />
+          <Form id={form} submit={() => isComplete(layer) && save.mutate()} />
           {field.field_name}
         </td>
         <LayerCells form={form} layer={layer} set={setLayer} isFirst />
@@ -252,13 +247,7 @@ function NewLine({
     <>
       <tr>
         <td className={CELL}>
-          <form
-            id={form}
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (isGood) add.mutate();
-            }}
-          />
+          <Form id={form} submit={() => isGood && add.mutate()} />
           <input
             form={form}
             list={list}

@@ -1,6 +1,6 @@
 /** Which field goes to which layer: compositions on the left, the fields of one on the right. */
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useApp, useMay } from "@/app/context";
 import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
@@ -8,8 +8,8 @@ import { randomKey } from "@/lib/rest/key";
 import { createComposition } from "@/lib/rest/render-commands";
 import type { CompositionRow } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field } from "@/ui/field";
+import { DialogForm } from "@/ui/form";
 import { Page } from "@/ui/page";
 import { Empty, Unread } from "@/ui/states";
 import { Composition } from "./composition";
@@ -134,37 +134,35 @@ function NewComposition({ close, created }: { close: () => void; created: (id: s
       key.current = randomKey();
     },
   });
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setIsTried(true);
     if (id.trim() !== "") create.mutate();
   }
   return (
-    <Dialog close={close} title={t.mapping.newTitle}>
-      <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-        <Field
-          label={t.mapping.id}
-          hint={t.mapping.idHint}
-          autoFocus
-          maxLength={128}
-          value={id}
-          wrong={isTried && id.trim() === "" ? t.mapping.idWrong : undefined}
-          onChange={(event) => setId(event.target.value)}
-        />
-        <Field
-          label={`${t.mapping.name} (${t.common.optional})`}
-          hint={t.mapping.nameHint}
-          maxLength={200}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={close}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={create.isPending}>
-            {t.mapping.add}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <DialogForm
+      close={close}
+      title={t.mapping.newTitle}
+      noValidate
+      submit={submit}
+      yes={t.mapping.add}
+      disabled={create.isPending}
+    >
+      <Field
+        label={t.mapping.id}
+        hint={t.mapping.idHint}
+        autoFocus
+        maxLength={128}
+        value={id}
+        wrong={isTried && id.trim() === "" ? t.mapping.idWrong : undefined}
+        onChange={(event) => setId(event.target.value)}
+      />
+      <Field
+        label={`${t.mapping.name} (${t.common.optional})`}
+        hint={t.mapping.nameHint}
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+    </DialogForm>
   );
 }

@@ -1,16 +1,16 @@
 /** A new render: its composition, and what is to stand in its fields. */
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useRef, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { createRender } from "@/lib/rest/render-commands";
 import type { FieldRow } from "@/lib/rest/render-rows";
-import { Button } from "@/ui/button";
 import { ComboboxField, chosenOf } from "@/ui/combobox";
 import { Dialog } from "@/ui/dialog";
 import { Field, Remark, Segmented } from "@/ui/field";
+import { DialogForm } from "@/ui/form";
 import { Unread } from "@/ui/states";
 import { inOrder, useCompositions, useFields } from "./compositions";
 import {
@@ -56,8 +56,7 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
   const unknown =
     compositions.data?.length === 0 ? t.newRender.noneKnown : t.newRender.compositionWrong(draft.composition.trim());
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setIsTried(true);
     if (faults.size > 0 || wished === undefined) return;
     if (isBlank(wished.gfx_data)) setIsAsking(true);
@@ -72,52 +71,48 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
     );
   }
   return (
-    <Dialog close={close} title={t.newRender.title} width="w-2xl">
-      <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-        <div className="grid gap-4 sm:grid-cols-[2fr_1fr_1fr]">
-          <ComboboxField
-            label={t.renders.composition}
-            autoFocus
-            value={draft.composition}
-            choices={choices}
-            empty={t.newRender.noneMatches}
-            hint={chosen?.name || undefined}
-            wrong={wrong("composition", unknown)}
-            onChange={(composition) => set({ composition })}
-          />
-          <Field
-            label={`${t.renders.cue} (${t.common.optional})`}
-            value={draft.cue}
-            wrong={wrong("cue", t.newRender.cueWrong)}
-            onChange={(event) => set({ cue: event.target.value })}
-          />
-          <Field
-            label={`${t.renders.day} (${t.common.optional})`}
-            type="date"
-            title={t.newRender.dayHint}
-            value={draft.day}
-            wrong={wrong("day", t.newRender.dayWrong)}
-            onChange={(event) => set({ day: event.target.value })}
-          />
-        </div>
-        <Data
-          draft={draft}
-          set={set}
-          isChosen={chosen !== undefined}
-          fields={fields.data}
-          wrong={wrong("json", t.newRender.jsonWrong)}
+    <DialogForm
+      close={close}
+      title={t.newRender.title}
+      width="w-2xl"
+      noValidate
+      submit={submit}
+      yes={create.isPending ? t.newRender.creating : t.newRender.create}
+      disabled={create.isPending || compositions.isPending || fields.isLoading}
+    >
+      <div className="grid gap-4 sm:grid-cols-[2fr_1fr_1fr]">
+        <ComboboxField
+          label={t.renders.composition}
+          autoFocus
+          value={draft.composition}
+          choices={choices}
+          empty={t.newRender.noneMatches}
+          hint={chosen?.name || undefined}
+          wrong={wrong("composition", unknown)}
+          onChange={(composition) => set({ composition })}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={close}>{t.common.cancel}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            disabled={create.isPending || compositions.isPending || fields.isLoading}
-          >
-            {create.isPending ? t.newRender.creating : t.newRender.create}
-          </Button>
-        </div>
-      </form>
+        <Field
+          label={`${t.renders.cue} (${t.common.optional})`}
+          value={draft.cue}
+          wrong={wrong("cue", t.newRender.cueWrong)}
+          onChange={(event) => set({ cue: event.target.value })}
+        />
+        <Field
+          label={`${t.renders.day} (${t.common.optional})`}
+          type="date"
+          title={t.newRender.dayHint}
+          value={draft.day}
+          wrong={wrong("day", t.newRender.dayWrong)}
+          onChange={(event) => set({ day: event.target.value })}
+        />
+      </div>
+      <Data
+        draft={draft}
+        set={set}
+        isChosen={chosen !== undefined}
+        fields={fields.data}
+        wrong={wrong("json", t.newRender.jsonWrong)}
+      />
       {isAsking && wished !== undefined && (
         <Confirm
           title={t.newRender.blankTitle}
@@ -128,7 +123,7 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
           confirm={() => create.mutate(wished)}
         />
       )}
-    </Dialog>
+    </DialogForm>
   );
 }
 

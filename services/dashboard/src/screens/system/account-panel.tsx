@@ -1,6 +1,6 @@
 /** One account: its role, whether it may sign in, another password, and where it is signed in. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useSignedIn } from "@/app/context";
 import { get } from "@/lib/api/get";
@@ -10,6 +10,7 @@ import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
 import { Field, SelectField } from "@/ui/field";
+import { Form } from "@/ui/form";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -77,8 +78,7 @@ function Settings({ account }: { account: Person }): ReactNode {
   const change = useChange(account);
   const [password, setPassword] = useState("");
   const [isAsking, setIsAsking] = useState(false);
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     if (password === "") return;
     change.mutate({ password }, { onSuccess: () => setPassword("") });
   }
@@ -102,7 +102,7 @@ function Settings({ account }: { account: Person }): ReactNode {
             {account.disabled ? t.system.enable : t.system.disable}
           </Button>
         </div>
-        <form className="flex items-end gap-2" onSubmit={submit}>
+        <Form className="flex items-end gap-2" submit={submit}>
           <Field
             label={t.system.newPassword}
             type="password"
@@ -114,7 +114,7 @@ function Settings({ account }: { account: Person }): ReactNode {
           <Button type="submit" disabled={password === "" || change.isPending}>
             {t.system.set}
           </Button>
-        </form>
+        </Form>
       </div>
       {isAsking && (
         <Confirm

@@ -1,6 +1,6 @@
 /** People who may sign in, for administrators. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
 import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
@@ -11,8 +11,8 @@ import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { Dialog } from "@/ui/dialog";
 import { Field, SelectField } from "@/ui/field";
+import { DialogForm } from "@/ui/form";
 import { Part } from "@/ui/part";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -104,44 +104,39 @@ export function NewAccount({ close, created }: { close: () => void; created: (id
       created(account.id);
     },
   });
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    create.mutate();
-  }
   return (
-    <Dialog close={close} title={t.system.newAccount} lead={t.system.newAccountLead}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <Field
-          label={t.session.email}
-          type="email"
-          required
-          autoFocus
-          autoComplete="off"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <Field
-          label={t.system.firstPassword}
-          type="password"
-          required
-          autoComplete="new-password"
-          value={password}
-          wrong={create.error === null ? undefined : errorText(create.error)}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        <SelectField
-          label={t.system.role}
-          value={role}
-          choices={ROLES.map((value) => ({ value, label: t.session.roles[value] }))}
-          onChange={setRole}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={close}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={create.isPending}>
-            {t.system.make}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <DialogForm
+      close={close}
+      title={t.system.newAccount}
+      lead={t.system.newAccountLead}
+      submit={() => create.mutate()}
+      yes={t.system.make}
+      disabled={create.isPending}
+    >
+      <Field
+        label={t.session.email}
+        type="email"
+        required
+        autoFocus
+        autoComplete="off"
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <Field
+        label={t.system.firstPassword}
+        type="password"
+        required
+        autoComplete="new-password"
+        value={password}
+        wrong={create.error === null ? undefined : errorText(create.error)}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      <SelectField
+        label={t.system.role}
+        value={role}
+        choices={ROLES.map((value) => ({ value, label: t.session.roles[value] }))}
+        onChange={setRole}
+      />
+    </DialogForm>
   );
 }

@@ -1,13 +1,12 @@
 /** Another password for oneself: all other sessions end with the old one. */
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { ApiError } from "@/lib/session/errors";
-import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field } from "@/ui/field";
+import { DialogForm } from "@/ui/form";
 
 export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const t = useText();
@@ -28,37 +27,35 @@ export function ChangePassword({ close }: { close: () => void }): ReactNode {
     },
   });
   const isWrong = change.error instanceof ApiError && change.error.code === "INVALID_CREDENTIALS";
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     if (before !== "" && after !== "") change.mutate();
   }
   return (
-    <Dialog close={close} title={t.system.changePassword} lead={t.system.passwordLead}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <Field
-          label={t.system.currentPassword}
-          type="password"
-          autoComplete="current-password"
-          autoFocus
-          value={before}
-          wrong={isWrong ? t.system.wrongPassword : undefined}
-          onChange={(event) => setBefore(event.target.value)}
-        />
-        <Field
-          label={t.system.newPassword}
-          type="password"
-          autoComplete="new-password"
-          value={after}
-          wrong={change.error !== null && !isWrong ? errorText(change.error) : undefined}
-          onChange={(event) => setAfter(event.target.value)}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={close}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={change.isPending || before === "" || after === ""}>
-            {t.system.changePassword}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <DialogForm
+      close={close}
+      title={t.system.changePassword}
+      lead={t.system.passwordLead}
+      submit={submit}
+      yes={t.system.changePassword}
+      disabled={change.isPending || before === "" || after === ""}
+    >
+      <Field
+        label={t.system.currentPassword}
+        type="password"
+        autoComplete="current-password"
+        autoFocus
+        value={before}
+        wrong={isWrong ? t.system.wrongPassword : undefined}
+        onChange={(event) => setBefore(event.target.value)}
+      />
+      <Field
+        label={t.system.newPassword}
+        type="password"
+        autoComplete="new-password"
+        value={after}
+        wrong={change.error !== null && !isWrong ? errorText(change.error) : undefined}
+        onChange={(event) => setAfter(event.target.value)}
+      />
+    </DialogForm>
   );
 }
