@@ -7,10 +7,10 @@ import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useOverlaid } from "@/app/use-rows";
 import { alertAdvice, alertTitle } from "@/farm/alert-text";
+import { byRaised, useOpenAlerts } from "@/farm/open-alerts";
 import { useText } from "@/lib/i18n/i18n";
 import { alertKey } from "@/lib/live/fleet";
-import { useTable } from "@/lib/live/hooks";
-import { type ListOf, newestFirst } from "@/lib/live/overlay";
+import type { ListOf } from "@/lib/live/overlay";
 import { rows } from "@/lib/rest/read";
 import type { AlertRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -51,10 +51,8 @@ export function Alerts(): ReactNode {
 
 function Open(): ReactNode {
   const t = useText();
-  const { fleet } = useLive();
   const isReading = useIsReading();
-  useTable(fleet.alerts, 200);
-  const alerts = [...fleet.alerts.values()].sort((a, b) => Date.parse(b.raised_at) - Date.parse(a.raised_at));
+  const alerts = useOpenAlerts();
   if (alerts.length === 0 && isReading) return <Loading />;
   if (alerts.length === 0) return <Empty icon="check" title={t.alerts.noneOpen} hint={t.alerts.noneOpenHint} />;
   return <List alerts={alerts} />;
@@ -66,7 +64,7 @@ const RESOLVED: ListOf<AlertRow> = {
   rowOf: (told) => told as unknown as AlertRow,
   changedAt: (alert) => alert.resolved_at ?? alert.raised_at,
   isShown: (alert) => alert.resolved_at !== null,
-  compare: newestFirst((alert) => alert.raised_at),
+  compare: byRaised,
 };
 
 function Past(): ReactNode {

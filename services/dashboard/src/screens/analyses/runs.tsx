@@ -2,8 +2,8 @@
 import { type ReactNode, useState } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import type { CleanupRunRow } from "@/lib/rest/analysis-rows";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
 import { Empty } from "@/ui/states";
@@ -23,7 +23,6 @@ export function Runs({
 }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const now = useNow(5_000);
   const [isAll, setIsAll] = useState(false);
   if (runs.length === 0) return <Empty isSmall title={t.analyses.noRuns} hint={t.analyses.noRunsHint} />;
   const columns: Column<CleanupRunRow>[] = [
@@ -33,7 +32,7 @@ export function Runs({
       className: "w-[24%]",
       cell: (run) => (
         <RowButton onClick={() => open(run.id)}>
-          <span title={format.full(run.started_at)}>{format.ago(run.started_at, now)}</span>
+          <Ago at={run.started_at} />
         </RowButton>
       ),
     },

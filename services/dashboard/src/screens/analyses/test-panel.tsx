@@ -1,8 +1,8 @@
 /** One test: what became of it, and what it cost. */
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
+import { EventsLink } from "@/farm/events-link";
 import { useText } from "@/lib/i18n/i18n";
 import { type LedgerRow, TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
@@ -87,14 +87,7 @@ export function TestPanel({ id, timeouts, openUser, openRun, close }: TestPanelP
           {t.analyses.skipReasons[data.skipped] ?? data.skipped}
         </p>
       )}
-      <Section
-        title={t.common.details}
-        aside={
-          <Link to="/events" search={{ entity: id }} className="text-xs text-ink-3 underline-offset-2 hover:underline">
-            {t.analyses.events}
-          </Link>
-        }
-      >
+      <Section title={t.common.details} aside={<EventsLink entity={id}>{t.analyses.events}</EventsLink>}>
         <Facts facts={facts} />
       </Section>
       <Section title={t.analyses.cost}>

@@ -7,6 +7,7 @@ import { useText } from "@/lib/i18n/i18n";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
@@ -133,7 +134,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
       id: "began",
       header: t.analyses.began,
       className: "w-32 text-right text-ink-3",
-      cell: (test) => <span title={format.full(test.created_at)}>{format.ago(test.created_at, now)}</span>,
+      cell: (test) => <Ago at={test.created_at} />,
     },
   ];
 

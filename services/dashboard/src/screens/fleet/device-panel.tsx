@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { useApp, useLive, useMay } from "@/app/context";
 import { usePast } from "@/app/past";
 import { Code, codeText } from "@/farm/code";
+import { EventsLink } from "@/farm/events-link";
 import { useJobTitles } from "@/farm/names";
 import { Why } from "@/farm/why";
 import { useText } from "@/lib/i18n/i18n";
@@ -52,14 +53,7 @@ export function DevicePanel({ id, close }: { id: string; close: () => void }): R
       <Section title={t.device.day}>
         {history.data === undefined ? <Unread of={history} /> : <Gantt key={id} runs={history.data} />}
       </Section>
-      <Section
-        title={t.device.history}
-        aside={
-          <Link to="/events" search={{ entity: id }} className="text-xs text-ink-3 underline-offset-2 hover:underline">
-            {t.device.events}
-          </Link>
-        }
-      >
+      <Section title={t.device.history} aside={<EventsLink entity={id}>{t.device.events}</EventsLink>}>
         <Runs runs={history.data?.slice(0, RUNS_SHOWN) ?? []} />
       </Section>
     </SidePanel>

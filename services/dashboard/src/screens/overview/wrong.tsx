@@ -1,13 +1,13 @@
 /** What went wrong: open alerts first, then what attempts failed with. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useIsReading, useLive } from "@/app/context";
+import { useIsReading } from "@/app/context";
 import { alertTitle } from "@/farm/alert-text";
 import { codeName, codeText } from "@/farm/code";
+import { useOpenAlerts } from "@/farm/open-alerts";
 import { useTally } from "@/farm/use-tally";
 import { useText } from "@/lib/i18n/i18n";
 import { alertKey } from "@/lib/live/fleet";
-import { useTable } from "@/lib/live/hooks";
 import { WINDOW_S } from "@/lib/live/tally";
 import { useFormat } from "@/lib/time/format";
 import { Icon } from "@/ui/icon";
@@ -19,12 +19,10 @@ const CAUSES_SHOWN = 5;
 
 export function Wrong(): ReactNode {
   const t = useText();
-  const { fleet } = useLive();
   const isReading = useIsReading();
   const { tally, now } = useTally();
   const format = useFormat();
-  useTable(fleet.alerts, 500);
-  const alerts = [...fleet.alerts.values()].sort((a, b) => Date.parse(b.raised_at) - Date.parse(a.raised_at));
+  const alerts = useOpenAlerts();
   const failures = tally.failuresSince(now - WINDOW_S * 1000);
   const causes = new Map<string, number>();
   for (const { code } of failures) causes.set(codeName(code), (causes.get(codeName(code)) ?? 0) + 1);

@@ -12,8 +12,8 @@ import { useText } from "@/lib/i18n/i18n";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { containing, type Query, rows } from "@/lib/rest/read";
 import type { JobRow } from "@/lib/rest/rows";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
@@ -59,7 +59,6 @@ export function endedList(ended: QueueSearch["ended"], q: string | undefined): L
 export function History({ search, open }: { search: QueueSearch; open: (job: string) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const now = useNow(10_000);
   const answer = useHistory(search);
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
   const read = useMemo(() => data?.pages.flat() ?? [], [data]);
@@ -122,8 +121,7 @@ export function History({ search, open }: { search: QueueSearch; open: (job: str
       id: "ended",
       header: t.queue.ended,
       className: "w-28 text-right text-ink-3",
-      cell: (job) =>
-        job.ended_at !== null && <span title={format.full(job.ended_at)}>{format.ago(job.ended_at, now)}</span>,
+      cell: (job) => job.ended_at !== null && <Ago at={job.ended_at} />,
     },
   ];
   return (

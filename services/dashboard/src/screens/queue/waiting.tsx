@@ -7,8 +7,8 @@ import { hasTurn } from "@/farm/open-jobs";
 import { targetText } from "@/farm/target-text";
 import { useText } from "@/lib/i18n/i18n";
 import type { JobRow } from "@/lib/rest/rows";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { Button } from "@/ui/button";
 import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
 import { Empty, Loading } from "@/ui/states";
@@ -25,7 +25,6 @@ interface WaitingProps {
 export function Waiting({ jobs, current, open, selecting }: WaitingProps): ReactNode {
   const t = useText();
   const format = useFormat();
-  const now = useNow(5_000);
   const isReading = useIsReading();
   const { fleet } = useLive();
   if (jobs.length === 0 && isReading) return <Loading isSmall />;
@@ -66,7 +65,7 @@ export function Waiting({ jobs, current, open, selecting }: WaitingProps): React
       id: "created",
       header: t.queue.created,
       className: "w-28 text-right text-ink-3 @max-3xl:hidden",
-      cell: (job) => <span title={format.full(job.created_at)}>{format.ago(job.created_at, now)}</span>,
+      cell: (job) => <Ago at={job.created_at} />,
     },
     {
       id: "actions",

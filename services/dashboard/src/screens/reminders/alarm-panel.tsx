@@ -1,9 +1,9 @@
 /** One alarm: when it is due and for whom, and all that became of its sendings. */
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
 import { useOverlaid } from "@/app/use-rows";
+import { EventsLink } from "@/farm/events-link";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import {
@@ -59,18 +59,7 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
         </p>
       )}
       <Person user={user} />
-      <Section
-        title={t.reminders.history}
-        aside={
-          <Link
-            to="/events"
-            search={{ entity: page }}
-            className="text-xs text-ink-3 underline-offset-2 hover:underline"
-          >
-            {t.reminders.itsEvents}
-          </Link>
-        }
-      >
+      <Section title={t.reminders.history} aside={<EventsLink entity={page}>{t.reminders.itsEvents}</EventsLink>}>
         <Lines page={page} user={user} zone={data?.user_info?.timezone} />
       </Section>
     </SidePanel>

@@ -8,8 +8,8 @@ import { useText } from "@/lib/i18n/i18n";
 import { oneOfQuoted } from "@/lib/rest/quoted";
 import { rows } from "@/lib/rest/read";
 import type { AlarmEventRow, AlarmRow, UserInfoRow } from "@/lib/rest/reminder-rows";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
@@ -34,7 +34,6 @@ export function History({
 }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const now = useNow(5_000);
   const { client } = useApp();
   const filter = historyFilter(show, useDeferredValue(q ?? ""));
   const answer = useInfiniteQuery({
@@ -80,7 +79,7 @@ export function History({
       id: "ago",
       header: t.reminders.ago,
       className: "w-28 text-ink-3 @max-3xl:hidden",
-      cell: (line) => <span title={format.full(line.created_at)}>{format.ago(line.created_at, now)}</span>,
+      cell: (line) => <Ago at={line.created_at} />,
     },
     { id: "title", header: t.reminders.reminder, cell: (line) => titleOf(line) },
     {

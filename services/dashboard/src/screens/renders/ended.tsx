@@ -7,8 +7,8 @@ import { useOverlaid } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import type { RenderRow } from "@/lib/rest/render-rows";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
@@ -63,7 +63,6 @@ export function EndedTable({
 }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const now = useNow(10_000);
   const columns: Column<Render>[] = [
     {
       id: "render",
@@ -122,7 +121,7 @@ export function EndedTable({
       id: "when",
       header: t.renders.ended,
       className: "w-28 text-right text-ink-3",
-      cell: (render) => <span title={format.full(render.updated_at)}>{format.ago(render.updated_at, now)}</span>,
+      cell: (render) => <Ago at={render.updated_at} />,
     },
     {
       id: "actions",

@@ -1,8 +1,7 @@
 /** Renders that wait for a worker, in the order in which they are taken. */
 import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
-import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
+import { Ago } from "@/lib/time/ago";
 import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -22,8 +21,6 @@ export function Waiting({
   selecting: Pick<Selecting<Render>, "selected" | "onChange"> | undefined;
 }): ReactNode {
   const t = useText();
-  const format = useFormat();
-  const now = useNow(5_000);
   if (renders.length === 0) return <Empty isSmall title={t.renders.nothingWaits} />;
   const columns: Column<Render>[] = [
     {
@@ -74,7 +71,7 @@ export function Waiting({
       id: "since",
       header: t.renders.requested,
       className: "w-32 text-right text-ink-3",
-      cell: (render) => <span title={format.full(render.created_at)}>{format.ago(render.created_at, now)}</span>,
+      cell: (render) => <Ago at={render.created_at} />,
     },
     {
       id: "actions",

@@ -2,8 +2,8 @@
 import type { ReactNode } from "react";
 import type { ReadModel, RebuildState } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
+import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { useNow } from "@/lib/time/use-now";
 import { Bar } from "@/ui/bar";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { Part } from "@/ui/part";
@@ -47,8 +47,6 @@ export function ReadModels({
 
 function Models({ models }: { models: readonly ReadModel[] }): ReactNode {
   const t = useText();
-  const format = useFormat();
-  const now = useNow(10_000);
   const columns: Column<ReadModel & { readonly id: string }>[] = [
     { id: "model", header: t.system.readModel, className: "font-medium", cell: (model) => model.schema },
     {
@@ -62,7 +60,7 @@ function Models({ models }: { models: readonly ReadModel[] }): ReactNode {
       id: "since",
       header: t.system.foldedSince,
       className: "w-32 text-right text-ink-3",
-      cell: (model) => <span title={format.full(model.created_at)}>{format.ago(model.created_at, now)}</span>,
+      cell: (model) => <Ago at={model.created_at} />,
     },
   ];
   const rows = models.map((model) => ({ ...model, id: model.schema }));
@@ -81,8 +79,6 @@ function Rebuilds({
   open: (id: string) => void;
 }): ReactNode {
   const t = useText();
-  const format = useFormat();
-  const now = useNow(5_000);
   const rows = rebuilds.map((rebuild) => ({ ...rebuild, id: String(rebuild.id) }));
   const columns: Column<Row>[] = [
     {
@@ -121,7 +117,7 @@ function Rebuilds({
       id: "began",
       header: t.system.began,
       className: "w-28 text-right text-ink-3",
-      cell: (row) => <span title={format.full(row.started_at)}>{format.ago(row.started_at, now)}</span>,
+      cell: (row) => <Ago at={row.started_at} />,
     },
   ];
   return <DataTable label={t.system.rebuilds} columns={columns} rows={rows} current={current} open={open} />;
