@@ -11,12 +11,8 @@ export type JobChange = "paused" | "active" | "cancelled";
 /** Rows in one PATCH. */
 export const PATCH_ROWS_MAX = 100;
 
-export async function createJob(server: Server, job: NewJob, key = randomKey()): Promise<JobRow> {
-  const headers = { "Content-Type": "application/json", Prefer: "return=representation", "Idempotency-Key": key };
-  const made = await server.json<JobRow[]>("/rest/v1/jobs", { method: "POST", headers, body: JSON.stringify(job) });
-  const [row] = made;
-  if (row === undefined) throw new Error("The answer has no row");
-  return row;
+export function createJob(server: Server, job: NewJob, key = randomKey()): Promise<JobRow> {
+  return create<JobRow>(server, "jobs", job, key);
 }
 
 export function changeJobs(server: Server, ids: readonly string[], status: JobChange, key = randomKey()) {
@@ -29,11 +25,7 @@ export function cancelAssignments(server: Server, ids: readonly string[], key = 
 
 /** A failed one with attempts left, by naming its phone for the job once more: it is taken up again. */
 export function retryAssignment(server: Server, job_id: string, device_id: string, key = randomKey()) {
-  return server.request("/rest/v1/job_assignments", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": key },
-    body: JSON.stringify({ job_id, device_id }),
-  });
+  return server.request("/rest/v1/job_assignments", withBody("POST", { job_id, device_id }, key));
 }
 
 export function resetDevices(server: Server, ids: readonly string[], key = randomKey()) {
@@ -48,10 +40,21 @@ export function setCapacity(server: Server, pcId: string, capacity: number, key 
 export async function patch(server: Server, relation: string, ids: readonly string[], body: object, key: string) {
   for (let from = 0; from < ids.length; from += PATCH_ROWS_MAX) {
     const part = ids.slice(from, from + PATCH_ROWS_MAX).map(encodeURIComponent);
-    await server.request(`/rest/v1/${relation}?id=in.(${part.join(",")})`, {
-      method: "PATCH",
-      headers: { "Content-Type": "application/json", "Idempotency-Key": `${key}-${from}` },
-      body: JSON.stringify(body),
-    });
+    const path = `/rest/v1/${relation}?id=in.(${part.join(",")})`;
+    await server.request(path, withBody("PATCH", body, `${key}-${from}`));
   }
+}
+
+export async function create<Row>(server: Server, relation: string, body: object, key: string): Promise<Row> {
+  const { headers, ...init } = withBody("POST", body, key);
+  const asked = { ...init, headers: { ...headers, Prefer: "return=representation" } };
+  const [row] = await server.json<Row[]>(`/rest/v1/${relation}`, asked);
+  if (row === undefined) throw new Error("The answer has no row");
+  return row;
+}
+
+/** A request that sends JSON. `key`: with which a repeat is the same command. */
+export function withBody(method: "POST" | "PATCH", body: object, key?: string) {
+  const headers = { "Content-Type": "application/json", ...(key === undefined ? {} : { "Idempotency-Key": key }) };
+  return { method, headers, body: JSON.stringify(body) };
 }

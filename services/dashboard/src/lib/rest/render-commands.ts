@@ -1,5 +1,5 @@
 /** What people can do with renders, compositions and fields, as calls. Each has its own key, as in `commands`. */
-import { patch } from "./commands";
+import { create, patch } from "./commands";
 import { randomKey } from "./key";
 import { quoted } from "./quoted";
 import type { Server } from "./read";
@@ -55,18 +55,6 @@ export function changeField(server: Server, id: number, layer: Layer, key = rand
 
 export function unmapField(server: Server, id: number, key: string) {
   return remove(server, "aep_field_mapping", String(id), key);
-}
-
-async function create<Row>(server: Server, relation: string, body: object, key: string): Promise<Row> {
-  const headers = { "Content-Type": "application/json", Prefer: "return=representation", "Idempotency-Key": key };
-  const made = await server.json<Row[]>(`/rest/v1/${relation}`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-  });
-  const [row] = made;
-  if (row === undefined) throw new Error("The answer has no row");
-  return row;
 }
 
 function remove(server: Server, relation: string, id: string, key: string): Promise<Response> {

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useApp, useMay } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import type { LedgerRow, UserRow } from "@/lib/rest/analysis-rows";
+import { withBody } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
@@ -107,9 +108,9 @@ function Office({ user }: { user: UserRow }): ReactNode {
   const isGood = Number.isInteger(wanted) && wanted >= 1 && wanted <= GRANT_MAX;
   const change = useMutation({
     mutationFn: (body: { readonly grant_tests: number } | { readonly frozen: boolean }) => {
-      const headers = { "Content-Type": "application/json", "Idempotency-Key": randomKey() };
       const path = `/api/saju/users/${encodeURIComponent(user.id)}`;
-      const run = () => client.request(path, { method: "PATCH", headers, body: JSON.stringify(body) });
+      const key = randomKey();
+      const run = () => client.request(path, withBody("PATCH", body, key));
       return client.sensitive(`${t.analyses.office}: ${user.id}`, run);
     },
     onSuccess: (_, body) => {

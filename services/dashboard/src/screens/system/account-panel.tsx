@@ -6,6 +6,7 @@ import { useApp, useSignedIn } from "@/app/context";
 import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
+import { withBody } from "@/lib/rest/commands";
 import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { Button } from "@/ui/button";
@@ -63,11 +64,7 @@ function useChange(account: Person) {
   return useMutation({
     mutationFn: (change: Change) =>
       client.sensitive(`${t.system.change}: ${account.email ?? account.id}`, () =>
-        client.request(`/api/accounts/${account.id}`, {
-          method: "PATCH",
-          headers: { "Content-Type": "application/json" },
-          body: JSON.stringify(change),
-        }),
+        client.request(`/api/accounts/${account.id}`, withBody("PATCH", change)),
       ),
     onSuccess: () => toasts.show({ kind: "done", title: t.system.changed(account.email ?? account.id) }),
   });

@@ -6,6 +6,7 @@ import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
+import { withBody } from "@/lib/rest/commands";
 import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
@@ -93,12 +94,7 @@ export function NewAccount({ close, created }: { close: () => void; created: (id
   const [password, setPassword] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const create = useMutation({
-    mutationFn: () =>
-      client.json<Person>("/api/accounts", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ email: email.trim(), password, role }),
-      }),
+    mutationFn: () => client.json<Person>("/api/accounts", withBody("POST", { email: email.trim(), password, role })),
     onSuccess: (account) => {
       toasts.show({ kind: "done", title: t.system.accountMade(account.email ?? account.id) });
       created(account.id);

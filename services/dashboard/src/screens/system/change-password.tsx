@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
+import { withBody } from "@/lib/rest/commands";
 import { ApiError } from "@/lib/session/errors";
 import { Field } from "@/ui/field";
 import { DialogForm } from "@/ui/form";
@@ -15,12 +16,10 @@ export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const [before, setBefore] = useState("");
   const [after, setAfter] = useState("");
   const change = useMutation({
-    mutationFn: () =>
-      client.request("/api/auth/password", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ current_password: before, new_password: after }),
-      }),
+    mutationFn: () => {
+      const body = { current_password: before, new_password: after };
+      return client.request("/api/auth/password", withBody("POST", body));
+    },
     onSuccess: () => {
       toasts.show({ kind: "done", title: t.system.passwordChanged });
       close();
