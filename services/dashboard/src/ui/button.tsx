@@ -11,12 +11,12 @@ const KINDS: Record<Kind, string> = {
   danger: "bg-surface text-error-ink border-line-strong hover:bg-error-soft hover:border-error",
 };
 
-export interface ButtonProps extends ComponentProps<"button"> {
+interface ButtonProps extends ComponentProps<"button"> {
   readonly kind?: Kind;
   readonly icon?: IconName;
 }
 
-export const BUTTON =
+const BUTTON =
   "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-md border px-2.5 text-sm font-medium " +
   "whitespace-nowrap transition-colors duration-100 disabled:opacity-50 pointer-coarse:h-9";
 
@@ -51,5 +51,30 @@ export function IconButton({
     >
       <Icon name={icon} />
     </button>
+  );
+}
+
+/** What can be done with one thing: in words, or as a picture in a row of a table. */
+export function ActionButton({
+  label,
+  isSmall,
+  isDanger = false,
+  ...rest
+}: {
+  icon: IconName;
+  label: string;
+  isSmall: boolean;
+  isDanger?: boolean;
+  disabled: boolean;
+  onClick: () => void;
+}): ReactNode {
+  if (isSmall) {
+    const className = isDanger ? "border-transparent bg-transparent" : "";
+    return <IconButton label={label} kind={isDanger ? "danger" : "quiet"} className={className} {...rest} />;
+  }
+  return (
+    <Button kind={isDanger ? "danger" : "plain"} {...rest}>
+      {label}
+    </Button>
   );
 }

@@ -1,5 +1,6 @@
 /** Inputs with a name, a hint and what is wrong with them. */
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+import { useText } from "@/lib/i18n/i18n";
 
 export const INPUT =
   "h-8 w-full rounded-md border border-line-strong bg-surface px-2.5 text-sm text-ink pointer-coarse:h-9 " +
@@ -95,6 +96,36 @@ export function SelectField<T extends string>({
         ))}
       </select>
     </div>
+  );
+}
+
+/** One of a few, or all of them: then `value` is undefined. */
+export function FilterField<T extends string>({
+  value,
+  choices,
+  labelOf,
+  onChange,
+  ...rest
+}: {
+  label: string;
+  value: T | undefined;
+  choices: readonly T[];
+  labelOf: Readonly<Record<T, string>>;
+  onChange: (value: T | undefined) => void;
+  className: string;
+}): ReactNode {
+  const t = useText();
+  return (
+    <SelectField<T | "all">
+      {...rest}
+      isLabelHidden
+      value={value ?? "all"}
+      choices={[
+        { value: "all", label: t.common.all },
+        ...choices.map((choice) => ({ value: choice, label: labelOf[choice] })),
+      ]}
+      onChange={(chosen) => onChange(chosen === "all" ? undefined : chosen)}
+    />
   );
 }
 

@@ -9,7 +9,7 @@ import { useTable } from "@/lib/live/hooks";
 import { changeJobs, type JobChange } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
 import type { JobRow } from "@/lib/rest/rows";
-import { Button, IconButton } from "@/ui/button";
+import { ActionButton, Button } from "@/ui/button";
 
 /** How soon a question says that its job has ended. */
 const LOOK_EVERY_MS = 200;
@@ -56,53 +56,27 @@ export function JobActions({ job, isSmall = false }: { job: JobRow; isSmall?: bo
   const ask = useConfirmCancel((cancelled) => change.mutate({ ids: cancelled, status: "cancelled" }));
   if (!mayChange || !isOpen(job)) return null;
   const ids = [job.id];
-  const Show = isSmall ? SmallButton : WordButton;
+  const shared = { isSmall, disabled: change.isPending };
   return (
     <span className="flex shrink-0 justify-end gap-1">
       {canPause(job) && (
-        <Show
+        <ActionButton
+          {...shared}
           icon="pause"
           label={t.queue.pause}
-          disabled={change.isPending}
           onClick={() => change.mutate({ ids, status: "paused" })}
         />
       )}
       {canResume(job) && (
-        <Show
+        <ActionButton
+          {...shared}
           icon="play"
           label={t.queue.resume}
-          disabled={change.isPending}
           onClick={() => change.mutate({ ids, status: "active" })}
         />
       )}
-      <Show icon="stop" label={t.queue.cancel} isDanger disabled={change.isPending} onClick={() => ask([job])} />
+      <ActionButton {...shared} icon="stop" label={t.queue.cancel} isDanger onClick={() => ask([job])} />
     </span>
-  );
-}
-
-interface ShowProps {
-  readonly icon: "pause" | "play" | "stop";
-  readonly label: string;
-  readonly isDanger?: boolean;
-  readonly disabled: boolean;
-  readonly onClick: () => void;
-}
-
-function SmallButton({ isDanger = false, ...rest }: ShowProps): ReactNode {
-  return (
-    <IconButton
-      kind={isDanger ? "danger" : "quiet"}
-      className={isDanger ? "border-transparent bg-transparent" : ""}
-      {...rest}
-    />
-  );
-}
-
-function WordButton({ label, isDanger = false, ...rest }: ShowProps): ReactNode {
-  return (
-    <Button kind={isDanger ? "danger" : "plain"} {...rest}>
-      {label}
-    </Button>
   );
 }
 

@@ -18,7 +18,7 @@ import type { AssignmentRow, JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
 import { PastAssignments } from "@/screens/time-machine/past-assignments";
 import { Button, IconButton } from "@/ui/button";
-import { SelectField } from "@/ui/field";
+import { FilterField } from "@/ui/field";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Empty, Unread } from "@/ui/states";
 import { JobBadge, PhaseBadge } from "@/ui/status";
@@ -155,16 +155,13 @@ function Assignments({
     <Section
       title={t.queue.assignments}
       aside={
-        <SelectField
+        <FilterField
           label={t.queue.filterStatus}
-          isLabelHidden
           className="w-32"
-          value={at ?? "all"}
-          choices={[
-            { value: "all", label: t.common.all },
-            ...STANDINGS.map((value) => ({ value, label: t.counters[value] })),
-          ]}
-          onChange={(value) => showAt(value === "all" ? undefined : value)}
+          value={at}
+          choices={STANDINGS}
+          labelOf={t.counters}
+          onChange={showAt}
         />
       }
     >

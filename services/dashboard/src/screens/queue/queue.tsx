@@ -9,7 +9,7 @@ import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
 import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
-import { SelectField } from "@/ui/field";
+import { FilterField } from "@/ui/field";
 import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
 import { SearchBox } from "@/ui/search-box";
@@ -85,16 +85,13 @@ export function Queue(): ReactNode {
                   hint={t.queue.searchHint}
                   onChange={(q) => change({ q: q || undefined })}
                 />
-                <SelectField
+                <FilterField
                   label={t.queue.status}
-                  isLabelHidden
                   className="w-36"
-                  value={search.ended ?? "all"}
-                  choices={[
-                    { value: "all", label: t.common.all },
-                    ...ENDED.map((value) => ({ value, label: t.jobStatus[value] })),
-                  ]}
-                  onChange={(value) => change({ ended: value === "all" ? undefined : value })}
+                  value={search.ended}
+                  choices={ENDED}
+                  labelOf={t.jobStatus}
+                  onChange={(ended) => change({ ended })}
                 />
               </div>
             }

@@ -7,14 +7,13 @@ import { useDialog } from "@/app/dialog-host";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { changeRenders } from "@/lib/rest/render-commands";
-import { Button, IconButton } from "@/ui/button";
+import { ActionButton, Button } from "@/ui/button";
 import type { IconName } from "@/ui/icon";
 import { useAsTheyStand } from "./open-renders";
 import { hasEnded } from "./past-renders";
 import { isUnderWay, type Render } from "./render";
 
-export const DEEDS = ["cancel", "release", "again"] as const;
-export type Deed = (typeof DEEDS)[number];
+type Deed = "cancel" | "release" | "again";
 
 const ICONS: Record<Deed, IconName> = { cancel: "stop", release: "leave", again: "reset" };
 
@@ -56,24 +55,17 @@ export function RenderActions({ render, isSmall = false }: { render: Render; isS
   if (!mayChange || deeds.length === 0) return null;
   return (
     <span className="flex shrink-0 justify-end gap-1">
-      {deeds.map((deed) => {
-        const onClick = () => (deed === "again" ? change.mutate({ deed, ids: [render.id] }) : ask(deed, [render]));
-        const shared = { icon: ICONS[deed], disabled: change.isPending, onClick };
-        const isDanger = deed === "cancel";
-        return isSmall ? (
-          <IconButton
-            key={deed}
-            label={t.renders.deeds[deed]}
-            kind={isDanger ? "danger" : "quiet"}
-            className={isDanger ? "border-transparent bg-transparent" : ""}
-            {...shared}
-          />
-        ) : (
-          <Button key={deed} kind={isDanger ? "danger" : "plain"} {...shared}>
-            {t.renders.deeds[deed]}
-          </Button>
-        );
-      })}
+      {deeds.map((deed) => (
+        <ActionButton
+          key={deed}
+          icon={ICONS[deed]}
+          label={t.renders.deeds[deed]}
+          isSmall={isSmall}
+          isDanger={deed === "cancel"}
+          disabled={change.isPending}
+          onClick={() => (deed === "again" ? change.mutate({ deed, ids: [render.id] }) : ask(deed, [render]))}
+        />
+      ))}
     </span>
   );
 }

@@ -9,7 +9,7 @@ import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
 import { changeField, type Layer, mapField, unmapField } from "@/lib/rest/render-commands";
 import { FIELD_KINDS, type FieldKind, type FieldRow } from "@/lib/rest/render-rows";
-import { Button, IconButton } from "@/ui/button";
+import { ActionButton, Button, IconButton } from "@/ui/button";
 import { Form } from "@/ui/form";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -118,10 +118,10 @@ function Line({ field, edit }: { field: FieldRow; edit: (() => void) | undefined
         {edit !== undefined && (
           <span className="flex justify-end gap-1">
             <IconButton icon="edit" label={`${t.mapping.change}: ${field.field_name}`} onClick={edit} />
-            <IconButton
+            <ActionButton
               icon="remove"
-              kind="danger"
-              className="border-transparent bg-transparent"
+              isSmall
+              isDanger
               label={`${t.mapping.unmap}: ${field.field_name}`}
               disabled={remove.isPending}
               onClick={() =>

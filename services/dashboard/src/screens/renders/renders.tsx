@@ -10,7 +10,7 @@ import { useEscape, useKeys } from "@/lib/keys/use-keys";
 import { ENDED_STATUSES } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
-import { Segmented, SelectField } from "@/ui/field";
+import { FilterField, Segmented, SelectField } from "@/ui/field";
 import { More } from "@/ui/more";
 import { Page } from "@/ui/page";
 import { Part } from "@/ui/part";
@@ -206,16 +206,13 @@ function Filters({ search, change }: ViewProps): ReactNode {
         className="h-8 w-36 rounded-md border border-line-strong bg-surface px-2.5 text-sm pointer-coarse:h-9"
         onChange={(event) => change({ day: event.target.value || undefined })}
       />
-      <SelectField
+      <FilterField
         label={t.renders.state}
-        isLabelHidden
         className="w-32"
-        value={search.ended ?? "all"}
-        choices={[
-          { value: "all", label: t.common.all },
-          ...ENDED_STATUSES.map((value) => ({ value, label: t.renders.status[value] })),
-        ]}
-        onChange={(value) => change({ ended: value === "all" ? undefined : value })}
+        value={search.ended}
+        choices={ENDED_STATUSES}
+        labelOf={t.renders.status}
+        onChange={(ended) => change({ ended })}
       />
     </div>
   );
