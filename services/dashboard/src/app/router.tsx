@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { keepMoment, pastSearch } from "@/app/past-search";
 import { only, parseSearch, type RawSearch, stringifySearch, text } from "@/app/search-params";
 import type { SessionClient } from "@/lib/session/client";
@@ -52,59 +53,35 @@ const inside = createRoute({
   },
 });
 
-const overview = createRoute({
-  getParentRoute: () => inside,
-  path: "/",
-  component: lazyRouteComponent(() => import("@/screens/overview/overview"), "Overview"),
-});
-const fleet = createRoute({
-  getParentRoute: () => inside,
-  path: "/fleet",
-  validateSearch: fleetSearch,
-  component: lazyRouteComponent(() => import("@/screens/fleet/fleet"), "Fleet"),
-});
-const queue = createRoute({
-  getParentRoute: () => inside,
-  path: "/queue",
-  validateSearch: queueSearch,
-  component: lazyRouteComponent(() => import("@/screens/queue/queue"), "Queue"),
-});
-const events = createRoute({
-  getParentRoute: () => inside,
-  path: "/events",
-  validateSearch: eventsSearch,
-  component: lazyRouteComponent(() => import("@/screens/events/events"), "Events"),
-});
-const alerts = createRoute({
-  getParentRoute: () => inside,
-  path: "/alerts",
-  validateSearch: alertsSearch,
-  component: lazyRouteComponent(() => import("@/screens/alerts/alerts"), "Alerts"),
-});
-const renders = createRoute({
-  getParentRoute: () => inside,
-  path: "/renders",
-  validateSearch: rendersSearch,
-  component: lazyRouteComponent(() => import("@/screens/renders/renders"), "Renders"),
-});
-const analyses = createRoute({
-  getParentRoute: () => inside,
-  path: "/analyses",
-  validateSearch: analysesSearch,
-  component: lazyRouteComponent(() => import("@/screens/analyses/analyses"), "Analyses"),
-});
-const reminders = createRoute({
-  getParentRoute: () => inside,
-  path: "/reminders",
-  validateSearch: remindersSearch,
-  component: lazyRouteComponent(() => import("@/screens/reminders/reminders"), "Reminders"),
-});
-const system = createRoute({
-  getParentRoute: () => inside,
-  path: "/system",
-  validateSearch: systemSearch,
-  component: lazyRouteComponent(() => import("@/screens/system/system"), "System"),
-});
+/** A screen for whoever is signed in, with what its address may say. */
+function screen<const Path extends string, Search, Name extends string>(
+  path: Path,
+  validateSearch: (raw: RawSearch) => Search,
+  load: () => Promise<Record<Name, () => ReactNode>>,
+  name: Name,
+) {
+  return createRoute({
+    getParentRoute: () => inside,
+    path,
+    validateSearch,
+    component: lazyRouteComponent(load, name),
+  });
+}
+
+const overview = screen(
+  "/",
+  () => ({}),
+  () => import("@/screens/overview/overview"),
+  "Overview",
+);
+const fleet = screen("/fleet", fleetSearch, () => import("@/screens/fleet/fleet"), "Fleet");
+const queue = screen("/queue", queueSearch, () => import("@/screens/queue/queue"), "Queue");
+const renders = screen("/renders", rendersSearch, () => import("@/screens/renders/renders"), "Renders");
+const analyses = screen("/analyses", analysesSearch, () => import("@/screens/analyses/analyses"), "Analyses");
+const reminders = screen("/reminders", remindersSearch, () => import("@/screens/reminders/reminders"), "Reminders");
+const events = screen("/events", eventsSearch, () => import("@/screens/events/events"), "Events");
+const alerts = screen("/alerts", alertsSearch, () => import("@/screens/alerts/alerts"), "Alerts");
+const system = screen("/system", systemSearch, () => import("@/screens/system/system"), "System");
 
 const tree = root.addChildren([
   signIn,
