@@ -22,3 +22,14 @@ export function Code({ code }: { code: string }): ReactNode {
     </span>
   );
 }
+
+/** Why an attempt ended so, after what is said of it. */
+export function Cause({ code, message }: { code: string | null; message: string | null }): ReactNode {
+  return (
+    <>
+      {code !== null && " · "}
+      {code !== null && <Code code={code} />}
+      {message !== null && <span title={message}> · {message}</span>}
+    </>
+  );
+}

@@ -11,7 +11,7 @@ export interface ChartSeries {
   readonly kind: "columns" | "line";
 }
 
-interface ChartProps {
+export interface ChartProps {
   /** What it shows, for those who do not see it. */
   readonly label: string;
   readonly series: readonly ChartSeries[];

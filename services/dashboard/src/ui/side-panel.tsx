@@ -77,16 +77,20 @@ export function Section({
   );
 }
 
-/** Names and values, aligned. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }): ReactNode {
+type Fact = readonly [name: string, value: ReactNode];
+
+/** Names and values, aligned. False: there is nothing to say. */
+export function Facts({ facts }: { facts: readonly (Fact | false)[] }): ReactNode {
   return (
     <dl className="grid grid-cols-[7rem_1fr] gap-x-3 gap-y-1 text-sm">
-      {facts.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="text-ink-3">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
-        </div>
-      ))}
+      {facts
+        .filter((fact) => fact !== false)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-ink-3">{name}</dt>
+            <dd className="min-w-0 break-words">{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

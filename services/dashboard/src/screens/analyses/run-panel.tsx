@@ -48,9 +48,9 @@ export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNo
         <Facts
           facts={[
             [t.analyses.trigger, `${t.analyses.triggers[run.trigger]} (${run.by})`],
-            ...(run.scheduled_for === null ? [] : [[t.analyses.dueAt, format.full(run.scheduled_for)] as const]),
+            run.scheduled_for !== null && [t.analyses.dueAt, format.full(run.scheduled_for)],
             [t.analyses.lookedFor, t.analyses.olderThan(format.duration(timeouts.otherwiseMs))],
-            ...(tiers.length === 0 ? [] : [[t.analyses.tiers, tiers.join(", ")] as const]),
+            tiers.length > 0 && [t.analyses.tiers, tiers.join(", ")],
             [t.analyses.cleaned, format.number(run.cleaned_count)],
             [t.analyses.skipped, format.number(run.skipped_count)],
             [t.analyses.users, format.number(run.users_count)],

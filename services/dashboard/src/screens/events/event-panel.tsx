@@ -1,14 +1,14 @@
 /** One event: what was recorded, its cause and its effects, and the attempts it belongs to. */
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
-import { Code } from "@/farm/code";
+import { Cause } from "@/farm/code";
 import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import type { TaskEventRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
-import { Button } from "@/ui/button";
+import { CopyButton } from "@/ui/copy";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { ChainTree } from "./chain-tree";
@@ -93,7 +93,7 @@ export function EventPanel({ place, known, showEntity, open, close }: EventPanel
           <Story assignment={assignment} />
         </Section>
       )}
-      <Section title={t.events.data} aside={<Copy text={JSON.stringify(event.data, null, 2)} />}>
+      <Section title={t.events.data} aside={<CopyButton text={JSON.stringify(event.data, null, 2)} />}>
         <pre className="rounded-md break-words whitespace-pre-wrap bg-sunken p-3 font-mono text-xs leading-5">
           {JSON.stringify(event.data, null, 2)}
         </pre>
@@ -122,31 +122,10 @@ function Story({ assignment }: { assignment: string }): ReactNode {
           <span className="shrink-0">{t.attemptEvents[line.event_type]}</span>
           <span className="min-w-0 truncate text-ink-3">
             {t.device.attempt(line.attempt)}
-            {line.error_code !== null && (
-              <>
-                {" · "}
-                <Code code={line.error_code} />
-              </>
-            )}
-            {line.message !== null && <span title={line.message}> · {line.message}</span>}
+            <Cause code={line.error_code} message={line.message} />
           </span>
         </li>
       ))}
     </ol>
-  );
-}
-
-function Copy({ text }: { text: string }): ReactNode {
-  const t = useText();
-  const [isDone, setIsDone] = useState(false);
-  return (
-    <Button
-      kind="quiet"
-      icon={isDone ? "check" : "copy"}
-      className="h-7"
-      onClick={() => void navigator.clipboard?.writeText(text).then(() => setIsDone(true))}
-    >
-      {isDone ? t.common.copied : t.events.copy}
-    </Button>
   );
 }

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp, useLive, useMay } from "@/app/context";
 import { usePast } from "@/app/past";
-import { Code, codeText } from "@/farm/code";
+import { Cause, codeText } from "@/farm/code";
 import { EventsLink } from "@/farm/events-link";
 import { useJobTitles } from "@/farm/names";
 import { Why } from "@/farm/why";
@@ -158,13 +158,7 @@ function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
           </span>
           <span className="truncate text-ink-3">
             {t.device.attempt(run.attempt)}
-            {run.code !== null && (
-              <>
-                {" · "}
-                <Code code={run.code} />
-              </>
-            )}
-            {run.message !== null && <span title={run.message}> · {run.message}</span>}
+            <Cause code={run.code} message={run.message} />
           </span>
           <span className="text-right text-ink-3">
             {run.startedAt !== null && format.duration((run.endedAt ?? now) - run.startedAt)}

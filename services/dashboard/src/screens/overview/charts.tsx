@@ -6,7 +6,7 @@ import { useTally } from "@/farm/use-tally";
 import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
-import { Chart, type ChartSeries } from "@/ui/chart";
+import { Chart, type ChartProps, type ChartSeries } from "@/ui/chart";
 import { Card } from "@/ui/page";
 import { meanWaits } from "./recorded";
 
@@ -33,6 +33,14 @@ function Key({ series }: { series: readonly ChartSeries[] }): ReactNode {
   );
 }
 
+function ChartCard({ title, ...chart }: ChartProps & { title: string }): ReactNode {
+  return (
+    <Card title={title} aside={<Key series={chart.series} />}>
+      <Chart {...chart} />
+    </Card>
+  );
+}
+
 export function Throughput({ height }: { height: number }): ReactNode {
   const t = useText();
   const format = useFormat();
@@ -54,17 +62,16 @@ export function Throughput({ height }: { height: number }): ReactNode {
   }, [times, completed, failed, lost]);
   const own = (index: number, value: number, at: number): number => value - ((data[index + 2]?.[at] as number) ?? 0);
   return (
-    <Card title={t.overview.throughput} aside={<Key series={series} />}>
-      <Chart
-        label={t.overview.throughputLabel}
-        series={series}
-        data={data}
-        height={height}
-        least={8}
-        format={(value) => format.number(Math.round(value))}
-        own={own}
-      />
-    </Card>
+    <ChartCard
+      title={t.overview.throughput}
+      label={t.overview.throughputLabel}
+      series={series}
+      data={data}
+      height={height}
+      least={8}
+      format={(value) => format.number(Math.round(value))}
+      own={own}
+    />
   );
 }
 
@@ -91,16 +98,15 @@ export function Pickup({ height }: { height: number }): ReactNode {
     [times, recorded, waitP50, waitP95],
   );
   return (
-    <Card title={t.overview.pickup} aside={<Key series={series} />}>
-      <Chart
-        label={t.overview.pickupLabel}
-        series={series}
-        data={data}
-        height={height}
-        least={1_000}
-        format={(ms) => `${format.number(ms / 1000)} s`}
-      />
-    </Card>
+    <ChartCard
+      title={t.overview.pickup}
+      label={t.overview.pickupLabel}
+      series={series}
+      data={data}
+      height={height}
+      least={1_000}
+      format={(ms) => `${format.number(ms / 1000)} s`}
+    />
   );
 }
 
@@ -111,15 +117,14 @@ export function Delay({ height }: { height: number }): ReactNode {
   const series = useMemo<ChartSeries[]>(() => [{ label: t.overview.worst, colour: "--busy", kind: "line" }], [t]);
   const data = useMemo(() => [[...times], [...delay]] as never, [times, delay]);
   return (
-    <Card title={t.overview.delay} aside={<Key series={series} />}>
-      <Chart
-        label={t.overview.delayLabel}
-        series={series}
-        data={data}
-        height={height}
-        least={200}
-        format={(ms) => (ms < 1_000 ? `${format.number(Math.round(ms))} ms` : `${format.number(ms / 1000)} s`)}
-      />
-    </Card>
+    <ChartCard
+      title={t.overview.delay}
+      label={t.overview.delayLabel}
+      series={series}
+      data={data}
+      height={height}
+      least={200}
+      format={(ms) => (ms < 1_000 ? `${format.number(Math.round(ms))} ms` : `${format.number(ms / 1000)} s`)}
+    />
   );
 }

@@ -36,13 +36,23 @@ export function useJobChange(done?: () => void) {
   });
 }
 
-export function canPause(job: JobRow): boolean {
-  return job.status === "active" || (job.status === "created" && job.is_active);
-}
-
-export function canResume(job: JobRow): boolean {
-  return job.status === "paused" || (job.status === "created" && !job.is_active);
-}
+/** What can be done without a question, and with which jobs. */
+const CHANGES = [
+  {
+    icon: "pause",
+    status: "paused",
+    words: "pause",
+    bulkWords: "bulkPause",
+    isFor: (job: JobRow) => job.status === "active" || (job.status === "created" && job.is_active),
+  },
+  {
+    icon: "play",
+    status: "active",
+    words: "resume",
+    bulkWords: "bulkResume",
+    isFor: (job: JobRow) => job.status === "paused" || (job.status === "created" && !job.is_active),
+  },
+] as const;
 
 export function isOpen(job: JobRow): boolean {
   return job.status === "created" || job.status === "active" || job.status === "paused";
@@ -59,21 +69,17 @@ export function JobActions({ job, isSmall = false }: { job: JobRow; isSmall?: bo
   const shared = { isSmall, disabled: change.isPending };
   return (
     <span className="flex shrink-0 justify-end gap-1">
-      {canPause(job) && (
-        <ActionButton
-          {...shared}
-          icon="pause"
-          label={t.queue.pause}
-          onClick={() => change.mutate({ ids, status: "paused" })}
-        />
-      )}
-      {canResume(job) && (
-        <ActionButton
-          {...shared}
-          icon="play"
-          label={t.queue.resume}
-          onClick={() => change.mutate({ ids, status: "active" })}
-        />
+      {CHANGES.map(
+        ({ icon, status, words, isFor }) =>
+          isFor(job) && (
+            <ActionButton
+              key={status}
+              {...shared}
+              icon={icon}
+              label={t.queue[words]}
+              onClick={() => change.mutate({ ids, status })}
+            />
+          ),
       )}
       <ActionButton {...shared} icon="stop" label={t.queue.cancel} isDanger onClick={() => ask([job])} />
     </span>
@@ -121,29 +127,19 @@ export function BulkActions({ jobs, done }: { jobs: readonly JobRow[]; done: () 
   const t = useText();
   const change = useJobChange(done);
   const ask = useConfirmCancel((ids) => change.mutate({ ids, status: "cancelled" }));
-  const pausable = jobs.filter(canPause).map((job) => job.id);
-  const resumable = jobs.filter(canResume).map((job) => job.id);
   return (
     <div className="flex items-center gap-2">
       <span className="text-sm text-ink-2">{t.common.selected(jobs.length)}</span>
-      {pausable.length > 0 && (
-        <Button
-          icon="pause"
-          disabled={change.isPending}
-          onClick={() => change.mutate({ ids: pausable, status: "paused" })}
-        >
-          {t.queue.bulkPause(pausable.length)}
-        </Button>
-      )}
-      {resumable.length > 0 && (
-        <Button
-          icon="play"
-          disabled={change.isPending}
-          onClick={() => change.mutate({ ids: resumable, status: "active" })}
-        >
-          {t.queue.bulkResume(resumable.length)}
-        </Button>
-      )}
+      {CHANGES.map(({ icon, status, bulkWords, isFor }) => {
+        const ids = jobs.filter(isFor).map((job) => job.id);
+        return (
+          ids.length > 0 && (
+            <Button key={status} icon={icon} disabled={change.isPending} onClick={() => change.mutate({ ids, status })}>
+              {t.queue[bulkWords](ids.length)}
+            </Button>
+          )
+        );
+      })}
       <Button icon="stop" kind="danger" disabled={change.isPending} onClick={() => ask(jobs)}>
         {t.queue.bulkCancel(jobs.length)}
       </Button>

@@ -105,11 +105,9 @@ export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactN
             [t.queue.like, `${job.prob_like} %`],
             [t.queue.comment, `${job.prob_comment} %`],
             [t.queue.playlist, `${job.prob_playlist} %`],
-            ...(job.needs.length > 0 ? [[t.device.capabilities, t.queue.needs(job.needs.join(", "))] as const] : []),
-            ...(job.activated_at !== null ? [[t.queue.started, format.full(job.activated_at)] as const] : []),
-            ...(job.ended_at !== null
-              ? [[t.queue.ended, `${format.full(job.ended_at)} ${reasonText(t, job.end_reason)}`] as const]
-              : []),
+            job.needs.length > 0 && [t.device.capabilities, t.queue.needs(job.needs.join(", "))],
+            job.activated_at !== null && [t.queue.started, format.full(job.activated_at)],
+            job.ended_at !== null && [t.queue.ended, `${format.full(job.ended_at)} ${reasonText(t, job.end_reason)}`],
           ]}
         />
       </Section>

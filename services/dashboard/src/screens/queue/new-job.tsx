@@ -105,11 +105,16 @@ function Which({
 }): ReactNode {
   const t = useText();
   const { fleet } = useLive();
-  const groups = useMemo(() => [...new Set([...fleet.devices.values()].map((device) => device.group))].sort(), [fleet]);
-  const pcs = useMemo(() => [...fleet.pcs.keys()].sort(), [fleet]);
+  const lists = useMemo(
+    () => ({
+      group: [...new Set([...fleet.devices.values()].map((device) => device.group))].sort(),
+      pc: [...fleet.pcs.keys()].sort(),
+    }),
+    [fleet],
+  );
   const choose = (target: Draft["target"]) =>
-    set({ target, group: draft.group || (groups[0] ?? ""), pc: draft.pc || (pcs[0] ?? "") });
-  const same = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
+    set({ target, group: draft.group || (lists.group[0] ?? ""), pc: draft.pc || (lists.pc[0] ?? "") });
+  const named = draft.target === "group" || draft.target === "pc" ? draft.target : null;
   return (
     <Group label={t.newJob.target} wrong={wrong}>
       <Segmented
@@ -118,24 +123,14 @@ function Which({
         choices={TARGETS.map((value) => ({ value, label: t.newJob.targets[value] }))}
         onChange={choose}
       />
-      {draft.target === "group" && (
+      {named !== null && (
         <SelectField
-          label={t.newJob.groupId}
+          label={named === "group" ? t.newJob.groupId : t.newJob.pcId}
           isLabelHidden
           className="min-w-32 flex-1"
-          value={draft.group}
-          choices={same(groups)}
-          onChange={(group) => set({ group })}
-        />
-      )}
-      {draft.target === "pc" && (
-        <SelectField
-          label={t.newJob.pcId}
-          isLabelHidden
-          className="min-w-32 flex-1"
-          value={draft.pc}
-          choices={same(pcs)}
-          onChange={(pc) => set({ pc })}
+          value={draft[named]}
+          choices={lists[named].map((value) => ({ value, label: value }))}
+          onChange={(value) => set({ [named]: value })}
         />
       )}
       {draft.target === "count" && (

@@ -10,6 +10,7 @@ import { randomKey } from "@/lib/rest/key";
 import { changeField, type Layer, mapField, unmapField } from "@/lib/rest/render-commands";
 import { FIELD_KINDS, type FieldKind, type FieldRow } from "@/lib/rest/render-rows";
 import { ActionButton, Button, IconButton } from "@/ui/button";
+import { INPUT } from "@/ui/field";
 import { Form } from "@/ui/form";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -22,7 +23,6 @@ interface FieldTableProps {
   readonly missing: readonly string[];
 }
 
-const INPUT = "h-8 pointer-coarse:h-9 w-full rounded-md border border-line-strong bg-surface px-2 text-sm";
 const CELL = "h-11 px-3 first:pl-4 last:pr-4";
 /** Where a text goes in a layer of After Effects. */
 const PROPERTY = "Source Text";
@@ -256,7 +256,7 @@ function NewLine({
             maxLength={200}
             value={name}
             aria-invalid={isTaken}
-            className={`${INPUT} aria-invalid:border-error`}
+            className={INPUT}
             onChange={(event) => setName(event.target.value)}
           />
           <datalist id={list}>
@@ -328,7 +328,7 @@ function LayerCells({
           disabled={layer.kind === "image"}
           maxLength={200}
           value={layer.kind === "image" ? "" : layer.property}
-          className={`${INPUT} disabled:opacity-50`}
+          className={INPUT}
           onChange={(event) => set({ ...layer, property: event.target.value })}
         />
       </td>

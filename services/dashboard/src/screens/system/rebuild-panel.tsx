@@ -52,16 +52,12 @@ function About({ rebuild }: { rebuild: RebuildState }): ReactNode {
       <Facts
         facts={[
           [t.system.folded, <Progress key="folded" rebuild={rebuild} />],
-          ...(positions.length === 0
-            ? []
-            : ([[t.system.positions, positions.map(([name, seq]) => `${name} ${format.number(seq)}`).join(", ")]] as [
-                string,
-                ReactNode,
-              ][])),
+          positions.length > 0 && [
+            t.system.positions,
+            positions.map(([name, seq]) => `${name} ${format.number(seq)}`).join(", "),
+          ],
           [t.system.began, format.full(rebuild.started_at)],
-          ...(rebuild.ended_at === null
-            ? []
-            : ([[t.system.ended, format.full(rebuild.ended_at)]] as [string, ReactNode][])),
+          rebuild.ended_at !== null && [t.system.ended, format.full(rebuild.ended_at)],
           [t.system.machine, rebuild.by],
         ]}
       />
