@@ -1,11 +1,12 @@
 /** Lists that are read page by page, with the rows that were told since laid over them. */
-import { type QueryKey, useQueryClient } from "@tanstack/react-query";
+import { type QueryKey, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import { Frames } from "@/lib/live/frame";
 import { useTable } from "@/lib/live/hooks";
 import type { Listed, LiveView } from "@/lib/live/live";
 import { type ListOf, Overlay, overlaid } from "@/lib/live/overlay";
-import { useLive } from "./context";
+import { keysetPage, type Query, rows } from "@/lib/rest/read";
+import { useApp, useLive } from "./context";
 
 /** Between two reads that rows asked for. */
 const READ_EVERY_MS = 2_000;
@@ -36,6 +37,44 @@ export function useOverlaid<Row>(
   const shown = useRef(rows);
   if (!isSame(shown.current, rows)) shown.current = rows;
   return shown.current;
+}
+
+/** Rows on a page of a list. */
+const PAGE = 50;
+
+/** Rows of which nothing is to be changed before they are shown. */
+export const asRead = <Row>(row: Row): Row => row;
+
+interface LivePages<Row, Shown> {
+  /** Its first word names all reads of this list. */
+  readonly queryKey: readonly [string, ...unknown[]];
+  readonly query: Query;
+  readonly list: ListOf<Shown>;
+  /** How a row that was read is shown. Stays the same. */
+  readonly shownAs: (row: Row) => Shown;
+  readonly isOldestFirst?: boolean;
+  readonly isWanted?: boolean;
+}
+
+/** A list by the time its rows were created, page by page, as the stream goes on with it. */
+export function useLivePages<Row extends { readonly created_at: string }, Shown>(
+  relation: Listed,
+  { queryKey, query, list, shownAs, isOldestFirst = false, isWanted = true }: LivePages<Row, Shown>,
+) {
+  const { client } = useApp();
+  const answer = useInfiniteQuery({
+    queryKey,
+    initialPageParam: "",
+    queryFn: ({ pageParam }) =>
+      rows<Row>(client, relation, { ...query, ...keysetPage(pageParam, PAGE, isOldestFirst) }),
+    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
+    placeholderData: (before) => before,
+    enabled: isWanted,
+  });
+  const { data, hasNextPage } = answer;
+  const read = useMemo(() => data?.pages.flat().map(shownAs) ?? [], [data, shownAs]);
+  const found = useOverlaid(relation, read, list, { isAll: !hasNextPage, queryKey: [queryKey[0]] });
+  return { answer, found: data === undefined ? undefined : found };
 }
 
 /** Most of what is told is about rows that are not shown: then nothing is drawn again. */

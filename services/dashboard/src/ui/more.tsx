@@ -13,3 +13,14 @@ export function More({ isBusy, show }: { isBusy: boolean; show: () => void }): R
     </div>
   );
 }
+
+interface Pages {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly fetchNextPage: () => unknown;
+}
+
+/** The button under a list that is read page by page; none where all of it is there. */
+export function NextPage({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { of: Pages }): ReactNode {
+  return hasNextPage ? <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} /> : null;
+}

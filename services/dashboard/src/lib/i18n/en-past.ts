@@ -27,5 +27,4 @@ export const past = {
   notThen: "It did not exist at that moment.",
   inHand: "Phones working on it at that moment",
   nothingInHand: "No phone was working on it.",
-  begin: "The log does not reach back that far, or cannot be read there yet.",
 };

@@ -95,8 +95,6 @@ export const en = {
     never: "never",
     details: "Details",
     optional: "optional",
-    yes: "Yes",
-    no: "No",
     unknown: "unknown",
   },
 
@@ -116,9 +114,7 @@ export const en = {
 
   time: {
     ago: (text: string) => `${text} ago`,
-    in: (text: string) => `in ${text}`,
     justNow: "just now",
-    today: "Today",
     units: { d: " d", h: " h", m: " min", s: " s" },
   },
 
@@ -413,8 +409,6 @@ export const en = {
     type: "Event",
     about: "About",
     by: "By",
-    context: "Context",
-    all: "All contexts",
     types: "Category",
     kinds: {
       all: "All events",
@@ -442,8 +436,6 @@ export const en = {
     attemptStory: "Attempt history",
     data: "Event data",
     entity: "Show only its events",
-    copy: "Copy as JSON",
-    live: (n: string) => `${n} events`,
   },
 
   alerts: {

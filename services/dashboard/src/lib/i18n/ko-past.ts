@@ -28,5 +28,4 @@ export const past: typeof English = {
   notThen: "그 시점에는 없었습니다.",
   inHand: "그 시점에 처리 중이던 기기",
   nothingInHand: "처리 중이던 기기가 없습니다.",
-  begin: "로그가 그 시점까지 없거나 아직 읽을 수 없습니다.",
 };

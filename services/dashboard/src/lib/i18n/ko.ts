@@ -96,8 +96,6 @@ export const ko: Dictionary = {
     never: "없음",
     details: "자세히",
     optional: "선택",
-    yes: "예",
-    no: "아니요",
     unknown: "알 수 없음",
   },
 
@@ -117,9 +115,7 @@ export const ko: Dictionary = {
 
   time: {
     ago: (text) => `${text} 전`,
-    in: (text) => `${text} 후`,
     justNow: "방금",
-    today: "오늘",
     units: { d: "일", h: "시간", m: "분", s: "초" },
   },
 
@@ -414,8 +410,6 @@ export const ko: Dictionary = {
     type: "이벤트",
     about: "대상",
     by: "주체",
-    context: "컨텍스트",
-    all: "모든 컨텍스트",
     types: "종류",
     kinds: {
       all: "전체",
@@ -443,8 +437,6 @@ export const ko: Dictionary = {
     attemptStory: "관련 시도",
     data: "기록된 내용",
     entity: "이 대상만 보기",
-    copy: "JSON 복사",
-    live: (n) => `이벤트 ${n}건`,
   },
 
   alerts: {

@@ -40,6 +40,12 @@ export async function* pages<T extends { readonly id: string }>(
   }
 }
 
+/** One page of a list by `created_at`. `after`: the time of the last row of the page before; empty: the first page. */
+export function keysetPage(after: string, limit: number, isOldestFirst = false): Query {
+  const [beyond, order] = isOldestFirst ? ["gt", "created_at"] : ["lt", "created_at.desc"];
+  return { ...(after === "" ? {} : { created_at: `${beyond}.${after}` }), order, limit };
+}
+
 /** `in.(…)` of ids, which need no quotes. */
 export function oneOf(ids: Iterable<string>): string {
   return `in.(${[...ids].join(",")})`;

@@ -1,23 +1,18 @@
 /** Tests, newest first; of those that are stalled the oldest. */
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
-import { useApp } from "@/app/context";
-import { useOverlaid } from "@/app/use-rows";
+import { asRead, useLivePages } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
-import { rows } from "@/lib/rest/read";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { More } from "@/ui/more";
+import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import type { AnalysesSearch } from "./search";
 import { isShown, type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
-
-const PAGE = 50;
 
 export const TONES: Record<Standing, Tone> = {
   processing: "busy",
@@ -56,28 +51,19 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
   const t = useText();
   const format = useFormat();
   const now = useNow(5_000);
-  const { client } = useApp();
   const show = search.show ?? "all";
   const filter = testsFilter(show, useDeferredValue(search.q ?? ""));
   const isOldestFirst = show === "stalled";
-  const answer = useInfiniteQuery({
+  const { answer, found: tests } = useLivePages<TestRow, TestRow>("saju_tests", {
     queryKey: ["tests", filter, isOldestFirst],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) => {
-      const beyond = pageParam === "" ? {} : { created_at: `${isOldestFirst ? "gt" : "lt"}.${pageParam}` };
-      const order = isOldestFirst ? "created_at" : "created_at.desc";
-      return rows<TestRow>(client, "saju_tests", { select: TEST_COLUMNS, ...filter, ...beyond, order, limit: PAGE });
-    },
-    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
-    placeholderData: (before) => before,
+    query: { select: TEST_COLUMNS, ...filter },
+    list: useMemo(() => testsList(isOldestFirst), [isOldestFirst]),
+    shownAs: asRead,
+    isOldestFirst,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
-  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
-  const list = useMemo(() => testsList(isOldestFirst), [isOldestFirst]);
-  const tests = useOverlaid("saju_tests", read, list, { isAll: !hasNextPage, queryKey: ["tests"] });
-  if (data === undefined) return <Unread of={answer} />;
+  if (tests === undefined) return <Unread of={answer} />;
   const found = tests.filter((test) => isShown(show, standingOf(test, timeouts, now)));
-  if (found.length === 0 && !hasNextPage) {
+  if (found.length === 0 && !answer.hasNextPage) {
     const isNarrow = search.q !== undefined || search.show !== undefined;
     return (
       <Empty
@@ -147,7 +133,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
   return (
     <>
       <DataTable label={t.analyses.tests} columns={columns} rows={found} current={search.test} open={openTest} />
-      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+      <NextPage of={answer} />
     </>
   );
 }

@@ -1,44 +1,34 @@
 /** Jobs that have ended, newest first, page by page. */
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
-import { useApp } from "@/app/context";
 import { usePast } from "@/app/past";
-import { useOverlaid } from "@/app/use-rows";
+import { asRead, useLivePages } from "@/app/use-rows";
 import { codeText } from "@/farm/code";
 import { JobBar } from "@/farm/job-progress";
 import { targetText } from "@/farm/target-text";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
-import { containing, type Query, rows } from "@/lib/rest/read";
+import { containing, type Query } from "@/lib/rest/read";
 import type { JobRow } from "@/lib/rest/rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { More } from "@/ui/more";
+import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { JobBadge } from "@/ui/status";
 import { ENDED, type QueueSearch } from "./search";
 
-const PAGE = 50;
-
-export function useHistory(search: QueueSearch) {
-  const { client } = useApp();
+function useHistory(search: QueueSearch) {
   const past = usePast();
   const text = useDeferredValue(search.q ?? "").trim();
   const status = search.ended === undefined ? `in.(${ENDED.join(",")})` : `eq.${search.ended}`;
-  return useInfiniteQuery({
+  const named: Query = text === "" ? {} : { or: `(title.${containing(text)},target_url.${containing(text)})` };
+  const then: Query = past === null ? {} : { ended_at: `lte.${past.iso}` };
+  return useLivePages<JobRow, JobRow>("jobs", {
     queryKey: ["ended-jobs", status, text, past?.iso],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) => {
-      const query: Query = { status, order: "created_at.desc", limit: PAGE };
-      const older: Query = pageParam === "" ? {} : { created_at: `lt.${pageParam}` };
-      const named: Query = text === "" ? {} : { or: `(title.${containing(text)},target_url.${containing(text)})` };
-      const then: Query = past === null ? {} : { ended_at: `lte.${past.iso}` };
-      return rows<JobRow>(client, "jobs", { ...query, ...older, ...named, ...then });
-    },
-    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
-    placeholderData: (before) => before,
+    query: { status, ...named, ...then },
+    list: useMemo(() => endedList(search.ended, search.q), [search.ended, search.q]),
+    shownAs: asRead,
   });
 }
 
@@ -59,12 +49,8 @@ export function endedList(ended: QueueSearch["ended"], q: string | undefined): L
 export function History({ search, open }: { search: QueueSearch; open: (job: string) => void }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const answer = useHistory(search);
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
-  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
-  const list = useMemo(() => endedList(search.ended, search.q), [search.ended, search.q]);
-  const jobs = useOverlaid("jobs", read, list, { isAll: !hasNextPage, queryKey: ["ended-jobs"] });
-  if (data === undefined) return <Unread of={answer} />;
+  const { answer, found: jobs } = useHistory(search);
+  if (jobs === undefined) return <Unread of={answer} />;
   if (jobs.length === 0) {
     const isNarrow = search.q !== undefined || search.ended !== undefined;
     return <Empty isSmall title={isNarrow ? t.queue.noMatch : t.queue.noHistory} />;
@@ -127,7 +113,7 @@ export function History({ search, open }: { search: QueueSearch; open: (job: str
   return (
     <>
       <DataTable label={t.queue.history} columns={columns} rows={jobs} current={search.job} open={open} />
-      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+      <NextPage of={answer} />
     </>
   );
 }

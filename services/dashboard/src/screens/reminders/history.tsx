@@ -1,8 +1,8 @@
 /** Sendings that were made, and those that were not, newest first. */
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
-import { useOverlaid } from "@/app/use-rows";
+import { asRead, useLivePages } from "@/app/use-rows";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
 import { oneOfQuoted } from "@/lib/rest/quoted";
@@ -11,16 +11,15 @@ import type { AlarmEventRow, AlarmRow, UserInfoRow } from "@/lib/rest/reminder-r
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { More } from "@/ui/more";
+import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { LocalTime } from "./local-time";
 import { historyFilter, historyList, keyOf } from "./standing";
 
-const PAGE = 50;
 /** Ids in one question, so that its address stays short. */
 const ASKED_MAX = 100;
-
+const NONE: readonly AlarmEventRow[] = [];
 export function History({
   show,
   q,
@@ -34,27 +33,15 @@ export function History({
 }): ReactNode {
   const t = useText();
   const format = useFormat();
-  const { client } = useApp();
   const filter = historyFilter(show, useDeferredValue(q ?? ""));
-  const answer = useInfiniteQuery({
+  const { answer, found } = useLivePages<AlarmEventRow, AlarmEventRow>("alarms_event", {
     queryKey: ["alarm-history", filter],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) =>
-      rows<AlarmEventRow>(client, "alarms_event", {
-        ...filter,
-        ...(pageParam === "" ? {} : { created_at: `lt.${pageParam}` }),
-        order: "created_at.desc",
-        limit: PAGE,
-      }),
-    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
-    placeholderData: (before) => before,
+    query: filter,
+    list: useMemo(() => historyList(show, q ?? ""), [show, q]),
+    shownAs: asRead,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
-  const read = useMemo(() => data?.pages.flat() ?? [], [data]);
-  const list = useMemo(() => historyList(show, q ?? ""), [show, q]);
-  const found = useOverlaid("alarms_event", read, list, { isAll: !hasNextPage, queryKey: ["alarm-history"] });
-  const { titleOf, zoneOf } = useNames(found);
-  if (data === undefined) return <Unread of={answer} />;
+  const { titleOf, zoneOf } = useNames(found ?? NONE);
+  if (found === undefined) return <Unread of={answer} />;
   if (found.length === 0) {
     return <Empty isSmall title={q === undefined ? t.reminders.noneYet[show] : t.reminders.noMatch} />;
   }
@@ -127,7 +114,7 @@ export function History({
         current={lines.find((line) => keyOf(line) === current)?.id}
         open={openLine}
       />
-      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+      <NextPage of={answer} />
     </>
   );
 }

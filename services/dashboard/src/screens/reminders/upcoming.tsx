@@ -8,7 +8,7 @@ import { ALARM_COLUMNS, type AlarmRow } from "@/lib/rest/reminder-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { More } from "@/ui/more";
+import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { LocalTime } from "./local-time";
@@ -53,7 +53,7 @@ export function Upcoming({
     getNextPageParam: (page, all) => (page.length < PAGE ? undefined : all.length * PAGE),
     placeholderData: (before) => before,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
+  const { data } = answer;
   if (data === undefined) return <Unread of={answer} />;
   const alarms = data.pages.flat().map((alarm): Shown => ({ ...alarm, id: keyOf(alarm) }));
   if (alarms.length === 0) {
@@ -119,7 +119,7 @@ export function Upcoming({
   return (
     <>
       <DataTable label={t.reminders.shows.upcoming} columns={columns} rows={alarms} current={current} open={open} />
-      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+      <NextPage of={answer} />
     </>
   );
 }

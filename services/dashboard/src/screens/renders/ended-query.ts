@@ -3,16 +3,13 @@ import { containing, type Query } from "@/lib/rest/read";
 import { ENDED_STATUSES, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
 import type { RendersSearch } from "./search";
 
-export const ENDED_PAGE = 50;
-
 export type EndedFilter = { readonly [K in "q" | "ended" | "of" | "day"]?: RendersSearch[K] | undefined };
 
 export function isNarrow(filter: EndedFilter): boolean {
   return [filter.q, filter.ended, filter.of, filter.day].some((value) => value !== undefined);
 }
 
-/** `before`: when the last one of the page before was requested. */
-export function endedQuery(filter: EndedFilter, before: string): Query {
+export function endedQuery(filter: EndedFilter): Query {
   const text = (filter.q ?? "").trim();
   return {
     select: RENDER_COLUMNS,
@@ -20,9 +17,6 @@ export function endedQuery(filter: EndedFilter, before: string): Query {
     ...(filter.of === undefined ? {} : { composition_id: `eq.${filter.of}` }),
     ...(filter.day === undefined ? {} : { broadcast_date: `eq.${filter.day}` }),
     ...(text === "" ? {} : { or: `(${wordsOf(text).join(",")})` }),
-    ...(before === "" ? {} : { created_at: `lt.${before}` }),
-    order: "created_at.desc",
-    limit: ENDED_PAGE,
   };
 }
 

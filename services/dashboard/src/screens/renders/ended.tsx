@@ -1,21 +1,20 @@
 /** Renders that have ended, newest first, page by page. */
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
-import { useApp } from "@/app/context";
 import { usePast } from "@/app/past";
-import { useOverlaid } from "@/app/use-rows";
+import { useLivePages } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
-import { rows } from "@/lib/rest/read";
 import type { RenderRow } from "@/lib/rest/render-rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { type Column, DataTable, RowButton } from "@/ui/data-table";
-import { More } from "@/ui/more";
+import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { RenderActions } from "./actions";
-import { ENDED_PAGE, type EndedFilter, endedQuery, isNarrow } from "./ended-query";
+import { type EndedFilter, endedQuery, isNarrow } from "./ended-query";
 import { endedList, type Render, renderOf } from "./render";
 import { faultText, RenderBadge } from "./status-badge";
+
+const asRead = (row: RenderRow) => renderOf(row);
 
 interface EndedProps {
   readonly filter: EndedFilter;
@@ -25,29 +24,23 @@ interface EndedProps {
 
 export function Ended({ filter, current, open }: EndedProps): ReactNode {
   const t = useText();
-  const { client } = useApp();
   const past = usePast();
   const q = useDeferredValue(filter.q);
   const { ended, of, day } = filter;
   const asked = useMemo<EndedFilter>(() => ({ q, ended, of, day }), [q, ended, of, day]);
-  const list = useMemo(() => endedList(asked), [asked]);
-  const answer = useInfiniteQuery({
+  const { answer, found: renders } = useLivePages("render_queue", {
     queryKey: ["ended-renders", asked],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) => rows<RenderRow>(client, "render_queue", endedQuery(asked, pageParam)),
-    getNextPageParam: (page) => (page.length < ENDED_PAGE ? undefined : page.at(-1)?.created_at),
-    placeholderData: (before) => before,
-    enabled: past === null,
+    query: endedQuery(asked),
+    list: useMemo(() => endedList(asked), [asked]),
+    shownAs: asRead,
+    isWanted: past === null,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = answer;
-  const read = useMemo(() => data?.pages.flat().map((row) => renderOf(row)) ?? [], [data]);
-  const renders = useOverlaid("render_queue", read, list, { isAll: !hasNextPage, queryKey: ["ended-renders"] });
-  if (data === undefined) return <Unread of={answer} />;
+  if (renders === undefined) return <Unread of={answer} />;
   if (renders.length === 0) return <Empty isSmall title={isNarrow(filter) ? t.renders.noMatch : t.renders.noneEnded} />;
   return (
     <>
       <EndedTable renders={renders} current={current} open={open} />
-      {hasNextPage && <More isBusy={isFetchingNextPage} show={() => void fetchNextPage()} />}
+      <NextPage of={answer} />
     </>
   );
 }
