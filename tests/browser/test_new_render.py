@@ -91,7 +91,7 @@ async def test_a_render_with_every_field_empty_is_asked_about(admin, http, compo
     await form.get_by_label("Cue item").fill("empty")
     await expect(form.get_by_label(FIELD)).to_be_visible()
     await form.get_by_role("button", name="Request").click()
-    question = admin.page.get_by_role("dialog", name="Request a film with nothing drawn?")
+    question = admin.page.get_by_role("dialog", name="Request an empty video?")
     await expect(question).to_contain_text("Every field is empty")
     await admin.page.keyboard.press("Enter")  # the way back has the focus
     await expect(question).to_have_count(0)

@@ -235,7 +235,6 @@ export const en = {
     byName: "By PC",
     byTrouble: "Problems first",
     byLoad: "Busiest first",
-    pcs: (n: number) => s(n, "PC"),
     phones: (n: number) => s(n, "phone"),
     matching: (n: number) => `${s(n, "phone")} found`,
     inUse: (a: number, b: number) => `${a} of ${b} slots in use`,
@@ -248,19 +247,14 @@ export const en = {
     clearFilters: "Show all",
     legend: "Status",
     rack: (pc: string) => `PC ${pc}`,
-    retrying: "retry scheduled",
-    offered: "work offered",
   },
 
   device: {
     title: "Phone",
     notFound: "This phone is not registered.",
     state: "Status",
-    pc: "PC",
-    group: "Group",
     capabilities: "Capabilities",
     noCapabilities: "none",
-    since: "since",
     errorUntil: (time: string) => `until ${time}`,
     needsReset: "until it is reset",
     heldUntil: (time: string) => `Held until ${time}: it did not fetch its last offers.`,
@@ -326,7 +320,6 @@ export const en = {
     etaSoon: "less than a minute left",
     measuring: "measuring pace",
     progress: (done: string, total: string) => `${done} of ${total}`,
-    position: (n: number) => `Position ${n}`,
     selectAll: "Select all waiting jobs",
     select: (title: string) => `Select ${title}`,
     bulkPause: (n: number) => `Pause ${n}`,
@@ -445,10 +438,8 @@ export const en = {
     noneOpen: "No open alerts.",
     noneOpenHint: "Alerts that need attention appear here.",
     nonePast: "No resolved alerts yet.",
-    raised: "Raised",
     over: "Resolved",
     until: (time: string) => `Resolves automatically at ${time}.`,
-    about: "About",
     showDevice: "Show the phone",
     showPc: "Show the PC",
     showJob: "Show the job",
@@ -482,10 +473,6 @@ export const en = {
       },
       ...alertKinds,
     },
-    reasons: { time: "expired", resumed: "resumed", ended: "finished", started: "work started" } as Record<
-      string,
-      string
-    >,
   },
 
   palette: {
