@@ -5,8 +5,8 @@ import { useApp, useLive } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
 import { createJob } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
+import { DialogForm } from "@/ui/dialog-form";
 import { Field, Remark, Segmented, SelectField } from "@/ui/field";
-import { DialogForm } from "@/ui/form";
 import { type Draft, EMPTY, type Fault, faultsOf, jobOf, SCRIPTS, TARGETS } from "./new-job-draft";
 
 export function NewJob({ close, created }: { close: () => void; created: (job: string) => void }): ReactNode {

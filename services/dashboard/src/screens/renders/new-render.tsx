@@ -9,8 +9,8 @@ import { createRender } from "@/lib/rest/render-commands";
 import type { FieldRow } from "@/lib/rest/render-rows";
 import { ComboboxField, chosenOf } from "@/ui/combobox";
 import { Dialog } from "@/ui/dialog";
+import { DialogForm } from "@/ui/dialog-form";
 import { Field, Remark, Segmented } from "@/ui/field";
-import { DialogForm } from "@/ui/form";
 import { Unread } from "@/ui/states";
 import { inOrder, useCompositions, useFields } from "./compositions";
 import {

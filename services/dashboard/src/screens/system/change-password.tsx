@@ -6,8 +6,8 @@ import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { withBody } from "@/lib/rest/commands";
 import { ApiError } from "@/lib/session/errors";
+import { DialogForm } from "@/ui/dialog-form";
 import { Field } from "@/ui/field";
-import { DialogForm } from "@/ui/form";
 
 export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const t = useText();
