@@ -61,6 +61,14 @@ export function Remark({
   );
 }
 
+/** One of a few choices, by its name. */
+export interface Choosing<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly choices: readonly { readonly value: T; readonly label: string }[];
+  readonly onChange: (value: T) => void;
+}
+
 export function SelectField<T extends string>({
   label,
   value,
@@ -69,13 +77,10 @@ export function SelectField<T extends string>({
   isLabelHidden = false,
   className = "",
   ...rest
-}: {
-  label: string;
-  value: T;
-  choices: readonly { readonly value: T; readonly label: string }[];
-  onChange: (value: T) => void;
-  isLabelHidden?: boolean;
-} & Omit<SelectHTMLAttributes<HTMLSelectElement>, "onChange" | "value">): ReactNode {
+}: Choosing<T> & { isLabelHidden?: boolean } & Omit<
+    SelectHTMLAttributes<HTMLSelectElement>,
+    "onChange" | "value"
+  >): ReactNode {
   const id = useId();
   return (
     <div className={className}>
@@ -130,17 +135,7 @@ export function FilterField<T extends string>({
 }
 
 /** A few choices side by side, one of which holds. */
-export function Segmented<T extends string>({
-  label,
-  value,
-  choices,
-  onChange,
-}: {
-  label: string;
-  value: T;
-  choices: readonly { readonly value: T; readonly label: ReactNode }[];
-  onChange: (value: T) => void;
-}): ReactNode {
+export function Segmented<T extends string>({ label, value, choices, onChange }: Choosing<T>): ReactNode {
   const name = useId();
   return (
     <fieldset className="inline-flex h-8 max-w-full shrink-0 rounded-md border border-line-strong bg-sunken p-0.5 max-sm:h-auto max-sm:flex-wrap pointer-coarse:sm:h-9">

@@ -1,6 +1,7 @@
 /** A short list of choices behind a button. */
 import { Menu as Base } from "@base-ui/react/menu";
 import type { ReactElement, ReactNode } from "react";
+import type { Choosing } from "./field";
 import { Icon, type IconName } from "./icon";
 
 export function Menu({
@@ -49,17 +50,7 @@ export function MenuItem({
   );
 }
 
-export function MenuChoice<T extends string>({
-  label,
-  value,
-  choices,
-  onChange,
-}: {
-  label: string;
-  value: T;
-  choices: readonly { readonly value: T; readonly label: string }[];
-  onChange: (value: T) => void;
-}): ReactNode {
+export function MenuChoice<T extends string>({ label, value, choices, onChange }: Choosing<T>): ReactNode {
   return (
     <Base.RadioGroup aria-label={label} value={value} onValueChange={(chosen) => onChange(chosen as T)}>
       <p aria-hidden="true" className="caption px-2 pt-2 pb-1">

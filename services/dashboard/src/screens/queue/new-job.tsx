@@ -1,10 +1,9 @@
 /** A new job, with what is usual filled in. */
-import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { useApp, useLive } from "@/app/context";
+import { useCreate } from "@/app/use-create";
 import { useText } from "@/lib/i18n/i18n";
 import { createJob } from "@/lib/rest/commands";
-import { randomKey } from "@/lib/rest/key";
 import { DialogForm } from "@/ui/dialog-form";
 import { Field, Remark, Segmented, SelectField } from "@/ui/field";
 import { type Draft, EMPTY, type Fault, faultsOf, jobOf, SCRIPTS, TARGETS } from "./new-job-draft";
@@ -14,19 +13,14 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
   const { client, toasts } = useApp();
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [isTried, setIsTried] = useState(false);
-  // One for all tries: what was made and not answered is not made twice.
-  const key = useRef(randomKey());
   const faults = faultsOf(draft);
-  const create = useMutation({
-    mutationFn: () => createJob(client, jobOf(draft), key.current),
-    onSuccess: (job) => {
+  const create = useCreate(
+    (job: ReturnType<typeof jobOf>, key) => createJob(client, job, key),
+    (job) => {
       toasts.show({ kind: "done", title: t.newJob.created(job.title ?? t.queue.untitled) });
       created(job.id);
     },
-    onError: () => {
-      key.current = randomKey(); // another body needs another key
-    },
-  });
+  );
   const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const text = (name: keyof Draft) => ({
     value: String(draft[name]),
@@ -36,7 +30,7 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
 
   function submit(): void {
     setIsTried(true);
-    if (faults.size === 0) create.mutate();
+    if (faults.size === 0) create.mutate(jobOf(draft));
   }
 
   return (

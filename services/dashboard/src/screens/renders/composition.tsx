@@ -51,32 +51,15 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
     mutationFn: () => describeComposition(client, composition.id, { name, template, output_module: output }),
     onSuccess: () => toasts.show({ kind: "done", title: t.mapping.saved }),
   });
-  const readOnly = !mayChange;
   return (
     <Form className="grid gap-4 p-4 sm:grid-cols-2" submit={() => save.mutate()}>
-      <Field
-        label={t.mapping.name}
-        hint={t.mapping.nameHint}
-        maxLength={200}
-        readOnly={readOnly}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <Field
-        label={t.mapping.template}
-        hint={t.mapping.templateHint}
-        maxLength={1000}
-        readOnly={readOnly}
-        value={template}
-        onChange={(event) => setTemplate(event.target.value)}
-      />
-      <Field
-        label={t.mapping.output}
-        maxLength={200}
-        readOnly={readOnly}
-        value={output}
-        onChange={(event) => setOutput(event.target.value)}
-      />
+      {[
+        { label: t.mapping.name, hint: t.mapping.nameHint, maxLength: 200, value: name, set: setName },
+        { label: t.mapping.template, hint: t.mapping.templateHint, maxLength: 1000, value: template, set: setTemplate },
+        { label: t.mapping.output, maxLength: 200, value: output, set: setOutput },
+      ].map(({ set, ...field }) => (
+        <Field key={field.label} {...field} readOnly={!mayChange} onChange={(event) => set(event.target.value)} />
+      ))}
       {mayChange && (
         <div className="flex items-end justify-end">
           <Button type="submit" kind="primary" disabled={isSame || save.isPending}>

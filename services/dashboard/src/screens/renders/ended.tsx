@@ -6,10 +6,11 @@ import { useText } from "@/lib/i18n/i18n";
 import type { RenderRow } from "@/lib/rest/render-rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { type Column, DataTable } from "@/ui/data-table";
 import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { RenderActions } from "./actions";
+import { cueColumn, dayColumn, renderColumn } from "./columns";
 import { type EndedFilter, endedQuery, isNarrow } from "./ended-query";
 import { endedList, type Render, renderOf } from "./render";
 import { faultText, RenderBadge } from "./status-badge";
@@ -57,17 +58,7 @@ export function EndedTable({
   const t = useText();
   const format = useFormat();
   const columns: Column<Render>[] = [
-    {
-      id: "render",
-      header: t.renders.render,
-      className: "w-[28%]",
-      cell: (render) => (
-        <span className="flex items-baseline gap-2">
-          <RowButton onClick={() => open(render.id)}>{render.composition_name}</RowButton>
-          <span className="shrink-0 text-ink-3">#{render.id}</span>
-        </span>
-      ),
-    },
+    { ...renderColumn(t, open), className: "w-[28%]" },
     {
       id: "status",
       header: t.renders.state,
@@ -85,18 +76,8 @@ export function EndedTable({
         </span>
       ),
     },
-    {
-      id: "cue",
-      header: t.renders.cue,
-      className: "w-[9%] text-ink-2 @max-4xl:hidden",
-      cell: (render) => render.cue_item_id ?? "–",
-    },
-    {
-      id: "day",
-      header: t.renders.day,
-      className: "w-28 text-ink-2 @max-3xl:hidden",
-      cell: (render) => render.broadcast_date || "–",
-    },
+    { ...cueColumn(t), className: "w-[9%] text-ink-2 @max-4xl:hidden" },
+    dayColumn(t),
     {
       id: "took",
       header: t.renders.took,

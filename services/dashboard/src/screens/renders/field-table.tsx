@@ -1,13 +1,14 @@
 /** Fields and their layers, each changed in its own line; a new one is written at the end. */
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
 import { useDialog } from "@/app/dialog-host";
+import { useCreate } from "@/app/use-create";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { randomKey } from "@/lib/rest/key";
-import { changeField, type Layer, mapField, unmapField } from "@/lib/rest/render-commands";
+import { changeField, type Layer, mapField, type NewField, unmapField } from "@/lib/rest/render-commands";
 import { FIELD_KINDS, type FieldKind, type FieldRow } from "@/lib/rest/render-rows";
 import { ActionButton, Button, IconButton } from "@/ui/button";
 import { INPUT } from "@/ui/field";
@@ -221,33 +222,30 @@ function NewLine({
   const { client, toasts } = useApp();
   const [name, setName] = useState(first);
   const [layer, setLayer] = useState<Layer>(() => ({ ...guessed(first), property: PROPERTY }));
-  const key = useRef(randomKey());
   const [form, list] = [useId(), useId()];
   const errorText = useErrorText();
   const isTaken = taken.includes(name.trim());
   const isGood = name.trim() !== "" && !isTaken && isComplete(layer);
-  const add = useMutation({
-    mutationFn: () => {
-      const field = { composition_id: composition, field_name: name.trim(), ...layerOf(layer) };
-      return mapField(client, field, key.current);
-    },
-    onSuccess: () => {
-      toasts.show({ kind: "done", title: t.mapping.mapped(name.trim()) });
-      key.current = randomKey();
+  const add = useCreate(
+    (field: NewField, key) => mapField(client, field, key),
+    (_, field) => {
+      toasts.show({ kind: "done", title: t.mapping.mapped(field.field_name) });
       setName("");
       setLayer({ layer_name: "", kind: "data", property: PROPERTY });
       done();
     },
-    onError: () => {
-      key.current = randomKey();
-    },
-  });
+  );
   const wrong = isTaken ? t.mapping.taken(name.trim()) : add.error !== null ? errorText(add.error) : null;
   return (
     <>
       <tr>
         <td className={CELL}>
-          <Form id={form} submit={() => isGood && add.mutate()} />
+          <Form
+            id={form}
+            submit={() =>
+              isGood && add.mutate({ composition_id: composition, field_name: name.trim(), ...layerOf(layer) })
+            }
+          />
           <input
             form={form}
             list={list}

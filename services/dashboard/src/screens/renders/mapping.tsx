@@ -1,10 +1,9 @@
 /** Which field goes to which layer: compositions on the left, the fields of one on the right. */
-import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useApp, useMay } from "@/app/context";
+import { useCreate } from "@/app/use-create";
 import { useReadAfter } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
-import { randomKey } from "@/lib/rest/key";
 import { createComposition } from "@/lib/rest/render-commands";
 import type { CompositionRow } from "@/lib/rest/render-rows";
 import { Button } from "@/ui/button";
@@ -121,22 +120,17 @@ function NewComposition({ close, created }: { close: () => void; created: (id: s
   const [id, setId] = useState("");
   const [name, setName] = useState("");
   const [isTried, setIsTried] = useState(false);
-  const key = useRef(randomKey());
-  const create = useMutation({
-    mutationFn: () =>
-      createComposition(client, id.trim(), name.trim() === "" ? {} : { name: name.trim() }, key.current),
-    onSuccess: () => {
-      toasts.show({ kind: "done", title: t.mapping.added(id.trim()) });
+  const create = useCreate(
+    (described: { name?: string }, key) => createComposition(client, id.trim(), described, key),
+    (made) => {
+      toasts.show({ kind: "done", title: t.mapping.added(made.id) });
       close();
-      created(id.trim());
+      created(made.id);
     },
-    onError: () => {
-      key.current = randomKey();
-    },
-  });
+  );
   function submit(): void {
     setIsTried(true);
-    if (id.trim() !== "") create.mutate();
+    if (id.trim() !== "") create.mutate(name.trim() === "" ? {} : { name: name.trim() });
   }
   return (
     <DialogForm

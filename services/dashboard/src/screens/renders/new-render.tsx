@@ -1,10 +1,9 @@
 /** A new render: its composition, and what is to stand in its fields. */
-import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp } from "@/app/context";
+import { useCreate } from "@/app/use-create";
 import { useText } from "@/lib/i18n/i18n";
-import { randomKey } from "@/lib/rest/key";
 import { createRender } from "@/lib/rest/render-commands";
 import type { FieldRow } from "@/lib/rest/render-rows";
 import { ComboboxField, chosenOf } from "@/ui/combobox";
@@ -37,20 +36,15 @@ export function NewRender({ close, created }: { close: () => void; created: (ren
   const chosen = chosenOf(choices, draft.composition);
   const fields = useFields(chosen?.value);
   const names = (fields.data ?? []).map((field) => field.field_name);
-  // One for all tries: what was made and not answered is not made twice.
-  const key = useRef(randomKey());
   const faults = faultsOf(draft, chosen?.value);
   const wished = chosen === undefined ? undefined : renderWished(draft, chosen.value, names);
-  const create = useMutation({
-    mutationFn: (render: NonNullable<typeof wished>) => createRender(client, render, key.current),
-    onSuccess: (row) => {
+  const create = useCreate(
+    (render: NonNullable<typeof wished>, key) => createRender(client, render, key),
+    (row) => {
       toasts.show({ kind: "done", title: t.newRender.created(row.composition_name, row.id) });
       created(String(row.id));
     },
-    onError: () => {
-      key.current = randomKey(); // another body needs another key
-    },
-  });
+  );
   const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const wrong = (fault: Fault, words: string) => (isTried && faults.has(fault) ? words : undefined);
   const unknown =

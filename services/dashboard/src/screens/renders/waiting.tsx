@@ -2,10 +2,11 @@
 import type { ReactNode } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { Ago } from "@/lib/time/ago";
-import { type Column, DataTable, RowButton, type Selecting } from "@/ui/data-table";
+import { type Column, DataTable, type Selecting } from "@/ui/data-table";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { RenderActions } from "./actions";
+import { cueColumn, dayColumn, renderColumn } from "./columns";
 import type { Render } from "./render";
 import { faultText } from "./status-badge";
 
@@ -29,30 +30,9 @@ export function Waiting({
       className: "w-12 text-right text-ink-3 @max-lg:hidden",
       cell: (_, index) => index + 1,
     },
-    {
-      id: "render",
-      header: t.renders.render,
-      isTitle: true,
-      className: "w-[34%]",
-      cell: (render) => (
-        <span className="flex items-baseline gap-2">
-          <RowButton onClick={() => open(render.id)}>{render.composition_name}</RowButton>
-          <span className="shrink-0 text-ink-3">#{render.id}</span>
-        </span>
-      ),
-    },
-    {
-      id: "cue",
-      header: t.renders.cue,
-      className: "w-[12%] text-ink-2 @max-3xl:hidden",
-      cell: (render) => render.cue_item_id ?? "–",
-    },
-    {
-      id: "day",
-      header: t.renders.day,
-      className: "w-28 text-ink-2 @max-3xl:hidden",
-      cell: (render) => render.broadcast_date || "–",
-    },
+    { ...renderColumn(t, open), className: "w-[34%]" },
+    { ...cueColumn(t), className: "w-[12%] text-ink-2 @max-3xl:hidden" },
+    dayColumn(t),
     {
       id: "before",
       header: t.renders.before,
