@@ -171,7 +171,7 @@ export const newRender = {
   noFields: "This composition has no mapped fields. Map them first, or enter JSON.",
   imageHint: "Country or image",
   blankTitle: "Request an empty video?",
-  blankLead: "All fields are empty: the video shows only the template.",
+  blankLead: "Every field is empty, so the video shows only the template.",
   blankKeep: "Fill in the fields",
   blankYes: "Request it empty",
   create: "Request",
