@@ -164,7 +164,22 @@ export class FleetStore {
   }
 }
 
-export function deviceOf(row: DeviceRow): Omit<Device, "assignment"> {
+/** What the page reads of a device. */
+export const DEVICE_COLUMNS = [
+  "id",
+  "serial_number",
+  "group_id",
+  "pc_id",
+  "status",
+  "capabilities",
+  "error_code",
+  "error_until",
+  "error_condition",
+  "held_until",
+  "updated_at",
+] as const satisfies (keyof DeviceRow)[];
+
+export function deviceOf(row: Pick<DeviceRow, (typeof DEVICE_COLUMNS)[number]>): Omit<Device, "assignment"> {
   return {
     id: row.id,
     serial: row.serial_number,

@@ -1,7 +1,7 @@
 /** How the rows of each relation are read, and where they are kept. */
 import { oneOf, pages, type ReadOptions, rows, type Server } from "../rest/read";
 import type { AlertRow, AssignmentRow, DeviceRow, JobRow, WorkerRow } from "../rest/rows";
-import { alertKey, assignmentOf, deviceOf, type FleetStore, pcOf } from "./fleet";
+import { alertKey, assignmentOf, DEVICE_COLUMNS, deviceOf, type FleetStore, pcOf } from "./fleet";
 import type { Sink } from "./followed";
 import { readHistory } from "./history";
 import { micros } from "./moment";
@@ -17,8 +17,6 @@ const JOBS_AT_ONCE = 50;
 
 export const OPEN_JOBS = "in.(created,active,paused)";
 
-const DEVICE_COLUMNS =
-  "id,serial_number,group_id,pc_id,status,capabilities,error_code,error_until,error_condition,held_until,updated_at";
 const ASSIGNMENT_COLUMNS =
   "id,job_id,device_id,status,progress_pct,attempt,run,retry_count,ad_playing,assigned_at,sent_at,started_at," +
   "timeout_at,retry_due_at,updated_at";
@@ -30,7 +28,7 @@ const asSink = <Row>(sink: Sink<Row>): Sink => sink as unknown as Sink;
 export function deviceSink(server: Server, fleet: FleetStore, tell: (devices: number) => void): Sink {
   return asSink<DeviceRow>({
     async *read(options) {
-      for await (const page of pages<DeviceRow>(server, "devices", { select: DEVICE_COLUMNS }, options)) {
+      for await (const page of pages<DeviceRow>(server, "devices", { select: DEVICE_COLUMNS.join(",") }, options)) {
         yield page;
         tell(fleet.devices.size);
       }

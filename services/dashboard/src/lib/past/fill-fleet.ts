@@ -1,5 +1,5 @@
 /** A fleet's rows from a moment of the past. What that moment does not tell of a job is what never changes about it. */
-import { type Assignment, alertKey, type Device, type FleetStore } from "../live/fleet";
+import { type Assignment, alertKey, type Device, deviceOf, type FleetStore } from "../live/fleet";
 import { UNKNOWN_FIELDS } from "../rest/job-fields";
 import type { AlertRow, JobRow } from "../rest/rows";
 import type { FleetMoment, PastDevice, PastJob, PastWork } from "./moments";
@@ -32,21 +32,9 @@ export function fillFleet(fleet: FleetStore, { moment, jobs, alerts }: KnownOfPa
   for (const alert of alerts) fleet.alerts.set(alertKey(alert), alert);
 }
 
+/** The past does not tell what a device can do, nor what it waits for. */
 function deviceThen(device: PastDevice, at: string): Omit<Device, "assignment"> {
-  return {
-    id: device.id,
-    serial: device.serial_number,
-    group: device.group_id,
-    pc: device.pc_id,
-    capabilities: [],
-    isAlive: device.status === "error" ? null : device.status !== "offline",
-    isRunning: device.status === "busy",
-    errorCode: device.error_code,
-    errorUntil: device.error_until,
-    errorCondition: null,
-    heldUntil: device.held_until,
-    changedAt: at,
-  };
+  return deviceOf({ ...device, capabilities: [], error_condition: null, updated_at: at });
 }
 
 function assignmentThen(device: string, work: PastWork, at: string): Assignment {
