@@ -41,7 +41,8 @@ def context_projection(
     reads: Reads | None = None,
     version: int = 1,
 ) -> Projection:
-    """`reads` adds to the rows that the rules read, by event type."""
+    """`reads` adds to the rows that the rules read, by event type. `version` is that of the rules: raise it whenever
+    they give other rows for the same events. `make contracts` counts the changes of the tables."""
     context = decider.context
     return Projection(
         context=context,
@@ -54,7 +55,7 @@ def context_projection(
         events=decider.events,
         upcasters=decider.upcasters,
         live=model.live,
-        version=version,
+        version=version + model.form,
     )
 
 

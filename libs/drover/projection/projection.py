@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
+from drover.readmodel.form import without_comments
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
@@ -62,8 +63,6 @@ def row_id(position: Position) -> int:
     return seq * LINES_PER_COMMIT_MAX + line
 
 
-_COMMENTS: Final = ("--", "COMMENT ON ")
-
 Fold = Callable[[Tables, Any, str, Position], None]
 """(tables, event, its raw JSON line, its position). Pure except for the tables."""
 Reads = Mapping[type, tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...]]
@@ -91,7 +90,8 @@ class Projection:
     live: tuple[LiveRelation, ...] = ()
     """Relations whose changed rows are published after each batch."""
     version: int = 1
-    """Increase it whenever `fold` produces other rows for the same events: the read model is then rebuilt."""
+    """Grows whenever `fold` gives other rows for the same events, or the tables change: the read model is then
+    rebuilt, and programs with a lower version leave it alone."""
 
     @property
     def keyed(self) -> tuple[KeyedTable[Any], ...]:
@@ -103,6 +103,5 @@ class Projection:
 
     @property
     def hash(self) -> str:
-        """Hash of version and DDL without comments: a better comment is no reason to rebuild."""
-        form = "\n".join(line for line in self.ddl.splitlines() if not line.startswith(_COMMENTS))
-        return hashlib.sha256(f"{self.version}\n{form}".encode()).hexdigest()
+        """Hash of version and DDL without comments."""
+        return hashlib.sha256(f"{self.version}\n{without_comments(self.ddl)}".encode()).hexdigest()

@@ -11,6 +11,7 @@ from drover.domain.contexts import context_named
 from drover.readmodel import united
 from drover.readmodel.alerts import ALERTS, AlertRow
 from drover.readmodel.events import EVENTS
+from drover.readmodel.form import read_forms
 from drover.readmodel.live import LiveRelation, live_relation
 from drover.readmodel.relation import Relation, View, relation
 from drover.readmodel.table import AppendTable, KeyedTable
@@ -47,6 +48,12 @@ class ReadModel(msgspec.Struct, frozen=True):
         tables = {table.name: table for table in self.tables}
         found = (live_relation(one, self.context, tables) for one in (united.ALERTS, *self.relations))
         return tuple(one for one in found if one is not None)
+
+    @property
+    def form(self) -> int:
+        """How often its SQL has changed."""
+        form = read_forms().get(self.context)
+        return 0 if form is None else form.number
 
     @property
     def ddl(self) -> str:
