@@ -5,7 +5,8 @@ The command and the row have these fields by inheritance; the event lists them (
 
 from __future__ import annotations
 
-from typing import Annotated, Final, get_args, get_type_hints
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -18,8 +19,6 @@ from drover.domain.fleet.policy import (
     PROBABILITIES_SUM_MAX,
     TARGET_COUNT_MAX,
     TARGET_DEVICES_MAX,
-    TARGET_URL_CHARS_MAX,
-    TITLE_CHARS_MAX,
 )
 
 SCRIPT_TYPES: Final = ("youtube_watch", "youtube_shorts", "youtube_subscribe")
@@ -31,6 +30,11 @@ def between(low: int, high: int) -> Meta:
     return Meta(extra={"between": (low, high)})
 
 
+def at_most(chars: int) -> Meta:
+    """The longest text; `check_spec` checks it, as with `between`."""
+    return Meta(extra={"chars_max": chars})
+
+
 Share = Annotated[int, between(10, 100)]
 """Of the length of what is watched, in percent."""
 Chance = Annotated[int, between(0, 100)]
@@ -39,8 +43,8 @@ Chance = Annotated[int, between(0, 100)]
 class JobSpec(msgspec.Struct, frozen=True):
     """What the client wrote. Whether the job may have its turn is no part of it: that changes."""
 
-    target_url: str
-    title: str | None = None
+    target_url: Annotated[str, at_most(2048)]
+    title: Annotated[str, at_most(200)] | None = None
     script_type: str = SCRIPT_TYPES[0]
     duration_min_pct: Share = 30
     duration_max_pct: Share = 90
@@ -54,7 +58,7 @@ class JobSpec(msgspec.Struct, frozen=True):
 
 def check_spec(spec: JobSpec) -> Rejection | None:
     """Why no job can be like this, or None."""
-    return _texts(spec) or _bounds(spec) or _sums(spec) or _target(spec.target)
+    return _lengths(spec) or _texts(spec) or _bounds(spec) or _sums(spec) or _target(spec.target)
 
 
 def _bounds(spec: JobSpec) -> Rejection | None:
@@ -64,25 +68,34 @@ def _bounds(spec: JobSpec) -> Rejection | None:
     return None
 
 
-def _read_bounds() -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for name, type_ in get_type_hints(JobSpec, include_extras=True).items():
-        for mark in get_args(type_):
-            if isinstance(mark, Meta) and mark.extra is not None:
-                found[name] = mark.extra["between"]
-    return found
+def _lengths(spec: JobSpec) -> Rejection | None:
+    for name, chars_max in _CHARS_MAX.items():
+        text = getattr(spec, name)
+        if text is not None and len(text) > chars_max:
+            return invalid(name, len(text), f"{name} must have at most {chars_max} characters")
+    return None
 
 
-_BOUNDS: Final = _read_bounds()
+def _marks(kind: str) -> dict[str, Any]:
+    """The value of this kind of mark, by field."""
+    hints = get_type_hints(JobSpec, include_extras=True)
+    found = {name: list(_extras(type_)) for name, type_ in hints.items()}
+    return {name: extra[kind] for name, extras in found.items() for extra in extras if kind in extra}
+
+
+def _extras(type_: Any) -> Iterator[dict[str, Any]]:
+    for part in get_args(type_):  # an optional field has its mark one level deeper
+        if isinstance(part, Meta):
+            yield part.extra or {}
+        else:
+            yield from _extras(part)
+
+
+_BOUNDS: Final[dict[str, tuple[int, int]]] = _marks("between")
+_CHARS_MAX: Final[dict[str, int]] = _marks("chars_max")
 
 
 def _texts(spec: JobSpec) -> Rejection | None:
-    if spec.title is not None and len(spec.title) > TITLE_CHARS_MAX:
-        return invalid("title", len(spec.title), f"title must have at most {TITLE_CHARS_MAX} characters")
-    if len(spec.target_url) > TARGET_URL_CHARS_MAX:
-        return invalid(
-            "target_url", len(spec.target_url), f"target_url must have at most {TARGET_URL_CHARS_MAX} characters"
-        )
     if any(ord(character) <= 32 for character in spec.target_url):
         return invalid("target_url", spec.target_url, "target_url must be a URL, without spaces")
     if spec.script_type not in SCRIPT_TYPES:

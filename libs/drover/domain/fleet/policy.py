@@ -19,8 +19,6 @@ TARGET_URL_PATTERN: Final = r"^https?://(www\.)?(youtube\.com|youtu\.be)/.+"
 ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
 CAPABILITIES_MAX: Final = 32
-TITLE_CHARS_MAX: Final = 200
-TARGET_URL_CHARS_MAX: Final = 2048
 MESSAGE_BYTES_MAX: Final = 4000
 """Error messages and activity stacks, in UTF-8: longer ones are cut, to keep decisions within their bound."""
 REFERENCE_BYTES_MAX: Final = 1000

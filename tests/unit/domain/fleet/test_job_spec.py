@@ -21,6 +21,15 @@ def test_it_is_found_in_a_command():
     assert spec_of(JobSpec, command) == SPEC
 
 
+def test_every_text_with_a_limit_is_checked_by_its_own_name():
+    for field, chars_max in {"target_url": 2048, "title": 200}.items():
+        spec = {"target_url": "https://youtu.be/abc", field: "https://youtu.be/".ljust(chars_max + 1, "x")}
+        refusal = check_spec(JobSpec(**spec))
+        assert refusal is not None
+        assert refusal.message == f"{field} must have at most {chars_max} characters"
+        assert refusal.details == {"field": field, "value": chars_max + 1}
+
+
 def test_every_bounded_field_is_checked_by_its_own_name():
     for field, (low, high) in {
         "duration_min_pct": (10, 100),
