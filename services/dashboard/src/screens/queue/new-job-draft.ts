@@ -1,4 +1,5 @@
 /** A job as it is being written: texts of fields, what is wrong with them, and the job that they make. */
+import { NEW_JOB } from "@/lib/api/schema";
 import type { NewJob } from "@/lib/rest/commands";
 import type { Target } from "@/lib/rest/rows";
 
@@ -24,12 +25,12 @@ export interface Draft {
 export const EMPTY: Draft = {
   title: "",
   address: "",
-  script: "youtube_watch",
-  from: "30",
-  to: "90",
-  like: "50",
-  comment: "30",
-  playlist: "10",
+  script: NEW_JOB.script_type,
+  from: String(NEW_JOB.duration_min_pct),
+  to: String(NEW_JOB.duration_max_pct),
+  like: String(NEW_JOB.prob_like),
+  comment: String(NEW_JOB.prob_comment),
+  playlist: String(NEW_JOB.prob_playlist),
   target: "all",
   group: "",
   pc: "",
@@ -40,7 +41,6 @@ export const EMPTY: Draft = {
 export type Fault = "address" | "duration" | "chances" | "target";
 
 const CHANCES_MAX = 300;
-const REWARD = 10;
 
 /** The rules of the server that can be told beforehand (000 §2.2, V001, V002). It has the last word. */
 export function faultsOf(draft: Draft): Set<Fault> {
@@ -57,6 +57,7 @@ export function faultsOf(draft: Draft): Set<Fault> {
 
 export function jobOf(draft: Draft): NewJob {
   return {
+    ...NEW_JOB,
     title: draft.title.trim() || null,
     target_url: draft.address.trim(),
     script_type: draft.script,
@@ -66,7 +67,6 @@ export function jobOf(draft: Draft): NewJob {
     prob_comment: whole(draft.comment),
     prob_playlist: whole(draft.playlist),
     is_active: !draft.isHeldBack,
-    base_reward: REWARD,
     target: targetOf(draft) ?? null,
   };
 }
