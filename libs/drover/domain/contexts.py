@@ -1,6 +1,7 @@
-"""The list of contexts: each has one stream, one decider (`deciders.py`) and one read model.
+"""The list of contexts: each has one stream, one decider and one read model.
 
-A new context needs one line here and one in `deciders.py`; tests then name whatever else is missing.
+A new context needs one line here; its decider, read model and projection are found by its name (`by_context.py`).
+Tests name whatever else is missing.
 """
 
 from __future__ import annotations

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from drover.readmodel.analysis import ANALYSIS
-from drover.readmodel.fleet import FLEET
-from drover.readmodel.identity import IDENTITY
+from drover.domain.by_context import parts_in
 from drover.readmodel.live import LiveRelation
+from drover.readmodel.model import ReadModel
 from drover.readmodel.relation import Relation
-from drover.readmodel.reminder import REMINDER
-from drover.readmodel.render import RENDER
 from drover.readmodel.united import ALERTS, EVENTS
 
-READ_MODELS: Final = (FLEET, RENDER, ANALYSIS, IDENTITY, REMINDER)
+READ_MODELS: Final[tuple[ReadModel, ...]] = parts_in("readmodel")
 RELATIONS: Final[dict[str, Relation]] = {
     relation.name: relation for model in READ_MODELS for relation in model.relations
 } | {relation.name: relation for relation in (ALERTS, EVENTS)}

@@ -10,6 +10,7 @@ from typing import Final
 from drover.bus.live import announce
 from drover.bus.rows import NatsRows, PublishRows
 from drover.bus.telemetry import TelemetryBatch, listening
+from drover.domain.by_context import parts_in
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.figures import LogFigures
 from drover.eventlog.jetstream import JetStreamLog
@@ -21,26 +22,15 @@ from drover.projection.presence import PresenceTable, PresenceWriter
 from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
 from drover.projection.runtime import Announce, Limits, Runner, announce_nothing
-from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.figures import ReadModelFigures
-from drover.projector.fleet import FLEET_PROJECTION
 from drover.projector.fleet.presence import FLEET_PRESENCE
-from drover.projector.identity import IDENTITY_PROJECTION
-from drover.projector.reminder import REMINDER_PROJECTION
-from drover.projector.render import RENDER_PROJECTION
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
 from drover.service.health import Check
 from drover.service.lifecycle import Component, Phase
 from drover.service.render_capacity import RenderCapacity
 
-PROJECTIONS: Final[tuple[Projection, ...]] = (
-    FLEET_PROJECTION,
-    RENDER_PROJECTION,
-    ANALYSIS_PROJECTION,
-    IDENTITY_PROJECTION,
-    REMINDER_PROJECTION,
-)
+PROJECTIONS: Final[tuple[Projection, ...]] = parts_in("projector", "{}_PROJECTION")
 
 
 class Projector:
