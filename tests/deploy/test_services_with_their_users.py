@@ -19,7 +19,7 @@ from drover.testing.waiting import eventually
 from tests.e2e.client import calling
 from tests.e2e.farmhand import hire, order
 from tests.e2e.process import free_port
-from tools.nats_users import SYSTEM
+from tools.nats_users import SYSTEM, USERS
 
 SECRET = "a secret of the tests of deployment and long enough"
 READY_S = 60.0
@@ -120,13 +120,7 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
             return all(one["behind"] == 0 for one in status["partitions"]) and led
 
         led = await eventually(all_read, READY_S)
-        assert led == {
-            "fleet": "scheduler",
-            "render": "render",
-            "analysis": "cleanup",
-            "identity": "api",
-            "reminder": "reminder",
-        }
+        assert led == {context: name for name, user in USERS.items() for context in user.writes}
         assert [one["refusal"] for one in (await office.get("/api/status")).json["partitions"]] == [None] * len(led)
         async with apart.calling("cleanup") as cleanup:
             health = await cleanup.get("/api/system/health")
