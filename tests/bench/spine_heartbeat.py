@@ -30,6 +30,7 @@ from drover.service.process import tune_garbage_collection
 from drover.web.access import Access
 from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from tests.bench.report import Figure, at_least, side_by_side
 from tests.settings import load
@@ -81,6 +82,7 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         roster=roster,
         pool=nobody,
         positions=Positions([Partition("fleet")]),
+        freshness=Freshness(Positions([Partition("fleet")])),
         roster_at=Positions([Partition("fleet")]),
     )
     add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))

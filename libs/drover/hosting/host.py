@@ -23,6 +23,7 @@ from drover.service.lifecycle import Component, Phase
 from drover.web.access import Access
 from drover.web.auth import Authenticator, Verifier
 from drover.web.ended_sessions import EndedSessions
+from drover.web.freshness import Freshness
 from drover.web.jwks import KeySet, fetch_from
 from drover.web.people import BuiltIn, Foreign
 
@@ -96,6 +97,11 @@ class Host:
             Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
         )
         return positions
+
+    @cached_property
+    def freshness(self) -> Freshness:
+        """One for all services of this process: a read waits for what its caller wrote at any of them."""
+        return Freshness(self.positions)
 
     @cached_property
     def ended_sessions(self) -> EndedSessions:

@@ -75,7 +75,7 @@ def _rows(host: Host) -> Assembly:
 def _reads(host: Host) -> Reads:
     return Reads(
         host.pool,
-        host.positions,
+        host.freshness,
         NatsState(host.client, CONTEXTS),
         instance=host.settings.instance,
         document=host.document,

@@ -65,6 +65,7 @@ class Gateway:
     pool: Pool
     positions: Waiter
     """The positions of the read models."""
+    freshness: Freshness
     roster_at: Waiter
     """The position of the roster."""
     tell: Tell = tell_nobody
@@ -72,7 +73,7 @@ class Gateway:
     def handlers(self) -> list[object]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
-        freshness = Freshness(self.positions)
+        freshness = self.freshness
         to_fleet = CommandClient(
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
@@ -128,6 +129,7 @@ def assemble(host: Host) -> Assembly:
         roster=roster,
         pool=host.pool,
         positions=host.positions,
+        freshness=host.freshness,
         roster_at=feed.at,
         tell=partial(broadcast, host.client),
     )

@@ -53,6 +53,7 @@ from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.integration.api.listening import Listener, listening
@@ -138,6 +139,7 @@ class Platform:
             roster=roster,
             pool=pool,
             positions=positions,
+            freshness=Freshness(positions),
             roster_at=feed.at,
             tell=partial(broadcast, client),
         )

@@ -27,6 +27,7 @@ from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import prepare
 from tests.settings import load
@@ -91,7 +92,7 @@ async def office(own_nats, postgres_dsn):
             bus=CommandBus(client),
             client=client,
             pool=pool,
-            positions=positions,
+            freshness=Freshness(positions),
         )
         add_handlers(app, edge.handlers(), Access.of(settings, Authenticator(settings.jwt_secrets)))
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))

@@ -38,6 +38,7 @@ from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.settings import load
@@ -109,6 +110,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             roster=roster,
             pool=pool,
             positions=positions,
+            freshness=Freshness(positions),
             roster_at=feed.at,
             tell=partial(broadcast, client),
         )

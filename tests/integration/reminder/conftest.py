@@ -86,7 +86,7 @@ class Platform:
             self.reminder,
             bus=bus,
             pool=self.pool,
-            positions=self.positions,
+            freshness=Freshness(self.positions),
             partitions=self.partitions,
         )
         await stack.enter_async_context(edge.listening(self.nats))

@@ -25,6 +25,7 @@ from drover.testing.scenario import Scenario
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.wire import on_the_wire, outcome_of
 
@@ -166,7 +167,7 @@ async def world(request):
         bus=world.bus,
         client=world.nats,
         pool=world.pool,
-        positions=Reached(),
+        freshness=Freshness(Reached()),
     )
     add_handlers(app, edge.handlers(), Access.of(world.settings, Auth(world.settings.jwt_secrets)))
     async with TestClient(TestServer(app)) as client:

@@ -21,6 +21,7 @@ from drover.service.health import Health
 from drover.web.access import Access
 from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.gateway.office import Writer
 
@@ -149,6 +150,7 @@ async def world(request):
         roster=world.roster,
         pool=world.pool,
         positions=world.positions,
+        freshness=Freshness(world.positions),
         roster_at=world.roster_at,
     )
     add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))

@@ -26,6 +26,7 @@ from drover.testing.scenario import Scenario
 from drover.web.access import Access
 from drover.web.application import add_handlers, add_route, create_application
 from drover.web.auth import Principal
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.wire import on_the_wire, outcome_of
 
@@ -160,6 +161,7 @@ async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
         roster=Roster(),
         pool=office.pool,
         positions=office.positions,
+        freshness=Freshness(office.positions),
         roster_at=office.positions,
         tell=office.tell,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 from contextlib import AsyncExitStack
@@ -15,6 +16,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from nats.aio.client import Client
 
 from drover.bus.live import Progress
+from drover.bus.messages import Accepted
 from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
@@ -26,6 +28,7 @@ from drover.service.api_keys import Role, issue_api_key
 from drover.service.config import Settings
 from drover.service.health import Health
 from drover.service.lifecycle import Component
+from drover.testing.waiting import PATIENCE_S, eventually
 from drover.web import freshness
 from drover.web.route import routes_of
 from drover.writer import refusals
@@ -64,7 +67,7 @@ class EmptyPool:
         return []
 
 
-def composed(client: Client, *services: str, health: Health | None = None) -> tuple[web.Application, list[Component]]:
+def host_of(client: Client, *services: str) -> Host:
     configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
@@ -75,8 +78,11 @@ def composed(client: Client, *services: str, health: Health | None = None) -> tu
         }
     )
     pool: Any = EmptyPool()
-    host = Host(configuration, client, pool, services=services, partitions=PARTITIONS)
-    return compose(host, health or Health())
+    return Host(configuration, client, pool, services=services, partitions=PARTITIONS)
+
+
+def composed(client: Client, *services: str, health: Health | None = None) -> tuple[web.Application, list[Component]]:
+    return compose(host_of(client, *services), health or Health())
 
 
 @pytest.mark.parametrize(("service", "path"), READS.items())
@@ -103,6 +109,37 @@ async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(se
         assert (await read())[0] == 503
         await client.hear(lagging, 50)
         assert (await read())[0] == 200
+
+
+class Accepting:
+    """Accepts every command at this position."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    async def send(self, *_: Any, **more: Any) -> Accepted:
+        return Accepted(self._position)
+
+
+@pytest.mark.parametrize(("service", "path"), [("api", "/api/analyses"), ("gateway", "/rest/v1/users")])
+async def test_a_read_waits_for_what_its_caller_wrote_at_another_service_of_the_process(service, path, monkeypatch):
+    monkeypatch.setattr(Host, "bus", Accepting(50))
+    monkeypatch.setattr(freshness, "SOFT_WAIT_S", PATIENCE_S)
+    client = Listening()
+    host = host_of(client, "cleanup", service)
+    app, components = compose(host, Health())
+    caller = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
+    async with AsyncExitStack() as stack:
+        for component in components:
+            if "positions" in component.name:
+                await stack.enter_async_context(component.context)
+        http = await stack.enter_async_context(TestClient(TestServer(app)))
+        async with http.post("/api/saju/users", json={"user_id": "kim"}, headers=caller) as written:
+            assert written.status == 201
+        read = asyncio.ensure_future(http.get(path, headers=caller))
+        await eventually(lambda: host.positions.waiting == 1)
+        await client.hear(Partition("analysis"), 50)
+        (await read).close()
 
 
 def test_every_service_is_offered_by_the_command():

@@ -17,6 +17,7 @@ from drover.service.health import Health
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.reminder.world import PARTITIONS, LocalBus
 
@@ -77,7 +78,7 @@ class Edge:
             load(environ, ReminderSettings),
             bus=self.bus,
             pool=self.postgres,
-            positions=self.positions,
+            freshness=Freshness(self.positions),
             partitions=[Partition("reminder", name) for name in PARTITIONS],
         )
         self.clients = edge.clients

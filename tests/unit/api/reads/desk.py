@@ -23,6 +23,7 @@ from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
+from drover.web.freshness import Freshness
 from drover.web.people import BuiltIn
 from drover.web.permissions import Permissions
 
@@ -119,7 +120,7 @@ async def desk_with(document: Callable[[], dict[str, Any]] = dict) -> AsyncItera
     pool, positions, log = FakePool(), Fresh(), FakeLog()
     auth = Authenticator([SECRET], people=[BuiltIn(KEYS)])
     app = create_application(Health(), body_bytes_max=1024)
-    reads = Reads(pool, positions, log, instance="api-1", document=document)
+    reads = Reads(pool, Freshness(positions), log, instance="api-1", document=document)
     add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
     async with TestClient(TestServer(app)) as client:
         yield Desk(client, pool, positions, log)
