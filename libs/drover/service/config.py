@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
@@ -154,11 +155,14 @@ class Configuration:
         return found
 
 
+_struct_fields: Final = cache(msgspec.structs.fields)  # it evaluates every annotation of the class anew
+
+
 def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
     """Every variable of these sections, with its field."""
     found: dict[str, FieldInfo] = {}
     for section in sections:
-        for field in msgspec.structs.fields(section):
+        for field in _struct_fields(section):
             name = PREFIX + field.name.upper()
             assert name not in found, f"two sections declare {name}"
             found[name] = field
