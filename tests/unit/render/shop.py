@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -40,8 +41,8 @@ class Office:
         self.scenario = Scenario(RENDER, now=loop.now())
         self.events = []
         self.deaf = False
-        self.skew = timedelta()
-        """How far its clock is ahead of the workers'."""
+        self._skew = timedelta()
+        self._deadlines_moved = asyncio.Event()
         self.swallow = []
         """Kinds of commands that take effect once and are not answered."""
         self.on_events = lambda events: None
@@ -49,6 +50,16 @@ class Office:
 
     def now(self):
         return self._loop.now() + self.skew
+
+    @property
+    def skew(self):
+        """How far its clock is ahead of the workers'."""
+        return self._skew
+
+    @skew.setter
+    def skew(self, ahead):
+        self._skew = ahead
+        self._move_deadlines()
 
     async def send(self, context, command, *, by, id=None):
         assert context == "render"
@@ -86,6 +97,7 @@ class Office:
     def _note(self, events):
         self.events += events
         if events:
+            self._move_deadlines()
             self.on_events(events)
 
     async def clock(self):
@@ -94,7 +106,14 @@ class Office:
             if deadline is not None and deadline <= self.now():
                 self.do(Tick())
                 continue
-            await asyncio.sleep(1.0 if deadline is None else min(1.0, (deadline - self.now()).total_seconds()))
+            left_s = None if deadline is None else (deadline - self.now()).total_seconds()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._deadlines_moved.wait(), left_s)
+
+    def _move_deadlines(self):
+        """Wake every clock. Each waits for an event of its own time, so that none clears it for another."""
+        moved, self._deadlines_moved = self._deadlines_moved, asyncio.Event()
+        moved.set()
 
     def told(self, *types):
         return [event for event in self.events if isinstance(event, types)]
