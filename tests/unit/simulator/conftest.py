@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiohttp import WSMsgType, web
 
+from drover.simulator import clock
 from drover.simulator.http import Client, connect
 from drover.web.serve import serve
 
@@ -58,6 +61,7 @@ class Platform:
     assignments: dict[str, dict] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     polls: Counter[str] = field(default_factory=Counter)
+    poll_after_s: int = 5
     reports: list[dict] = field(default_factory=list)
     """Bodies with `assignment_id`, in the order in which they came, and what they were answered as `answer`."""
     lines: list[Line] = field(default_factory=list)
@@ -189,7 +193,7 @@ class Platform:
         assert request.query_string.startswith("select=*,jobs(*)&device_id=eq.")
         assert request.query_string.endswith("&status=eq.pending&order=assigned_at.asc&limit=1")
         rows = [row for row in self.assignments.values() if row["device_id"] == device and row["status"] == "pending"]
-        return web.json_response(rows[:1], headers={"Drover-Poll-After": "5"})
+        return web.json_response(rows[:1], headers={"Drover-Poll-After": str(self.poll_after_s)})
 
     async def patch_assignments(self, request: web.Request) -> web.Response:
         assert request.headers["apikey"] == ANON_KEY
@@ -273,6 +277,13 @@ class Platform:
         async with serve(app, "127.0.0.1", port, grace_s=1) as taken:
             self.url = f"http://127.0.0.1:{taken}"
             yield taken
+
+
+@pytest.fixture
+async def clocks_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A farm at a speed of 50 would live through a fault and miss heartbeats in 200 ms that the machine is busy."""
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=loop.time, time=time.time))
 
 
 @pytest.fixture

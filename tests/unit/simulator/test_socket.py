@@ -26,6 +26,8 @@ from drover.testing.waiting import eventually
 from .conftest import ANON_KEY, SERVICE_KEY, Line, Platform, device_id
 from .test_farm import identities
 
+pytestmark = pytest.mark.usefixtures("clocks_of_the_loop")
+
 SPEED = 50.0
 BY_PC, ALONE = Wiring("socket", "pc"), Wiring("socket", "device")
 QUICK = Script(show=Show(video_s=(20, 20)))
