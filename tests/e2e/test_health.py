@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+from itertools import count
 from typing import NamedTuple
 
 import pytest
@@ -102,6 +104,15 @@ def nats_disk(tmp_path):
         yield disk
 
 
+async def register_until_refused(http):
+    """One phone after the other, so that a commit is under way whenever the disk becomes full. How it is refused."""
+    numbers = count()
+    async with asyncio.timeout(NOTICED_S):
+        while (answer := await http.register(f"UNTIL{next(numbers):05d}")).status == 201:
+            pass
+    return answer.status, answer.code
+
+
 @pytest.mark.slow
 @pytest.mark.req("SY-08", "EV-02")
 async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_accepted_again(nats_disk, start, tmp_path):
@@ -111,7 +122,9 @@ async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_acc
         assert (await http.register("BEFORE0001")).status == 201
         await watcher.until(ALL_WELL, BACK_S)
 
-        filler = fill(nats_disk)
+        registering = asyncio.create_task(register_until_refused(http))  # the fleet's own stream meets the full disk
+        filler = await asyncio.to_thread(fill, nats_disk)
+        assert await registering == (503, "UNAVAILABLE")
 
         async def the_fleet_is_named():
             await watcher.ready()
@@ -126,10 +139,9 @@ async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_acc
         assert (await http.beat("BEFORE0001")).status == 204, "the edge works on"
 
         filler.unlink()
-        answer = await http.register("WITHROOM01")
-        if answer.status != 201:  # a stream that met the full disk refuses until its server is restarted
-            assert (answer.status, answer.code) == (503, "UNAVAILABLE")
-            assert await watcher.ask() == DEGRADED
+        refused = await http.register("REFUSED001")
+        assert (refused.status, refused.code) == (503, "UNAVAILABLE"), "the server refuses until it is restarted"
+        assert await watcher.ask() == DEGRADED
 
         platform.server("nats-server").kill()  # and is started again
         await watcher.until(ALL_WELL, BACK_S)
