@@ -139,9 +139,9 @@ async def test_two_beginnings_are_one_too_many(drover, nats):
     assert "give only one of them" in ended.err
 
 
-async def test_no_server_is_an_error_within_seconds_and_without_the_password(drover, unused_tcp_port):
+async def test_no_server_is_an_error_within_seconds_and_without_the_password(drover, closed_port):
     environ = {
-        "DROVER_NATS_URL": f"nats://drover:hush@127.0.0.1:{unused_tcp_port}",
+        "DROVER_NATS_URL": f"nats://drover:hush@127.0.0.1:{closed_port}",
         "DROVER_POSTGRES_URL": "postgresql://x:hush@127.0.0.1:1/x",
         "DROVER_JWT_SECRETS": "s" * 32,
     }

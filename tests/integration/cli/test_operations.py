@@ -130,8 +130,8 @@ async def test_the_doctor_sees_servers_that_would_lose_work(drover, tmp_path, po
     assert "max_msgs" in found["streams"]["remedy"]
 
 
-async def test_the_doctor_takes_a_server_that_was_named_and_is_silent_for_a_failure(drover, unused_tcp_port, nats):
-    silent = settings(nats, DROVER_NATS_URL=f"nats://u:hush@127.0.0.1:{unused_tcp_port}")
+async def test_the_doctor_takes_a_server_that_was_named_and_is_silent_for_a_failure(drover, closed_port, nats):
+    silent = settings(nats, DROVER_NATS_URL=f"nats://u:hush@127.0.0.1:{closed_port}")
     ended = await drover("doctor", **silent)
     assert ended.code == 1
     assert "Connection refused" in ended.out and "hush" not in ended.out + ended.err

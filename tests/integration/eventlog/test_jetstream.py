@@ -73,12 +73,12 @@ async def test_partitions_of_one_stream_are_fenced_apart(client, partition):
         assert [found.seq for found in await reader.next()] == [second]
 
 
-async def test_no_server_is_said_plainly_and_without_the_password(unused_tcp_port):
+async def test_no_server_is_said_plainly_and_without_the_password(closed_port):
     with pytest.raises(NatsUnreachable) as caught:
-        async with connected(f"nats://drover:hush@127.0.0.1:{unused_tcp_port}", "test"):
+        async with connected(f"nats://drover:hush@127.0.0.1:{closed_port}", "test"):
             pass
     assert str(caught.value) == (
-        f"NATS does not answer at 127.0.0.1:{unused_tcp_port} (Connection refused). "
+        f"NATS does not answer at 127.0.0.1:{closed_port} (Connection refused). "
         "Check that the server runs there, and the address in DROVER_NATS_URL."
     )
 

@@ -136,10 +136,10 @@ async def test_what_is_no_web_address_is_not_called(url):
 
 
 @pytest.mark.req("RM-07")
-async def test_nobody_there_is_a_failure_that_may_pass(unused_tcp_port):
+async def test_nobody_there_is_a_failure_that_may_pass(closed_port):
     async with outbound() as calls:
         with pytest.raises(NotCalled) as caught:
-            await calls.post(f"http://127.0.0.1:{unused_tcp_port}/", b"", {})
+            await calls.post(f"http://127.0.0.1:{closed_port}/", b"", {})
     assert (caught.value.code, caught.value.permanent) == ("connect_failed", False)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import suppress
 
 import pytest
@@ -96,13 +95,11 @@ async def every_call(client, error):
 
 
 @pytest.mark.req("RN-12")
-async def test_where_nobody_listens_nexrender_is_down():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # not listening: nobody else gets the port meanwhile
-        async with NexrenderClient(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
-            with pytest.raises(NexrenderDown):
-                await client.health()
-            assert (await every_call(client, NexrenderDown)).status is None
+async def test_where_nobody_listens_nexrender_is_down(closed_port):
+    async with NexrenderClient(f"http://127.0.0.1:{closed_port}") as client:
+        with pytest.raises(NexrenderDown):
+            await client.health()
+        assert (await every_call(client, NexrenderDown)).status is None
 
 
 @pytest.mark.req("RN-12")
