@@ -161,7 +161,8 @@ async def farm(own_nats, tmp_path):
 @pytest.mark.req("EV-01")
 async def test_of_two_processes_the_one_that_delivers_is_killed_and_none_is_lost_or_told_twice(farm):
     await farm.raised("old")
-    for process in (farm.start("one"), farm.start("two")):
+    patient = {"DROVER_ALERT_SEND_TIMEOUT_S": "30"}  # so that the leader is killed before it tries again itself
+    for process in (farm.start("one", **patient), farm.start("two", **patient)):
         await ready(process, process.url)
     leader = await farm.leader()
     other = "two" if leader == "one" else "one"
