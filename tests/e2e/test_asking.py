@@ -29,6 +29,7 @@ async def test_a_tail_shows_what_was_and_what_comes_and_ends_with_ctrl_c(platfor
     finally:
         await tail.end()
     assert [event["type"] for event in shown()] == ["DeviceRegistered", "DeviceCameOnline"]
+    await http.catch_up()
     recorded = await http.rows("events", f"entities=cs.{{{device['id']}}}&order=n")
     assert [event["n"] for event in shown()] == [event["n"] for event in recorded], "the log, and the table made of it"
 

@@ -157,6 +157,7 @@ async def test_an_operator_works_on_the_farm_and_a_viewer_looks(platform, http):
         _, listed = await admin.call("GET", "/api/accounts")
         emails = {row["email"]: row["role"] for row in listed["accounts"]}
         assert emails["operator@example.com"] == "operator"
+        await http.catch_up()
         created = await http.rows("events", "type=eq.JobCreated&order=at.desc")
         assert created[0]["by"].startswith("user:")
 

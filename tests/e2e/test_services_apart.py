@@ -128,6 +128,7 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
             aim = len(rounds) + BEATS_AFTERWARDS
             await eventually(lambda: len(rounds) >= aim)
         assert (await hand.complete(work)).status == 204
+        await http.catch_up()
         assert await http.rows("events", "type=in.(DeviceWentOffline,AttemptRolledBack)") == []
         assert await http.rows("alerts") == []
         terms = await http.rows("events", "context=eq.fleet&type=eq.TermStarted&order=n")

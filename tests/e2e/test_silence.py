@@ -13,6 +13,8 @@ from tests.e2e.conftest import BEATING, SILENT
 LIMIT = timedelta(seconds=30)
 LATEST = timedelta(seconds=36)
 """The limit, a sweep of a second, and a busy machine."""
+SEEN_S = 60.0
+"""For the event to be in the read model. How late the platform was is judged by the event itself."""
 
 
 @pytest.mark.slow
@@ -22,7 +24,7 @@ async def test_a_phone_that_falls_silent_goes_offline_and_one_that_beats_stays_o
         return await http.rows("events", f"type=eq.DeviceWentOffline&entities=cs.{{{ids[SILENT]}}}")
 
     ids = {row["serial_number"]: row["id"] for row in await http.rows("devices", "select=id,serial_number")}
-    (offline,) = await eventually(went_offline, within_s=LATEST.total_seconds(), every_s=0.2)
+    (offline,) = await eventually(went_offline, within_s=SEEN_S, every_s=0.2)
     (online,) = await http.rows("events", f"type=eq.DeviceCameOnline&entities=cs.{{{ids[SILENT]}}}")
     after = datetime.fromisoformat(offline["at"]) - datetime.fromisoformat(online["at"])
     assert LIMIT <= after < LATEST
@@ -57,7 +59,7 @@ async def test_a_pc_that_vanishes_is_an_open_alert_until_one_of_its_phones_is_he
             assert (await http.beat(BEATING)).status == 204
             return await open_alerts()
 
-        (alert,) = await eventually(alert_while_the_other_pc_is_heard, within_s=LATEST.total_seconds(), every_s=0.5)
+        (alert,) = await eventually(alert_while_the_other_pc_is_heard, within_s=SEEN_S, every_s=0.5)
         assert (alert["kind"], alert["subject"], alert["details"]) == ("host_silent", "PC-VANISHES", {"devices": 3})
         assert [await http.status_of(serial) for serial in vanishing] == ["offline"] * 3
 
