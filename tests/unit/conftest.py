@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.patient_loop import PatientLoop
+from tests.patient_loop import PatientLoop
 
 
 def pytest_asyncio_loop_factories() -> dict[str, type[PatientLoop]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from tests.unit.patient_loop import TURN_S_MAX, PatientLoop
+from tests.patient_loop import TURN_S_MAX, PatientLoop
 
 STALL_S = 0.3
 

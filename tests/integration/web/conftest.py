@@ -17,6 +17,7 @@ from drover.service.health import Health
 from drover.web.application import add_route, create_application
 from drover.web.postgrest.read import read
 from drover.web.postgrest.sight import Sight
+from tests.patient_loop import PatientLoop
 
 TABLES = """
 CREATE SCHEMA rm_test;
@@ -106,6 +107,11 @@ class Reader:
         status, rows = await self.ask(query)
         assert status == 200, rows
         return rows
+
+
+def pytest_asyncio_loop_factories() -> dict[str, type[PatientLoop]]:
+    """Sockets and their server are in this process, and nothing here holds a lease."""
+    return {"patient": PatientLoop}
 
 
 @pytest.fixture
