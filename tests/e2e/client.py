@@ -110,10 +110,13 @@ class Http:
 
     async def catch_up(self) -> None:
         """Wait until the read model has what the log has now."""
-        at_least = {"Drover-Min-Position": f"fleet={await self.log_position()}"}
+        await self.reach(f"fleet={await self.log_position()}")
+
+    async def reach(self, position: str) -> None:
+        """Wait until the read model has this position. A single read that names it waits two seconds at most."""
         async with asyncio.timeout(ANSWER_S):
-            while (await self.get("/rest/v1/devices?limit=1", headers=at_least)).status != 200:
-                pass  # it waits by itself, up to two seconds
+            while (await self.get("/rest/v1/devices?limit=1", headers={"Drover-Min-Position": position})).status != 200:
+                pass
 
 
 @asynccontextmanager

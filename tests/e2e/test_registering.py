@@ -18,6 +18,7 @@ async def test_a_phone_is_registered_heartbeats_and_comes_online(http):
     (registered,) = made.json
     assert (registered["serial_number"], registered["status"]) == ("FIRST00001", "offline")
     at_least = {"Drover-Min-Position": made.headers["Drover-Position"]}
+    await http.reach(made.headers["Drover-Position"])
 
     (row,) = await http.rows("devices", "serial_number=eq.FIRST00001", headers=at_least, anon=True)
     same = registered.keys() - {"created_at", "updated_at"}  # the same moments, written in another way

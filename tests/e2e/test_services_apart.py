@@ -35,6 +35,7 @@ async def test_each_on_its_own_they_are_one_platform(farm):
         made = await edge.register(*PHONES)
         assert made.status == 201
         at_least = {"Drover-Min-Position": made.headers["Drover-Position"]}
+        await edge.reach(made.headers["Drover-Position"])  # the projector has just started, in a process of its own
         assert [
             row["serial_number"] for row in await edge.rows("devices", "order=serial_number", headers=at_least)
         ] == PHONES
