@@ -76,7 +76,7 @@ screenshots: setup dashboard ## Take pictures of every screen with the demo runn
 
 .PHONY: unit
 unit: setup ## Run the tests that need no server: less than a minute
-	@$(PYTEST) tests/unit -q -n 2 -m "not alone"
+	@$(PYTEST) tests/unit -q -n 3 -m "not alone"
 
 .PHONY: lint
 lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers

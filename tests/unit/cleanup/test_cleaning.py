@@ -11,6 +11,7 @@ from drover.bus.messages import Rejected
 from drover.cleanup import cleaning, manual, secret
 from drover.cleanup.secret import CronSecrets
 from drover.domain.analysis import commands as c
+from drover.domain.backoff import Backoff
 from drover.domain.errors import Code
 from drover.web.commands import CommandClient
 from tests.unit.cleanup.conftest import ANN, CRON_SECRET, OLD_SECRET
@@ -193,7 +194,8 @@ async def test_what_fails_raises_an_alert_if_anybody_is_there_for_it(world):
 
 
 @pytest.mark.req("SY-04", "SY-06")
-async def test_a_run_of_many_commits_is_waited_for_and_all_of_its_users_are_named(world):
+async def test_a_run_of_many_commits_is_waited_for_and_all_of_its_users_are_named(world, monkeypatch):
+    monkeypatch.setattr(manual, "LOOK", Backoff(first_s=0.001, max_s=0.001))
     users = [f"user_{number:04d}" for number in range(1200)]
     for place, user in enumerate(users):
         world.user(user)
