@@ -60,6 +60,9 @@ async def test_a_pc_that_vanishes_is_an_open_alert_until_one_of_its_phones_is_he
             return await open_alerts()
 
         (alert,) = await eventually(alert_while_the_other_pc_is_heard, within_s=SEEN_S, every_s=0.5)
+        heard = await http.rows("events", "type=eq.DeviceCameOnline&order=at")
+        last_heard = max(row["at"] for row in heard)
+        assert datetime.fromisoformat(alert["raised_at"]) - datetime.fromisoformat(last_heard) < LATEST
         assert (alert["kind"], alert["subject"], alert["details"]) == ("host_silent", "PC-VANISHES", {"devices": 3})
         assert [await http.status_of(serial) for serial in vanishing] == ["offline"] * 3
 

@@ -13,7 +13,7 @@ from drover.cli.exits import Exit
 from drover.testing.waiting import eventually
 from tests.e2e.up import Platform
 
-STARTED_S = 20.0
+STARTED_S = 60.0
 SIMULATED_PHONES = 120
 CALLERS = 8
 ACKNOWLEDGED_MIN = 200

@@ -15,7 +15,7 @@ from drover.testing.waiting import eventually
 from tests.e2e.client import Http, calling
 from tests.e2e.process import DroverProcess, free_port
 
-READY_S: Final = 45.0
+READY_S: Final = 120.0
 
 
 class Platform(DroverProcess):

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_S: Final = 15.0
+PATIENCE_S: Final = 60.0
+"""A bound against hanging, not a promise: a machine may be busy with other things."""
 LOOK_EVERY_S: Final = 0.01
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from drover.api.live.live import PATH
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 SMALL_BYTES = 4 * 1024
 LARGE_BYTES = 64 * 1024
 

@@ -10,7 +10,7 @@ from drover.testing.waiting import eventually
 from tests.integration.api.rows_platform import Platform, platform_on
 
 COUNTERS = ("pending", "running", "retrying", "completed", "failed", "cancelled", "skipped")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 PHONES = 4
 ONLINE = 3
 

@@ -26,7 +26,7 @@ from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.readmodel.column import keys_first
 from drover.testing.waiting import eventually
 
-WAIT_S = 15.0
+WAIT_S = 60.0
 LABELS = {"context": "fleet", "partition": "main"}
 SMALL = Limits(batch_events_max=20, cached_rows_max=10)
 """Many batches, and a cache that forgets: rows must be loaded again."""
