@@ -36,7 +36,7 @@ MESSAGE_COMMANDS_MAX: Final = 128
 MESSAGE_EVERY_S: Final = 0.003
 """The least pause between messages while replies are outstanding. A lone command never waits."""
 PATIENCE_S: Final = 0.02
-"""The pause for commands that can wait. By then another command has usually left and taken them along."""
+"""How long a command that can wait stays in the queue. Usually another command is sent earlier, and takes it along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000

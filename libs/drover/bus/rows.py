@@ -1,7 +1,7 @@
-"""Changed rows of the read models on their way to whoever shows them: `rows.<context>.<relation>`, over plain NATS.
+"""Messages about changed rows of the read models, on the subjects `rows.<context>.<relation>`, over plain NATS.
 
-Nothing is stored and nothing is sent twice. Each message says what it follows on, and a heartbeat says what the last
-ones were, so that a reader knows when it has missed something; it then reads the relation again.
+Messages are neither stored nor repeated. Each message names the position of the message before it, and a heartbeat
+names the last position of every relation. So a reader notices a lost message, and reads the relation again.
 """
 
 from __future__ import annotations
@@ -18,35 +18,38 @@ from nats.aio.msg import Msg
 from drover.bus.subscription import subscribed
 
 HEARTBEAT: Final = "heartbeat"
-"""No relation has this name. On a subject beside theirs, so that one subscription has all of a context in order."""
+"""In place of a relation's name; no relation is called this. Heartbeats have a subject beside those of the relations,
+so that one subscription gets all messages of a context in order."""
 PENDING_MESSAGES_MAX: Final = 10_000
 PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
-"""That a reader may be behind with; beyond it messages are dropped, which it notices by the next one."""
+"""How far a reader may fall behind. Beyond it messages are dropped, and the reader notices the gap at the next
+message."""
 
 log = structlog.get_logger("drover.bus")
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What changed in one relation between two positions of a partition."""
+    """The rows of one relation that changed between two positions of a partition."""
 
     epoch: str
-    """The projector's term. A reader that has heard of another one has missed something."""
+    """Identifies the projector's term. If it differs from the last one that a reader saw, the reader has missed
+    something."""
     partition: str
     after: int = msgspec.field(name="from")
-    """`to` of the message before this one, of the same relation, partition and epoch. If it equals `to`, only telemetry
-    has changed the rows, and a lost message is no gap."""
+    """The `to` of the previous message of the same relation, partition and epoch. If it equals this message's `to`,
+    only telemetry has changed the rows, and losing such a message leaves no gap."""
     to: int
     rows: list[msgspec.Raw] = []
-    """As the relation shows them now."""
+    """The changed rows, as the relation shows them now."""
     gone: list[Any] = []
-    """Keys of rows that are no more, each as an array in the order of the relation's key."""
+    """Keys of deleted rows, each as an array in the order of the relation's key columns."""
     reset: bool = False
-    """There were too many to tell: read the relation again."""
+    """Too many rows have changed to send them: the reader must read the relation again."""
 
 
 class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition stands, and what was last told of each of its relations."""
+    """The current position of a partition, and the last `to` that was sent for each of its relations."""
 
     epoch: str
     partition: str
@@ -55,7 +58,7 @@ class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublishRows(Protocol):
-    """Where a projector sends what changed. May fail or hang: its caller has a bound for both."""
+    """Where a projector sends changed rows. It may fail or hang, so the caller limits how long it waits."""
 
     async def changed(self, context: str, relation: str, message: RowsChanged) -> None: ...
 
@@ -63,7 +66,7 @@ class PublishRows(Protocol):
 
 
 class NatsRows:
-    """Messages that cannot be sent now are never sent later."""
+    """Publishes to NATS. A message that cannot be sent now is never sent later."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -80,7 +83,7 @@ def subject_of(context: str, relation: str) -> str:
 
 
 def subjects(contexts: Iterable[str]) -> tuple[str, ...]:
-    """All that is said of these contexts."""
+    """The subjects of all messages about these contexts."""
     return tuple(subject_of(context, ">") for context in contexts)
 
 
@@ -88,7 +91,7 @@ _decode_changed: Final = msgspec.json.Decoder(RowsChanged).decode
 _decode_heartbeat: Final = msgspec.json.Decoder(RowsHeartbeat).decode
 
 OnChanged = Callable[[str, str, RowsChanged], None]
-"""(context, relation, message)."""
+"""Called with (context, relation, message)."""
 OnHeartbeat = Callable[[str, RowsHeartbeat], None]
 
 
@@ -96,7 +99,8 @@ OnHeartbeat = Callable[[str, RowsHeartbeat], None]
 async def following_rows(
     client: Client, contexts: Iterable[str], on_changed: OnChanged, on_heartbeat: OnHeartbeat
 ) -> AsyncIterator[None]:
-    """Hand over every message of these contexts. Those of one context come in the order in which they were sent."""
+    """Call the functions with every message of these contexts. Messages of one context arrive in the order of
+    sending."""
 
     async def on_message(message: Msg) -> None:
         _, context, relation = message.subject.split(".", 2)

@@ -15,7 +15,8 @@ from nats.errors import Error as NatsError
 async def subscribed(
     client: Client, subject: str, on_message: Callable[[Msg], Awaitable[None]], **options: Any
 ) -> AsyncIterator[None]:
-    """`options`: of `Client.subscribe`. Leaving does not fail when the connection is gone."""
+    """Subscribe while the block runs. `options` are those of `Client.subscribe`. A lost connection is no error on
+    exit."""
     subscription = await client.subscribe(subject, cb=on_message, **options)
     try:
         yield

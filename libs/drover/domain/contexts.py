@@ -14,7 +14,7 @@ import msgspec
 class Context(msgspec.Struct, frozen=True):
     name: str
     is_private: bool = False
-    """Its events are for its decider alone: everybody else sees only their types and ids."""
+    """Whether only its decider may see its events. Everybody else sees only their types and ids."""
     hidden_fields: frozenset[str] = frozenset()
     """Fields of its events that only its own services see: texts written by users, and sealed values."""
 
@@ -33,5 +33,5 @@ CONTEXTS: Final = tuple(REGISTRY)
 
 
 def context_named(name: str) -> Context:
-    """One that is not registered has nothing to hide: tests make contexts of their own."""
+    """The context of this name. For an unregistered name, as in tests, it is a context without hidden fields."""
     return REGISTRY.get(name) or Context(name)

@@ -30,7 +30,7 @@ class TextPatterns:
         return self._patterns[field]
 
     def check(self, **fields: str | None) -> Rejection | None:
-        """None is a field that was not given."""
+        """Check the fields against their patterns. A value of None means that the field was not given."""
         for field, value in fields.items():
             # fullmatch, because `$` alone accepts a trailing line feed.
             if value is not None and not (pattern := self._patterns[field]).fullmatch(value):
@@ -39,7 +39,7 @@ class TextPatterns:
 
 
 def check_range(low: int, high: int, **fields: int | None) -> Rejection | None:
-    """None is a field that was not given."""
+    """Check that the fields are within these bounds. A value of None means that the field was not given."""
     for field, value in fields.items():
         if value is not None and not low <= value <= high:
             return invalid(field, value, f"{field} must be between {low} and {high}")

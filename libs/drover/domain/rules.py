@@ -35,7 +35,7 @@ def decide_by(
 
 
 def evolve_by(changes: Mapping[type, Callable[[S, Any], None]]) -> Callable[[S, Any], S]:
-    """Each change mutates the state that it is given."""
+    """The function `evolve` from a table of changes by event type. Each change mutates the state that it is given."""
 
     def evolve(state: S, event: Any) -> S:
         changes[type(event)](state, event)

@@ -1,5 +1,8 @@
-"""Value objects of what a client may set. Commands, events, states and rows have their fields; here they are read by
-name, so that no other module lists them."""
+"""Reads value objects: groups of fields that a client may set, such as `JobSpec`.
+
+Commands, events, states and rows have the same fields. The functions here copy them by name, so that no other module
+lists them.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def fields_of(spec: type[msgspec.Struct], source: Any) -> dict[str, Any]:
-    """The fields of a value object in a command, an event or a row: each has all of them."""
+    """The values of the value object's fields in a command, an event or a row, which has all of them."""
     return {name: getattr(source, name) for name in spec.__struct_fields__}
 
 
 def spec_of(spec: type[T], source: Any) -> T:
-    """The value object in a command, an event or a row."""
+    """The value object, made from the fields of a command, an event or a row."""
     return spec(**fields_of(spec, source))
 
 
 def changed(spec: T, change: Any) -> T:
-    """The value object with what a change sets. None: no change."""
+    """The value object after a change. A field of the change that is None keeps its value."""
     given = fields_of(type(spec), change)
     return replace(spec, **{name: value for name, value in given.items() if value is not None})

@@ -21,7 +21,7 @@ class AlertRow(Row, frozen=True):
     details: Json
     raised_at: datetime
     until: datetime | None
-    """When it resolves by itself."""
+    """When it resolves by itself; null: when its cause is over."""
     resolved_at: datetime | None = None
     reason: str | None = None
     """Why it was resolved."""

@@ -62,7 +62,7 @@ class Column(msgspec.Struct, frozen=True):
     python: Any
     """The type without `| None`."""
     text: str = ""
-    """Its description, for people."""
+    """The description of the column, for people."""
     sql: str | None = None
     """The SQL expression of a view. None: the column of the same name."""
 

@@ -21,7 +21,7 @@ class EventRow(Row, frozen=True):
     """Sequence of its commit in the stream of its context. With `line` it identifies the event."""
     line: int
     n: BigInt
-    """Gap-free within its partition."""
+    """Number of the event in its partition, without gaps."""
     at: datetime
     type: str
     by: str

@@ -30,7 +30,7 @@ class LiveRelation:
     context: str
     table: Table
     parts: Mapping[str, Table]
-    """Other tables that a row of this relation shows parts of."""
+    """Other tables whose rows are shown as parts of this relation's rows."""
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class LiveRelation:
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 
     def told_key(self, key: Key) -> list[Any]:
-        """A key of the table as the columns `key` show it."""
+        """Turn a key of the table into the values of the columns `key`, as clients get them."""
         values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple
         shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
         return [self.context, *shown] if self.relation.united else shown
@@ -81,7 +81,7 @@ class LiveRelation:
 
 
 def live_relation(relation: Relation, context: str, tables: Mapping[str, Table]) -> LiveRelation | None:
-    """None: its rows are not those of a table."""
+    """The live relation of a context; None if the relation's rows are not rows of one table."""
     if relation.united:
         table = tables[ALERTS.name]
     elif relation.view is not None:

@@ -31,7 +31,7 @@ class ReadModel(msgspec.Struct, frozen=True):
 
     @property
     def tables(self) -> tuple[KeyedTable[Any] | AppendTable, ...]:
-        """Its own tables plus those that every context has."""
+        """The context's own tables plus those that every context has."""
         return (EVENTS, ALERTS, *self.own_tables)
 
     @property

@@ -14,7 +14,7 @@ READ_MODELS: Final[tuple[ReadModel, ...]] = parts_in("readmodel")
 RELATIONS: Final[dict[str, Relation]] = {
     relation.name: relation for model in READ_MODELS for relation in model.relations
 } | {relation.name: relation for relation in (ALERTS, EVENTS)}
-"""What can be read at `/rest/v1`."""
+"""The relations that clients can read at `/rest/v1`."""
 
 
 def _by_name() -> dict[str, tuple[LiveRelation, ...]]:

@@ -11,14 +11,14 @@ from drover.readmodel.column import Column, PgType, column, columns_of, keys_fir
 
 
 class Relationship(msgspec.Struct, frozen=True):
-    """Which rows of another relation belong to a row: those whose `target_column` equals `column`."""
+    """How two relations are joined: the rows whose `target_column` equals `column` belong to a row."""
 
     target: str
     """The embedded relation."""
     kind: Literal["to-one", "to-many"]
-    """Embedded as an object or null, or as an array."""
+    """`to-one` is embedded as an object or null, `to-many` as an array."""
     column: str
-    """Of the embedding relation."""
+    """The column of the embedding relation."""
     target_column: str
 
 
@@ -30,36 +30,36 @@ class View(msgspec.Struct, frozen=True):
     """The table's alias in the expressions of computed columns."""
     joins: str = ""
     parts: Mapping[str, str] = {}
-    """Other tables that computed columns read, each with the column that names the row: adding a row there changes this
-    row, too."""
+    """Other tables that computed columns read. For each, the column with the key of this view's row: a new row there
+    changes this row, too."""
 
 
 class Relation(msgspec.Struct, frozen=True):
     name: str
-    """The name that clients use."""
+    """The name that clients use for the relation."""
     schema: str
-    """Its schema: `rm_<context>`. Empty for a united relation."""
+    """The schema `rm_<context>`. Empty for a united relation."""
     columns: Mapping[str, PgType]
-    """In the order of `*`."""
+    """The columns in the order in which `*` selects them."""
     context: str
-    """The context whose positions say how fresh it is; for a united relation, any of `united`."""
+    """The context whose positions tell how fresh the rows are; for a united relation, see `united`."""
     shape: tuple[Column, ...] = ()
-    """The same columns with all that is known of them, for documentation and views."""
+    """The same columns with their types and descriptions, for documentation and views."""
     view: View | None = None
-    """None: it is a table or a hand-written view."""
+    """The view that is generated. None: the relation is a table or a hand-written view."""
     order: tuple[str, ...] = ()
     """Tie-breaking columns, appended to the client's order, so that pages do not overlap."""
     relationships: Mapping[str, Relationship] = {}
-    """What it can embed, by the name that clients use."""
+    """The relations that it can embed, by the name that clients use."""
     aliases: Mapping[str, Mapping[str, str]] = {}
-    """Alternative values, by column: what a filter by `eq`, `neq` or `in` may use, and what it then means."""
+    """Other names of values, by column. A filter by `eq`, `neq` or `in` may use them instead of the stored values."""
     owner: str | None = None
     """The column with the id of the device that owns a row. None: rows have no owner."""
     sealed: Mapping[str, str] = {}
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
     failed. Neither can be selected in parts, filtered or ordered by."""
     united: tuple[str, ...] = ()
-    """The contexts that each have a table of this name. It has the rows of all, with `context` as first column."""
+    """The contexts whose tables of this name are united here. The rows have the context as their first column."""
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -87,7 +87,8 @@ def relation(
     owner: str | None = None,
     sealed: Mapping[str, str] | None = None,
 ) -> Relation:
-    """A relation of one context. `computed`: columns of its view with their SQL. Embeds are named by their relation."""
+    """Declare a relation of one context. `computed`: the SQL of computed columns. An embed has the name of its
+    relation."""
     columns = _shaped(shape, order, computed or {})
     return Relation(
         name=name,
@@ -105,7 +106,7 @@ def relation(
 
 
 def united(name: str, row: type[msgspec.Struct], contexts: tuple[str, ...], *, order: tuple[str, ...]) -> Relation:
-    """A relation over all contexts: the rows of each, with the context's name as first column."""
+    """Declare a relation over all contexts: the rows of each, with the context's name as first column."""
     columns = (column("context", str), *columns_of(row))
     return Relation(
         name=name,
@@ -135,7 +136,7 @@ def select_list(columns: Sequence[Column], letter: str) -> list[str]:
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Check what every query relies on to be valid SQL; for tests of declarations."""
+    """Check that queries on these relations are valid SQL. For tests of declarations."""
     for name, relation in relations.items():
         columns = relation.columns
         assert name == relation.name

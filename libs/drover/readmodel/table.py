@@ -31,7 +31,7 @@ class Index:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
-    """What keyed and append tables share."""
+    """The part that keyed and append tables have in common."""
 
     name: str
     key: tuple[str, ...]

@@ -68,7 +68,7 @@ class Body(Generic[T]):
         return decoded
 
     def decode_many(self, raw: bytes, *, count_max: int) -> tuple[list[T], bool]:
-        """One object, or an array of them; the second value says whether it was an array."""
+        """Decode one object, or an array of them. The second value tells whether it was an array."""
         if raw.lstrip()[:1] != b"[":
             return [self.decode(raw)], False
         parsed = _parse(raw)

@@ -14,7 +14,7 @@ from drover.web.errors import ApiError
 FORWARDED_MAX: Final = 32
 """How many addresses of X-Forwarded-For are checked, nearest first."""
 IPV6_PREFIX: Final = 64
-"""One subscriber's network. A client has so many IPv6 addresses that a limit per address would not limit it."""
+"""The network of one subscriber. A client has so many IPv6 addresses that a limit per address would not limit it."""
 
 Address = IPv4Address | IPv6Address
 

@@ -21,7 +21,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.service.access_tokens import LIFETIME_S_MAX
 
 KEPT_S: Final = LIFETIME_S_MAX + 60.0
-"""By then every access token of the session has expired."""
+"""How long an ended session is remembered. By then every access token of the session has expired."""
 REMEMBERED_MAX: Final = 200_000
 
 
@@ -46,7 +46,7 @@ class EndedSessions:
         told: Callable[[str], None] = lambda reason: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`told`: called with the reason of each session end from now on."""
+        """`told` is called with the reason of each session end from now on."""
         self._log = event_log
         self._told = told
         self._clock = clock

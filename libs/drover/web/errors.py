@@ -59,7 +59,8 @@ class ApiError(DroverError):
         headers: dict[str, str] | None = None,
         plain: tuple[str, str] | None = None,
     ) -> None:
-        """`plain`: code and message under `/api` and `/auth`, where the requirements differ from those for `/rest`."""
+        """`plain`: another code and message for the same error under `/api` and `/auth`; by default those of
+        `/rest`."""
         super().__init__(f"{status} {code}: {message}")
         self.status = status
         self.code = code

@@ -15,9 +15,10 @@ _DIGEST_BYTES: Final = 16
 
 
 def command_id(key: str | None, *, principal: str, route: str, body: bytes, target: str = "") -> str:
-    """`<key, scoped by caller and route>~<digest of the body>`, by which the writer tells a repeat from a misuse.
+    """`<key, scoped by caller and route>~<digest of the body>`. By the digest the writer tells a repeat from a misuse.
 
-    `principal`: its name. `target`: what a write changes if the route does not say it, such as the filter of a PATCH.
+    `principal`: the name of the caller. `target`: what the write changes if the route does not tell, such as the filter
+    of a PATCH.
     """
     if key is None:
         return str(uuid7())

@@ -7,7 +7,8 @@ from drover.web.errors import invalid
 
 
 def owner_of(principal: Principal, named: str | None, *, what: str) -> str:
-    """The user that a request is about. `named`: by the request, if at all. `what`: their data, in the plural."""
+    """The id of the user that a request is about. `named`: the user in the request, if any. `what`: the kind of data,
+    in the plural, for the error message."""
     if principal.user_id is not None:
         if named not in (None, principal.user_id):
             raise invalid(f"A person can only use their own {what}", field="user_id", value=named)

@@ -94,7 +94,7 @@ _RENDER_VIEWS: Final = (
     "render_figures",
 )
 _GFX_DATA: Final = "render_queue.gfx_data"
-"""Permission to see its content. Callers who may read the queue but not this get null."""
+"""Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
 """Finished files: they show what gfx_data contains."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
@@ -237,5 +237,5 @@ def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) ->
 
 _plain: Final = Permissions()
 demand: Final = _plain.demand
-"""With every setting off. With settings, use `Permissions.of`."""
+"""Check a permission with all optional settings off. With settings, use `Permissions.of`."""
 may: Final = _plain.may

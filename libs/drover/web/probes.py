@@ -21,7 +21,7 @@ class Health(msgspec.Struct):
     status: str
     """`ok` or `not ok`; `/readyz` also says `degraded`: it accepts requests, but not everything works."""
     reasons: dict[str, str]
-    """By failing part, a sentence that says why."""
+    """A sentence for each part that fails, by its name."""
 
 
 _WELL: Final = Answer(Health, "Yes")

@@ -29,14 +29,14 @@ class Refused(msgspec.Struct, frozen=True):
     stopped: bool = False
     """Everything from this key is refused until then."""
     first_stop: bool = False
-    """Set once per block, on the refusal that starts it, so that it can be reported."""
+    """True for the refusal that starts a block, so that each block is reported once."""
 
 
 ALLOWED: Final = Allowed()
 
 
 class _Bucket:
-    """`full_at` says how many tokens are missing, so they are not counted."""
+    """The tokens of one key. They are not counted: `full_at` tells how many are missing."""
 
     __slots__ = ("full_at", "refusals", "stopped_until")
 

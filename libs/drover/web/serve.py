@@ -19,7 +19,8 @@ KEEPALIVE_S: Final = 75.0
 CLOSE_SOCKETS_SHARE: Final = 0.4
 """Share of the grace period for closing sockets. Requests continue meanwhile."""
 CUT_AFTER_SHARE: Final = 0.45
-"""Share of the rest. aiohttp may take its time-out twice, so this cuts connections within the grace period."""
+"""Connections are cut after this share of the remaining grace period. aiohttp may use its own time-out twice, so we cut
+them ourselves."""
 
 
 class CannotListen(DroverError):

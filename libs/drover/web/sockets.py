@@ -19,7 +19,7 @@ SOCKETS_MAX: Final = 50_000
 CLOSE_S: Final = 1.0
 """Default time to close all sockets together; a route may ask for more."""
 CANCEL_SHARE: Final = 0.1
-"""Share of that for sessions that were too slow and are cancelled."""
+"""Share of that time for cancelling the sessions that were too slow."""
 CLOSE_HANDSHAKE_S: Final = 1.0
 """How long a closing socket waits for the other side's close frame."""
 

@@ -114,7 +114,8 @@ def _read(root: Path) -> dict[str, Page]:
 
 
 def find_dashboard() -> Path | None:
-    """In the wheel, next to this module; in a working tree, the build output. None: it is not built."""
+    """The folder of the dashboard's files: in a wheel next to this module, in a working tree the build output. None: it
+    was not built."""
     for root in (Path(str(files("drover.api"))) / "dashboard", Path(__file__).parents[2] / "dashboard" / "dist"):
         if (root / "index.html").is_file():
             return root

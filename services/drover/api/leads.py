@@ -39,7 +39,7 @@ class LogState(Protocol):
     """The port to NATS."""
 
     async def leads(self) -> tuple[list[Lead], str]:
-        """One for every partition, and the status of NATS: `connected`, or what is wrong."""
+        """The state of every partition, and the status of NATS: `connected`, or what is wrong."""
 
     async def ping(self) -> float:
         """Round-trip time to NATS in milliseconds."""

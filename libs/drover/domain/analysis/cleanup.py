@@ -1,6 +1,7 @@
-"""The cleanup of stalled tests: an index finds them one by one; a decision handles as many as fit, ticks the rest.
+"""The cleanup of stalled tests: an index finds them one by one. A decision handles as many as fit; ticks handle the
+rest.
 
-At most one cleanup runs at a time. A request meanwhile gets the running one, so no test is handled twice.
+At most one cleanup runs at a time. A request during a cleanup gets the running one, so no test is handled twice.
 """
 
 from __future__ import annotations

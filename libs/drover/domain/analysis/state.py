@@ -68,11 +68,11 @@ class Run(msgspec.Struct):
     tests_of: dict[str, int] = {}
     """Number of cleaned tests by user."""
     users: list[str] = []
-    """The same users in the order of cleaning, so that reading a page costs only the length of the page."""
+    """The users of `tests_of` in the order of cleaning, so that reading a page costs only the length of the page."""
     notified: int = 0
     """How many users of that list have been notified."""
     duration_ms: int | None = None
-    """None: it is still running."""
+    """How long the cleanup took. None: it is still running."""
 
     def stalled_before(self, tier: str) -> datetime:
         return self.tiers_started_before.get(tier, self.started_before)

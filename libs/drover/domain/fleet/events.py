@@ -243,7 +243,7 @@ class AttemptStarted(AttemptEvent):
 
 
 class AttemptProgressed(AttemptEvent):
-    """At each step of ten points, and when an advertisement begins or ends."""
+    """The progress reached another step of ten points, or an advertisement began or ended."""
 
     progress_pct: int
     ad_playing: bool
@@ -261,12 +261,12 @@ class AttemptSucceeded(AttemptEvent):
 
 class AttemptFailed(AttemptEvent):
     code: str
-    """As the agent reported it."""
+    """The error code, as the agent reported it."""
     rule: str
-    """The rule that applies to it."""
+    """The rule that applies to this error code."""
     message: str | None
     blamed: bool
-    """Whether it counts against the device."""
+    """Whether the failure counts against the device."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
@@ -277,20 +277,20 @@ class AttemptTimedOut(AttemptEvent):
 
 
 class AttemptRolledBack(AttemptEvent):
-    """It ran and its network was lost: it uses up no attempt, and the assignment waits for its device."""
+    """The network was lost during the run. This uses up no attempt, and the assignment waits for its device."""
 
     reason: str
 
 
 class AttemptCancelled(AttemptEvent):
-    """It was withdrawn before it ran."""
+    """The attempt was withdrawn before it ran."""
 
     reason: str
 
 
 class RetryScheduled(AttemptEvent):
     due: datetime | None
-    """None: as soon as its device, or its job, is back."""
+    """When the retry is due. None: as soon as the device, or the job, is back."""
 
 
 class AttemptFailedFinal(AttemptEvent):
@@ -302,7 +302,7 @@ class AttemptFailedFinal(AttemptEvent):
 
 
 class StaleReportRefused(AttemptEvent):
-    """A report of a run that has ended. Recorded once for each run; it has no effect."""
+    """A report about a run that has ended was refused. Recorded once for each run; it has no effect."""
 
     status: str
     current_run: int

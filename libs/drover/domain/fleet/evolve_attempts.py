@@ -26,7 +26,7 @@ from drover.domain.fleet.state import (
 from drover.domain.fleet.timer_keys import assignment_timer
 
 BY_A_PERSON: Final = "admin"
-"""After a cancellation for this reason, the job is not offered to the device again by itself."""
+"""The reason of a cancellation by a person. The job is then not offered to this device again automatically."""
 
 
 def _term_started(fleet: Fleet, event: TermStarted) -> None:

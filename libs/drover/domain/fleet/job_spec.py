@@ -1,6 +1,6 @@
-"""What a client may set on a job: fields, defaults, bounds, and the rules between fields. The one place for all of it.
+"""The fields that a client may set on a job, with their defaults, bounds and the rules between them.
 
-The command and the row have these fields by inheritance; the event lists them (ADR 0026).
+They are declared only here. The command and the row inherit them; the event lists them (ADR 0026).
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ SCRIPT_TYPES: Final = ("youtube_watch", "youtube_shorts", "youtube_subscribe")
 
 
 def between(low: int, high: int) -> Meta:
-    """Bounds for `check_spec`. Decoding ignores them: a client is told in our words, and what was written under other
-    bounds stays readable."""
+    """Bounds of a number. Only `check_spec` checks them, not the decoder: so clients get our own error messages, and
+    jobs that were stored under other bounds can still be read."""
     return Meta(extra={"between": (low, high)})
 
 
 def at_most(chars: int) -> Meta:
-    """The longest text; `check_spec` checks it, as with `between`."""
+    """The maximum length of a text. Only `check_spec` checks it, as for `between`."""
     return Meta(extra={"chars_max": chars})
 
 
 Share = Annotated[int, between(10, 100)]
-"""Of the length of what is watched, in percent."""
+"""How much of a video to watch, in percent of its length."""
 Chance = Annotated[int, between(0, 100)]
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """What the client wrote. Whether the job may have its turn is no part of it: that changes."""
+    """The fields that the client set when it created the job. `is_active` is not among them, because it can change."""
 
     target_url: Annotated[str, at_most(2048)]
     title: Annotated[str, at_most(200)] | None = None
@@ -53,11 +53,11 @@ class JobSpec(msgspec.Struct, frozen=True):
     prob_playlist: Chance = 10
     base_reward: float = 10
     target: Target | None = None
-    """For which devices it is; null: for all."""
+    """The devices that the job is for; null: all devices."""
 
 
 def check_spec(spec: JobSpec) -> Rejection | None:
-    """Why no job can be like this, or None."""
+    """The reason why no job can have these values, or None."""
     return _lengths(spec) or _texts(spec) or _bounds(spec) or _sums(spec) or _target(spec.target)
 
 
@@ -77,7 +77,7 @@ def _lengths(spec: JobSpec) -> Rejection | None:
 
 
 def _marks(kind: str) -> dict[str, Any]:
-    """The value of this kind of mark, by field."""
+    """The marks of this kind (`between`, `chars_max`) in the fields of `JobSpec`, by field."""
     hints = get_type_hints(JobSpec, include_extras=True)
     found = {name: list(_extras(type_)) for name, type_ in hints.items()}
     return {name: extra[kind] for name, extras in found.items() for extra in extras if kind in extra}

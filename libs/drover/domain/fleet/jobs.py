@@ -86,7 +86,7 @@ def cancel_job(fleet: Fleet, command: CancelJob, now: datetime) -> Decision:
 
 
 def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Callable[[int], Event]) -> Decision:
-    """`event`: made with the number of devices that the job did not reach."""
+    """`event` makes the end event from the number of devices that the job did not reach."""
     job = fleet.jobs.get(job_id)
     if job is None or (job.has_ended and job.status is not status):
         return _not_open(job, job_id)

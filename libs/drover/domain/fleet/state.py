@@ -115,7 +115,7 @@ class Device(DeviceSpec, kw_only=True):
     """Consecutive failures that count against it."""
     crashes: int = 0
     assignment: str | None = None
-    """Its assignment that holds a slot."""
+    """The assignment of this device that holds a slot."""
     running: bool = False
     named_in: dict[str, None] = msgspec.field(default_factory=dict)
     """Open jobs that name this device."""
@@ -224,9 +224,9 @@ class Job(msgspec.Struct):
     completed: int = 0
     failed: int = 0
     replaced: int = 0
-    """Of those, the devices that another one may replace."""
+    """Counted devices that another device may replace."""
     final_failures: dict[str, list[str]] = {}
-    """By rule: devices where it failed for good."""
+    """By rule, the devices where the job failed for good."""
     poison_rules: list[str] = []
     """Rules whose failures no longer affect devices."""
 

@@ -27,7 +27,7 @@ SEALED_CHARS_MAX: Final = 2_000
 USER_AGENT_CHARS_MAX: Final = 80
 LIFETIME_S_MAX: Final = 366 * 86_400
 EMAIL_HASHES_MAX: Final = 2
-"""One for each live key."""
+"""Maximum of hashes of one address: there is one for each live key."""
 
 GRACE: Final = timedelta(seconds=10)
 """How long a used refresh token still gets the same child: two tabs must not sign each other out."""

@@ -38,7 +38,7 @@ class DeletePages(Command):
 
     page_ids: tuple[str, ...]
     user_id: str | None = None
-    """Only this user's pages; None: any user's."""
+    """Delete only this user's pages. None: pages of any user."""
 
 
 class ClaimDue(Command):

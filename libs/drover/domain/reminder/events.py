@@ -104,7 +104,8 @@ class AlarmSent(SendingEvent):
 
 
 class SendingFailed(SendingEvent):
-    """Not delivered, so released. It is retried with the same key at `retry_at`; None: at the next alarm time."""
+    """The reminder was not delivered, so its claim ends. It is retried with the same key at `retry_at`. None: it is
+    sent again at the next alarm time."""
 
     permanent: bool
     code: str
@@ -115,7 +116,8 @@ class SendingFailed(SendingEvent):
 
 
 class SendingUncertain(SendingEvent):
-    """Possibly delivered, or in part: it stays claimed until `recover_at`, then it is sent again with the same key."""
+    """The reminder was possibly delivered, or in part. It stays claimed until `recover_at` and is then sent again with
+    the same key."""
 
     code: str
     error: str

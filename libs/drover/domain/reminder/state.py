@@ -68,7 +68,7 @@ class Alarm(msgspec.Struct, gc=False):
     immediate: bool = True
     """Requested for now: it takes no minute."""
     moved: bool = False
-    """Set to another time while it was claimed: that time applies after the sending."""
+    """Whether the user set another time while it was claimed. That time applies after the sending."""
 
     @property
     def minute(self) -> int | None:
@@ -116,7 +116,7 @@ class Reminders:
         self.delivered: dict[str, tuple[str, ...]] = {}
         """For claimed sendings that were delivered in part: the subscriptions that received them."""
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
-        """By user, then by id."""
+        """Subscriptions by user, then by id."""
         self.deleted: dict[str, int] = {}
         """Life numbers of recently deleted pages."""
         self.deletions: deque[Tombstone] = deque()

@@ -16,7 +16,7 @@ NO_WORKER: Final = "no_render_worker"
 WORKERS: Final = "workers"
 """Subject of the alert: all workers."""
 NO_WORKER_KEY: Final = f"{NO_WORKER}:{WORKERS}"
-"""Its key among the open alerts."""
+"""The key of that alert among the open alerts."""
 
 
 def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:

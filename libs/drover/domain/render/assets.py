@@ -15,7 +15,7 @@ SLOTS_MAX: Final = 200
 SLOT_NUMBER_MAX: Final = 9_999
 FIELDS_MAX: Final = 1000
 NAME_CHARS_MAX: Final = 150
-"""A mapping's field name holds this much plus its prefix."""
+"""The longest name of a field in gfx_data. A mapping's field name is longer by its prefix."""
 TEXT_CHARS_MAX: Final = 10_000
 NUMBER_MAX: Final = 10**30
 
@@ -40,7 +40,8 @@ class Assets(msgspec.Struct, frozen=True):
 
     @property
     def mapping_missing(self) -> bool:
-        """There are fields, and none has a layer. Data in places that 003 does not define does not count."""
+        """Whether there are fields, but none of them has a layer. Data in places that 003 does not define is not a
+        field."""
         return self.fields > 0 and not self.assets
 
 
@@ -159,7 +160,7 @@ def _flag_number(name: str) -> int | None:
 
 
 def _number(numbered: dict[str, Any], position: int, place: str) -> int:
-    """Its own number, if it has one, else its position."""
+    """The object's own number if it has one, otherwise its position in the list."""
     number = numbered.get("slot_number", position)
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= SLOT_NUMBER_MAX:
         raise GfxDataInvalid(f"{place}.slot_number", f"a number from 1 to {SLOT_NUMBER_MAX}")

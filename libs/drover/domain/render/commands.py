@@ -19,7 +19,7 @@ class RequestRender(Command):
     gfx_data: str
     """Sealed by the edge."""
     composition: str = ""
-    """Its name; empty: the name in the composition's description, else the id."""
+    """Name of the composition. Empty: the name in the composition's description, else the id."""
     cue_item_id: str | None = None
     broadcast_date: date | None = None
     """None: today in Seoul."""

@@ -26,7 +26,7 @@ class RunEvent(RenderEvent):
 class RenderRequested(RenderEvent):
     composition_id: str
     composition: str
-    """Its name in After Effects and in the file name."""
+    """Name of the composition, in After Effects and in the file name."""
     gfx_id: str
     """The id that the seal of gfx_data is bound to."""
     gfx_data: str
@@ -42,7 +42,7 @@ class RenderClaimed(RunEvent):
 
     lease_until: datetime
     resumed: bool
-    """The same worker held it before."""
+    """Whether the same worker held the render before."""
 
 
 class LeaseRenewed(RunEvent):
@@ -56,7 +56,7 @@ class RenderSubmitted(RunEvent):
     nexrender_job_id: str
     """nexrender's own id of the job, if it does not accept our uid."""
     found: bool
-    """The job was there already: a worker had submitted it without being able to report it."""
+    """Whether nexrender had the job already: a worker had submitted it and could not report it."""
     timeout_at: datetime
 
 

@@ -1,6 +1,6 @@
-"""What a client may set on a composition and on the layer of a field: fields and defaults. `validation` has the bounds.
+"""The fields that a client may set on a composition and on the layer of a field, with their defaults.
 
-Commands, bodies and rows have these fields by inheritance; the events list them (ADR 0026).
+`validation` has the bounds. Commands, bodies and rows inherit the fields; the events list them (ADR 0026).
 """
 
 from __future__ import annotations

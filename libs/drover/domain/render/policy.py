@@ -62,9 +62,9 @@ class Again(StrEnum):
     """What a retry repeats."""
 
     STEP = "step"
-    """The failed step, by the same worker, which keeps the render."""
+    """Retry the failed step. The same worker does so and keeps the render."""
     RENDER = "render"
-    """The whole render, as a new nexrender job; the old one is stopped."""
+    """Retry the whole render as a new nexrender job. The old job is stopped."""
 
 
 class Rule(msgspec.Struct, frozen=True):

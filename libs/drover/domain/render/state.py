@@ -102,7 +102,7 @@ class RenderQueue(msgspec.Struct):
     renewal_due: datetime | None = None
     """While workers hold renders: when the most recently heard worker will renew its lease."""
     stops: dict[str, Stop] = {}
-    """By uid."""
+    """Jobs to stop, by their uid."""
     stops_due: Timers = msgspec.field(default_factory=Timers)
     """When each stop may be claimed."""
     compositions: dict[str, Composition] = {}

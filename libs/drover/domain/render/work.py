@@ -57,7 +57,8 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
 
 
 def hand_back(queue: RenderQueue, command: c.HandBack, now: datetime) -> Decision:
-    """Not counted as a recovery: nothing went wrong. The nexrender job goes on, and the next worker finds it."""
+    """Return the render to the queue. This is no recovery, because nothing went wrong. The nexrender job goes on, and
+    the next worker finds it."""
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)

@@ -16,7 +16,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq, line)
 );
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
-COMMENT ON COLUMN events.n IS 'Gap-free within its partition.';
+COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
 COMMENT ON COLUMN events.cause IS 'Id of the command that caused it.';
 COMMENT ON COLUMN events.entities IS 'Ids of the entities that it is about, most specific first.';
@@ -43,7 +43,7 @@ CREATE TABLE alert_rows (
   reason      text
 );
 COMMENT ON COLUMN alert_rows.subject IS 'The id of the device, job, PC or render that it is about.';
-COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself.';
+COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself; null: when its cause is over.';
 COMMENT ON COLUMN alert_rows.reason IS 'Why it was resolved.';
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);
@@ -84,7 +84,7 @@ CREATE TABLE test_rows (
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN test_rows.reason IS 'Who reported the failure: `worker` or `timeout`.';
 COMMENT ON COLUMN test_rows.skipped IS 'Why it could not be refunded when that was last tried.';
-COMMENT ON COLUMN test_rows.late_report IS 'What a worker reported after its end, without effect.';
+COMMENT ON COLUMN test_rows.late_report IS 'What a worker reported after the end of the test, without effect.';
 CREATE INDEX test_rows_user_id ON test_rows (user_id, created_at);
 CREATE INDEX test_rows_status ON test_rows (status, created_at);
 CREATE INDEX test_rows_created_at ON test_rows (created_at);
@@ -138,7 +138,7 @@ CREATE TABLE test_ledger (
 );
 COMMENT ON COLUMN test_ledger.id IS 'From the position in the log: sequence of the commit * 65536 + line.';
 COMMENT ON COLUMN test_ledger.kind IS '`initial`, `grant`, `charge` or `refund`.';
-COMMENT ON COLUMN test_ledger.remaining_tests IS 'After it.';
+COMMENT ON COLUMN test_ledger.remaining_tests IS 'Tests that the user has left after this change.';
 CREATE INDEX test_ledger_user_id ON test_ledger (user_id, id);
 CREATE INDEX test_ledger_test_id ON test_ledger (test_id) WHERE test_id IS NOT NULL;
 

@@ -49,7 +49,7 @@ class TestRow(Row, frozen=True):
     skipped: str | None
     """Why it could not be refunded when that was last tried."""
     late_report: str | None
-    """What a worker reported after its end, without effect."""
+    """What a worker reported after the end of the test, without effect."""
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
@@ -64,7 +64,7 @@ class LedgerEntry(Row, frozen=True):
     """`initial`, `grant`, `charge` or `refund`."""
     amount: int
     remaining_tests: int
-    """After it."""
+    """Tests that the user has left after this change."""
     test_id: UUID | None
     cleanup_run_id: UUID | None
     by: str

@@ -28,24 +28,25 @@ class JobAssignment(Row, frozen=True):
     updated_at: datetime
     status: AssignmentStatus = AssignmentStatus.PENDING
     progress_pct: int = 0
-    """Between two events it comes from telemetry."""
+    """The progress. Between two events it comes from telemetry."""
     actual_duration_sec: int | None = None
     did_like: bool = False
     did_comment: bool = False
     did_playlist: bool = False
     error_code: str | None = None
-    """Of the last failed attempt, until one succeeds; the same holds for the message and `timed_out`."""
+    """The error code of the last failed attempt; cleared by a success. The same holds for `error_message` and
+    `timed_out`."""
     error_message: str | None = None
     retry_count: int = 0
-    """Attempts used, of three."""
+    """Attempts used, out of three."""
     assigned_at: datetime | None = None
-    """Null: it waits without a slot."""
+    """When it got a slot. Null: it waits without one."""
     started_at: datetime | None = None
     completed_at: datetime | None = None
     """When it ended, in any way."""
     run: int = 0
     attempt: int = 1
-    """The current or next one; once the assignment has ended, the last one."""
+    """The number of the current or next attempt; after the end, of the last attempt."""
     sent_at: datetime | None = None
     timeout_at: datetime | None = None
     timed_out: bool = False
@@ -56,16 +57,16 @@ class JobAssignment(Row, frozen=True):
 
 
 class AssignmentRow(JobAssignment, frozen=True):
-    """From request to end. Progress changes most often and is in no index."""
+    """An assignment from its request to its end. Progress changes most often, so it is in no index."""
 
     phase: str = Phase.WAITING
-    """The phase of a pending one: `waiting`, `offered`, `sent`, `retrying`; else the same as `status`."""
+    """The phase of a pending assignment: `waiting`, `offered`, `sent`, `retrying`; otherwise the same as `status`."""
     named: bool = False
-    """A person chose this device."""
+    """Whether a person chose this device."""
 
 
 TASK_STATUS: Final = "CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END"
-"""002's status for a sent assignment is `claimed`. Must be the same expression as in the index."""
+"""The status in the terms of 002, where a sent assignment is `claimed`. The index must use the same expression."""
 
 ASSIGNMENTS: Final = KeyedTable(
     name="assignment_rows",
@@ -90,7 +91,8 @@ PROGRESS: Final = """CASE
   THEN greatest(a.progress_pct, p.progress_pct)
   ELSE a.progress_pct
 END"""
-"""For a running one the device's own report (`tel_fleet.presence p`), if newer. Volatile, so not part of verify."""
+"""SQL of the progress: for a running assignment the device's own report (`tel_fleet.presence p`) if it is newer.
+Reports are volatile, so `drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _fleet(

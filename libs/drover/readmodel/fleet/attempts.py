@@ -61,7 +61,7 @@ class MinuteRow(Row, frozen=True):
     """Running sums over `tasks_event`: one hour of a large farm has a million of those rows."""
 
     minute: datetime
-    """Its beginning."""
+    """When the minute began."""
     created: int = 0
     sent: int = 0
     started: int = 0

@@ -38,7 +38,7 @@ class PcRow(Row, frozen=True):
     created_at: datetime
     updated_at: datetime
     held_until: datetime | None = None
-    """It gets no work until then: all its phones failed."""
+    """The PC gets no work until then, because all its phones failed."""
 
 
 class Pc(PcRow, frozen=True, kw_only=True):
@@ -72,16 +72,17 @@ class DeviceFacts(Row, frozen=True):
     updated_at: datetime
     error_until: datetime | None = None
     error_condition: str | None = None
-    """What must be over before it gets work again: `screen_locked`, `battery_low`."""
+    """The condition that must end before the device gets work again: `screen_locked` or `battery_low`."""
     held_until: datetime | None = None
     """It gets no offer until then: it did not accept the last ones."""
 
 
 class DeviceRow(DeviceFacts, frozen=True):
-    """Its status derives: error, else busy while something runs, else online while it is heard, else offline.
+    """A device. Its status is computed: `error`; otherwise `busy` while something runs on it, `online` while it is
+    heard, and `offline` if not.
 
     Pages have free space, and columns that change often are in no index, so that updates stay on their page (HOT). For
-    HOT, predicates of partial indices count like indexed columns.
+    HOT, a column in the predicate of a partial index counts as an indexed column.
     """
 
     alive: bool = False
@@ -90,7 +91,7 @@ class DeviceRow(DeviceFacts, frozen=True):
     """The assignment that holds its slot: offered, sent, running or about to be retried."""
     error_rule: str | None = None
     heard_at: datetime | None = None
-    """The last sign of life that an event reports; telemetry has later ones."""
+    """The last sign of life that an event reports. Telemetry may have a later one."""
 
 
 class Device(DeviceFacts, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ class Device(DeviceFacts, frozen=True, kw_only=True):
 
     status: DeviceStatus
     last_seen_at: datetime | None
-    """Volatile: includes telemetry."""
+    """The last sign of life, from events or telemetry. Volatile."""
     error_code: str | None
     """The rule that put it into error."""
 
@@ -128,7 +129,7 @@ COMPUTED: Final = {
     "last_seen_at": "greatest(d.heard_at, p.last_seen_at)",
     "error_code": "d.error_rule",
 }
-"""SQL over a device (`device_rows d`) and its telemetry (`tel_fleet.presence p`)."""
+"""SQL of the computed columns, over a device (`device_rows d`) and its telemetry (`tel_fleet.presence p`)."""
 
 RELATIONS: Final = (
     _fleet(

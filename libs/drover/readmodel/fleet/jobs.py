@@ -37,16 +37,18 @@ class JobRow(JobSpec, Row, frozen=True, kw_only=True):
     end_reason: str | None = None
     """`done`, `time`, `admin`, or an error rule that applies to every device."""
     pending: int = 0
-    """Assignments that wait, are offered or are sent. This and the five below add up to all that it has."""
+    """Assignments that wait, are offered or are sent. The counters from here to `cancelled` add up to all
+    assignments."""
     running: int = 0
     retrying: int = 0
-    """Failed, and waiting for the next attempt; not counted as pending."""
+    """Assignments that failed and wait for the next attempt. They are not counted as pending."""
     completed: int = 0
     failed: int = 0
     cancelled: int = 0
-    """Devices whose assignment a person cancelled, or that ended with its job."""
+    """Assignments that a person cancelled, or that ended because the job ended."""
     skipped: int = 0
-    """Target devices that had no assignment when it ended, however it ended. All counters together are its total."""
+    """Target devices that had no assignment when the job ended. All counters together are the number of target
+    devices."""
 
 
 JOBS: Final = KeyedTable(

@@ -16,7 +16,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq, line)
 );
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
-COMMENT ON COLUMN events.n IS 'Gap-free within its partition.';
+COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
 COMMENT ON COLUMN events.cause IS 'Id of the command that caused it.';
 COMMENT ON COLUMN events.entities IS 'Ids of the entities that it is about, most specific first.';
@@ -43,7 +43,7 @@ CREATE TABLE alert_rows (
   reason      text
 );
 COMMENT ON COLUMN alert_rows.subject IS 'The id of the device, job, PC or render that it is about.';
-COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself.';
+COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself; null: when its cause is over.';
 COMMENT ON COLUMN alert_rows.reason IS 'Why it was resolved.';
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);
@@ -57,11 +57,11 @@ CREATE TABLE pc_rows (
   updated_at timestamptz NOT NULL,
   held_until timestamptz
 );
-COMMENT ON COLUMN pc_rows.held_until IS 'It gets no work until then: all its phones failed.';
+COMMENT ON COLUMN pc_rows.held_until IS 'The PC gets no work until then, because all its phones failed.';
 
--- Its status derives: error, else busy while something runs, else online while it is heard, else offline. Pages have
--- free space, and columns that change often are in no index, so that updates stay on their page (HOT). For HOT,
--- predicates of partial indices count like indexed columns.
+-- A device. Its status is computed: `error`; otherwise `busy` while something runs on it, `online` while it is heard,
+-- and `offline` if not. Pages have free space, and columns that change often are in no index, so that updates stay on
+-- their page (HOT). For HOT, a column in the predicate of a partial index counts as an indexed column.
 CREATE TABLE device_rows (
   id              uuid PRIMARY KEY,
   serial_number   text NOT NULL,
@@ -79,10 +79,10 @@ CREATE TABLE device_rows (
   error_rule      text,
   heard_at        timestamptz
 ) WITH (fillfactor = 70);
-COMMENT ON COLUMN device_rows.error_condition IS 'What must be over before it gets work again: `screen_locked`, `battery_low`.';
+COMMENT ON COLUMN device_rows.error_condition IS 'The condition that must end before the device gets work again: `screen_locked` or `battery_low`.';
 COMMENT ON COLUMN device_rows.held_until IS 'It gets no offer until then: it did not accept the last ones.';
 COMMENT ON COLUMN device_rows.assignment_id IS 'The assignment that holds its slot: offered, sent, running or about to be retried.';
-COMMENT ON COLUMN device_rows.heard_at IS 'The last sign of life that an event reports; telemetry has later ones.';
+COMMENT ON COLUMN device_rows.heard_at IS 'The last sign of life that an event reports. Telemetry may have a later one.';
 CREATE UNIQUE INDEX device_rows_serial_number ON device_rows (serial_number);
 -- Ordered by serial number: all devices, or those of a PC or a group. By bytes, so that a prefix is a range.
 CREATE INDEX device_rows_serial ON device_rows (serial_number COLLATE "C");
@@ -120,20 +120,20 @@ CREATE TABLE job_rows (
   cancelled        int4 NOT NULL,
   skipped          int4 NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON COLUMN job_rows.target IS 'For which devices it is; null: for all.';
+COMMENT ON COLUMN job_rows.target IS 'The devices that the job is for; null: all devices.';
 COMMENT ON COLUMN job_rows.needs IS 'Capabilities that a device must have.';
 COMMENT ON COLUMN job_rows.activated_at IS 'When it first became ACTIVE.';
 COMMENT ON COLUMN job_rows.paused_for IS 'The error rule by which three devices failed, or `admin`.';
 COMMENT ON COLUMN job_rows.end_reason IS '`done`, `time`, `admin`, or an error rule that applies to every device.';
-COMMENT ON COLUMN job_rows.pending IS 'Assignments that wait, are offered or are sent. This and the five below add up to all that it has.';
-COMMENT ON COLUMN job_rows.retrying IS 'Failed, and waiting for the next attempt; not counted as pending.';
-COMMENT ON COLUMN job_rows.cancelled IS 'Devices whose assignment a person cancelled, or that ended with its job.';
-COMMENT ON COLUMN job_rows.skipped IS 'Target devices that had no assignment when it ended, however it ended. All counters together are its total.';
+COMMENT ON COLUMN job_rows.pending IS 'Assignments that wait, are offered or are sent. The counters from here to `cancelled` add up to all assignments.';
+COMMENT ON COLUMN job_rows.retrying IS 'Assignments that failed and wait for the next attempt. They are not counted as pending.';
+COMMENT ON COLUMN job_rows.cancelled IS 'Assignments that a person cancelled, or that ended because the job ended.';
+COMMENT ON COLUMN job_rows.skipped IS 'Target devices that had no assignment when the job ended. All counters together are the number of target devices.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);
 CREATE INDEX job_rows_ended_at ON job_rows (ended_at);
 
--- From request to end. Progress changes most often and is in no index.
+-- An assignment from its request to its end. Progress changes most often, so it is in no index.
 CREATE TABLE assignment_rows (
   id                  uuid PRIMARY KEY,
   job_id              uuid NOT NULL,
@@ -164,15 +164,15 @@ CREATE TABLE assignment_rows (
   phase               text NOT NULL,
   named               bool NOT NULL
 ) WITH (fillfactor = 70);
-COMMENT ON COLUMN assignment_rows.progress_pct IS 'Between two events it comes from telemetry.';
-COMMENT ON COLUMN assignment_rows.error_code IS 'Of the last failed attempt, until one succeeds; the same holds for the message and `timed_out`.';
-COMMENT ON COLUMN assignment_rows.retry_count IS 'Attempts used, of three.';
-COMMENT ON COLUMN assignment_rows.assigned_at IS 'Null: it waits without a slot.';
+COMMENT ON COLUMN assignment_rows.progress_pct IS 'The progress. Between two events it comes from telemetry.';
+COMMENT ON COLUMN assignment_rows.error_code IS 'The error code of the last failed attempt; cleared by a success. The same holds for `error_message` and `timed_out`.';
+COMMENT ON COLUMN assignment_rows.retry_count IS 'Attempts used, out of three.';
+COMMENT ON COLUMN assignment_rows.assigned_at IS 'When it got a slot. Null: it waits without one.';
 COMMENT ON COLUMN assignment_rows.completed_at IS 'When it ended, in any way.';
-COMMENT ON COLUMN assignment_rows.attempt IS 'The current or next one; once the assignment has ended, the last one.';
+COMMENT ON COLUMN assignment_rows.attempt IS 'The number of the current or next attempt; after the end, of the last attempt.';
 COMMENT ON COLUMN assignment_rows.reason IS 'Why it was rolled back, parked or cancelled.';
-COMMENT ON COLUMN assignment_rows.phase IS 'The phase of a pending one: `waiting`, `offered`, `sent`, `retrying`; else the same as `status`.';
-COMMENT ON COLUMN assignment_rows.named IS 'A person chose this device.';
+COMMENT ON COLUMN assignment_rows.phase IS 'The phase of a pending assignment: `waiting`, `offered`, `sent`, `retrying`; otherwise the same as `status`.';
+COMMENT ON COLUMN assignment_rows.named IS 'Whether a person chose this device.';
 CREATE INDEX assignment_rows_device ON assignment_rows (device_id, status, assigned_at);
 CREATE INDEX assignment_rows_job ON assignment_rows (job_id, status);
 CREATE INDEX assignment_rows_job_created_at ON assignment_rows (job_id, created_at, id);
@@ -195,7 +195,7 @@ CREATE TABLE attempt_minutes (
   waited_ms    int8 NOT NULL,
   ran_ms       int8 NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON COLUMN attempt_minutes.minute IS 'Its beginning.';
+COMMENT ON COLUMN attempt_minutes.minute IS 'When the minute began.';
 COMMENT ON COLUMN attempt_minutes.failed IS 'Failed attempts, final or not; timeouts are counted separately.';
 COMMENT ON COLUMN attempt_minutes.failed_final IS 'Assignments that failed for good.';
 COMMENT ON COLUMN attempt_minutes.waited_ms IS 'Sum of the times from offer to start, over all started attempts. An integer, so that sums have no rounding.';

@@ -16,7 +16,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq, line)
 );
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
-COMMENT ON COLUMN events.n IS 'Gap-free within its partition.';
+COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
 COMMENT ON COLUMN events.cause IS 'Id of the command that caused it.';
 COMMENT ON COLUMN events.entities IS 'Ids of the entities that it is about, most specific first.';
@@ -43,7 +43,7 @@ CREATE TABLE alert_rows (
   reason      text
 );
 COMMENT ON COLUMN alert_rows.subject IS 'The id of the device, job, PC or render that it is about.';
-COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself.';
+COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself; null: when its cause is over.';
 COMMENT ON COLUMN alert_rows.reason IS 'Why it was resolved.';
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);

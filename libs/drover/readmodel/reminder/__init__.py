@@ -30,12 +30,12 @@ class AlarmFacts(Row, frozen=True):
     processed_at: datetime | None
     """Set while it is claimed: it is being sent, or the outcome of sending is unknown."""
     recover_at: datetime | None
-    """When it is then retried."""
+    """When the sending is retried if its outcome is still unknown."""
     retry_at: datetime | None
-    """Not before this, after a failure."""
+    """After a failure: the time of the next try."""
     attempt: int
     shift_min: int
-    """Minutes after the requested time: that minute was taken."""
+    """How many minutes later than requested it is due, because the minute was taken."""
     last_error: str | None
     last_sent_at: datetime | None
     created_at: datetime
@@ -55,7 +55,7 @@ class UserRow(Row, frozen=True):
 
 
 class SubscriptionRow(Row, frozen=True):
-    """Without its secrets: they are sealed, and in the log only."""
+    """A subscription without its secrets, which are sealed and stored only in the log."""
 
     id: str
     user_id: str

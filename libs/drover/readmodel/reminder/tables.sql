@@ -16,7 +16,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq, line)
 );
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
-COMMENT ON COLUMN events.n IS 'Gap-free within its partition.';
+COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
 COMMENT ON COLUMN events.cause IS 'Id of the command that caused it.';
 COMMENT ON COLUMN events.entities IS 'Ids of the entities that it is about, most specific first.';
@@ -43,7 +43,7 @@ CREATE TABLE alert_rows (
   reason      text
 );
 COMMENT ON COLUMN alert_rows.subject IS 'The id of the device, job, PC or render that it is about.';
-COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself.';
+COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself; null: when its cause is over.';
 COMMENT ON COLUMN alert_rows.reason IS 'Why it was resolved.';
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);
@@ -70,9 +70,9 @@ CREATE TABLE alarm_rows (
   PRIMARY KEY (user_id, page_id)
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN alarm_rows.processed_at IS 'Set while it is claimed: it is being sent, or the outcome of sending is unknown.';
-COMMENT ON COLUMN alarm_rows.recover_at IS 'When it is then retried.';
-COMMENT ON COLUMN alarm_rows.retry_at IS 'Not before this, after a failure.';
-COMMENT ON COLUMN alarm_rows.shift_min IS 'Minutes after the requested time: that minute was taken.';
+COMMENT ON COLUMN alarm_rows.recover_at IS 'When the sending is retried if its outcome is still unknown.';
+COMMENT ON COLUMN alarm_rows.retry_at IS 'After a failure: the time of the next try.';
+COMMENT ON COLUMN alarm_rows.shift_min IS 'How many minutes later than requested it is due, because the minute was taken.';
 CREATE INDEX alarm_rows_page_id ON alarm_rows (page_id);
 CREATE INDEX alarm_rows_next_alarm_time ON alarm_rows (next_alarm_time, page_id);
 CREATE INDEX alarm_rows_processed_at ON alarm_rows (processed_at) WHERE processed_at IS NOT NULL;
@@ -85,7 +85,7 @@ CREATE TABLE user_rows (
   updated_at timestamptz NOT NULL
 );
 
--- Without its secrets: they are sealed, and in the log only.
+-- A subscription without its secrets, which are sealed and stored only in the log.
 CREATE TABLE subscription_rows (
   user_id    text NOT NULL,
   id         text NOT NULL,

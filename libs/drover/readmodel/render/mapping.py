@@ -23,7 +23,7 @@ class CompositionRow(CompositionSpec, Row, frozen=True, kw_only=True):
     updated_at: datetime
     """Last change of itself or of one of its fields."""
     mapping_ids: list[int] = msgspec.field(default_factory=list)
-    """Its fields: they are removed with it, and the event that removes it does not name them."""
+    """The ids of its fields. They are removed with the composition, and the event of the removal does not name them."""
 
 
 class FieldRow(Layer, Row, frozen=True, kw_only=True):

@@ -32,26 +32,28 @@ class Render(Row, frozen=True):
     status: Status = Status.PENDING
     run: int = 0
     worker_id: str | None = None
-    """The worker that has it; for an ended one, the last worker."""
+    """The worker that holds the render; after its end, the last worker."""
     lock_expires_at: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
-    """Between two events it comes from telemetry. It never decides that a render is done."""
+    """The progress. Between two events it comes from telemetry. It never decides that a render is done."""
     output_file_path: str | None = None
     output_size_bytes: BigInt | None = None
     output_sha256: str | None = None
     error_code: str | None = None
-    """The last error, until it is completed or requeued by a person; the same holds for the message."""
+    """The code of the last error, until the render completes or a person requeues it. The same holds for
+    `error_message`."""
     error_message: str | None = None
     recovery_count: int = 0
     retry_due_at: datetime | None = None
     unmapped_fields: list[str] = msgspec.field(default_factory=list)
     started_at: datetime | None = None
-    """When nexrender accepted it, for this generation."""
+    """When nexrender accepted the current job of the render."""
     completed_at: datetime | None = None
     duration_seconds: float | None = None
     preparing_seconds: float | None = None
-    """Seconds in this stage so far, over past visits; null: it was never there. The same holds for the three below."""
+    """Seconds in the stage `preparing`, over all finished visits; null: it was never in this stage. The three fields
+    below are the same for the other stages."""
     rendering_seconds: float | None = None
     encoding_seconds: float | None = None
     uploading_seconds: float | None = None
@@ -65,12 +67,13 @@ class RenderRow(Render, frozen=True):
 
 
 class GfxRow(Row, frozen=True):
-    """Separate from its render: it is large and never changes, while a render's row changes dozens of times."""
+    """The input of a render. It has its own table, because it is large and never changes, while a render's row changes
+    often."""
 
     id: int
     gfx_id: str
     gfx_data: str
-    """Sealed for the subject gfx_id. This database has no key to it."""
+    """Sealed for the subject gfx_id. The database has no key that opens it."""
 
 
 class StatusChange(Row, frozen=True):
@@ -79,10 +82,10 @@ class StatusChange(Row, frozen=True):
     id: BigInt
     """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     status_from: Status | None
-    """Null: it was just requested."""
+    """The status before; null: the render was just requested."""
     status_to: Status
     worker_id: str | None
-    """The worker that has it, or had it until then."""
+    """The worker that holds the render, or held it until this change."""
     changed_at: datetime
     changed_by: str
     reason: str | None
@@ -139,7 +142,7 @@ class RenderFigures(Row, frozen=True):
     pending_count: BigInt
     avg_duration_seconds: float | None
     success_rate: float | None
-    """Percent of completed among completed and failed ones that were requested within 24 hours."""
+    """How many percent of the renders of the last 24 hours were completed, of those completed or failed."""
     active_workers: BigInt
 
 
@@ -173,7 +176,8 @@ PROGRESS: Final = """CASE
   THEN greatest(r.progress, w.progress)
   ELSE r.progress
 END"""
-"""The worker's own report (`tel_render.workers w`), if newer. Volatile, so not part of verify."""
+"""SQL of the progress: the worker's own report (`tel_render.workers w`) if it is newer. Reports are volatile, so
+`drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _render(

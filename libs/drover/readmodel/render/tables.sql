@@ -16,7 +16,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq, line)
 );
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
-COMMENT ON COLUMN events.n IS 'Gap-free within its partition.';
+COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
 COMMENT ON COLUMN events.cause IS 'Id of the command that caused it.';
 COMMENT ON COLUMN events.entities IS 'Ids of the entities that it is about, most specific first.';
@@ -43,7 +43,7 @@ CREATE TABLE alert_rows (
   reason      text
 );
 COMMENT ON COLUMN alert_rows.subject IS 'The id of the device, job, PC or render that it is about.';
-COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself.';
+COMMENT ON COLUMN alert_rows.until IS 'When it resolves by itself; null: when its cause is over.';
 COMMENT ON COLUMN alert_rows.reason IS 'Why it was resolved.';
 CREATE INDEX alert_rows_open ON alert_rows (raised_at) WHERE resolved_at IS NULL;
 CREATE INDEX alert_rows_raised_at ON alert_rows (raised_at);
@@ -84,11 +84,11 @@ CREATE TABLE render_rows (
   generation        int4 NOT NULL
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN render_rows.stage_since IS 'When it reached its status.';
-COMMENT ON COLUMN render_rows.worker_id IS 'The worker that has it; for an ended one, the last worker.';
-COMMENT ON COLUMN render_rows.progress IS 'Between two events it comes from telemetry. It never decides that a render is done.';
-COMMENT ON COLUMN render_rows.error_code IS 'The last error, until it is completed or requeued by a person; the same holds for the message.';
-COMMENT ON COLUMN render_rows.started_at IS 'When nexrender accepted it, for this generation.';
-COMMENT ON COLUMN render_rows.preparing_seconds IS 'Seconds in this stage so far, over past visits; null: it was never there. The same holds for the three below.';
+COMMENT ON COLUMN render_rows.worker_id IS 'The worker that holds the render; after its end, the last worker.';
+COMMENT ON COLUMN render_rows.progress IS 'The progress. Between two events it comes from telemetry. It never decides that a render is done.';
+COMMENT ON COLUMN render_rows.error_code IS 'The code of the last error, until the render completes or a person requeues it. The same holds for `error_message`.';
+COMMENT ON COLUMN render_rows.started_at IS 'When nexrender accepted the current job of the render.';
+COMMENT ON COLUMN render_rows.preparing_seconds IS 'Seconds in the stage `preparing`, over all finished visits; null: it was never in this stage. The three fields below are the same for the other stages.';
 COMMENT ON COLUMN render_rows.generation IS 'The number of its job at nexrender, from 1.';
 CREATE INDEX render_rows_status ON render_rows (status, created_at);
 CREATE INDEX render_rows_created_at ON render_rows (created_at);
@@ -97,13 +97,14 @@ CREATE INDEX render_rows_composition_id ON render_rows (composition_id, created_
 CREATE INDEX render_rows_cue_item_id ON render_rows (cue_item_id);
 CREATE INDEX render_rows_broadcast_date ON render_rows (broadcast_date, created_at);
 
--- Separate from its render: it is large and never changes, while a render's row changes dozens of times.
+-- The input of a render. It has its own table, because it is large and never changes, while a render's row changes
+-- often.
 CREATE TABLE render_gfx (
   id       int4 PRIMARY KEY,
   gfx_id   text NOT NULL,
   gfx_data text NOT NULL
 );
-COMMENT ON COLUMN render_gfx.gfx_data IS 'Sealed for the subject gfx_id. This database has no key to it.';
+COMMENT ON COLUMN render_gfx.gfx_data IS 'Sealed for the subject gfx_id. The database has no key that opens it.';
 
 -- One immutable row per change of status.
 CREATE TABLE render_queue_audit (
@@ -117,8 +118,8 @@ CREATE TABLE render_queue_audit (
   render_queue_id int4 NOT NULL
 );
 COMMENT ON COLUMN render_queue_audit.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
-COMMENT ON COLUMN render_queue_audit.status_from IS 'Null: it was just requested.';
-COMMENT ON COLUMN render_queue_audit.worker_id IS 'The worker that has it, or had it until then.';
+COMMENT ON COLUMN render_queue_audit.status_from IS 'The status before; null: the render was just requested.';
+COMMENT ON COLUMN render_queue_audit.worker_id IS 'The worker that holds the render, or held it until this change.';
 CREATE INDEX render_queue_audit_render_queue_id ON render_queue_audit (render_queue_id, id);
 CREATE INDEX render_queue_audit_changed_at ON render_queue_audit (changed_at);
 
@@ -132,7 +133,7 @@ CREATE TABLE composition_rows (
   mapping_ids   int4[] NOT NULL
 );
 COMMENT ON COLUMN composition_rows.updated_at IS 'Last change of itself or of one of its fields.';
-COMMENT ON COLUMN composition_rows.mapping_ids IS 'Its fields: they are removed with it, and the event that removes it does not name them.';
+COMMENT ON COLUMN composition_rows.mapping_ids IS 'The ids of its fields. They are removed with the composition, and the event of the removal does not name them.';
 
 -- Which field of a composition goes to which layer.
 CREATE TABLE field_rows (

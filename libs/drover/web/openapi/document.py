@@ -60,7 +60,7 @@ def document(routes: Sequence[Route], *, title: str, version: str, description: 
 
 
 class _Document:
-    """What several routes share is declared once, in `components`."""
+    """Builds the document. Parts that several routes share are declared once, in `components`."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._routes = sorted(routes, key=lambda route: (route.path, _METHODS.index(route.method)))

@@ -25,7 +25,7 @@ def parse_error(message: str, details: str | None = None) -> ApiError:
 
 
 class Cursor:
-    """Only moves forward; raises `error` if it cannot."""
+    """A position in the text. It only moves forward, and raises `error` if it cannot."""
 
     def __init__(self, text: str, failure: str) -> None:
         self._text = text

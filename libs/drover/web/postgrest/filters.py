@@ -28,7 +28,7 @@ def parse_filter(column: str, text: str) -> Filter:
 
 
 def parse_field_filter(field: str, text: str) -> Filter:
-    """The same, but the field may be a path into a JSON column: `data->a->>b=eq.1`."""
+    """Like `parse_filter`, but the field may be a path into a JSON column: `data->a->>b=eq.1`."""
     cursor = Cursor(field, f"failed to parse filter ({field[:64]}={text[:200]})")
     column, path = cursor.identifier(), cursor.path()
     cursor.end()
@@ -52,7 +52,7 @@ def _failure(text: str) -> str:
 
 
 def _after_column(column: str, path: Path | None, text: str) -> Filter:
-    """Here the value is all remaining text, including quotes."""
+    """Parse the rest of `column=`. Here the value is all remaining text, including quotes."""
     cursor = Cursor(text, _failure(text))
     negated = cursor.take("not.")
     operator = cursor.operator()

@@ -40,7 +40,7 @@ class Preferences(msgspec.Struct, frozen=True):
         return self.returns == "representation"
 
     def resolving(self) -> Preferences:
-        """The same, with the resolution marked as applied: for a write that supports it."""
+        """A copy with the resolution marked as applied, for a write that supports it."""
         if self.resolution is None:
             return self
         applied = f"{self.applied}, resolution={self.resolution}".removeprefix(", ")

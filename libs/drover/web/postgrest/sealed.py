@@ -37,7 +37,7 @@ class _Shown(msgspec.Struct, frozen=True):
     column: str
     key: str
     excuses: tuple[str, ...]
-    """Columns in which the row says why it could not be opened."""
+    """Columns of the same row that show why this column could not be opened."""
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 def plan_opening(relation: Relation, query: Query, sight: Sight | None = None) -> Opening | None:
-    """None if the query selects nothing sealed."""
+    """Plan which columns to open. None if the query selects nothing sealed."""
     relations = {} if sight is None else sight.relations
     names: dict[str, list[str]] = {}
     embeds: list[tuple[str, Opening]] = []

@@ -15,4 +15,4 @@ class Sight(msgspec.Struct, frozen=True):
     relations: Mapping[str, Relation] = {}
     """The relations that it may embed."""
     only: Mapping[str, Mapping[str, str]] = {}
-    """By relation: required values of columns, in addition to the query's own filters."""
+    """By relation, the values that columns of a row must have. They apply in addition to the query's own filters."""

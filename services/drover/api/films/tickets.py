@@ -15,7 +15,8 @@ _PURPOSE: Final = b"drover: ticket for the file of a render"
 
 
 class Tickets:
-    """Signed with keys that are derived from the secrets of API keys, so that neither can stand in for the other."""
+    """Makes and checks tickets. Their keys are derived from the secrets of API keys, so a ticket is never a valid API
+    key, nor an API key a ticket."""
 
     def __init__(self, secrets: Sequence[str], clock: Callable[[], float] = time.time) -> None:
         assert secrets

@@ -54,7 +54,7 @@ class NewAccount(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True):
-    """One field at a time, as each is a separate decision."""
+    """A change of an account. It has one field at a time, because each is a separate decision."""
 
     role: AccountRole | UnsetType = UNSET
     disabled: bool | UnsetType = UNSET

@@ -40,7 +40,8 @@ class Addresses:
         return self._sealer.seal(address.encode(), context=CONTEXT, subject=account_id)
 
     def opened(self, sealed: str, account_id: str) -> str | None:
-        """None if the key is gone: the account still works, but its address cannot be shown."""
+        """The address in clear text. None if the key is gone: the account still works, but its address cannot be
+        shown."""
         try:
             return self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
         except (UnknownSealingKey, SealDamaged) as error:

@@ -17,7 +17,7 @@ NO_BODY: Final = Answer(None, "Done")
 class Person(msgspec.Struct):
     id: str
     email: str | None
-    """Null if this server has no key to open it."""
+    """The e-mail address; null if this server has no key to open it."""
     role: AccountRole
     disabled: bool
     created_at: datetime
@@ -72,7 +72,7 @@ class Session(msgspec.Struct):
 
 class OwnSession(Session):
     current: bool
-    """It is the caller's own."""
+    """Whether it is the session of the caller."""
 
 
 class Sessions(msgspec.Struct):
@@ -85,7 +85,7 @@ class OwnSessions(msgspec.Struct):
 
 class Ended(msgspec.Struct):
     ended: int
-    """Number of sessions."""
+    """How many sessions were ended."""
 
 
 class People(msgspec.Struct):
@@ -93,7 +93,7 @@ class People(msgspec.Struct):
 
 
 class GoTrueUser(msgspec.Struct):
-    """As Supabase's clients expect it."""
+    """A user in the form that Supabase's clients expect."""
 
     id: str
     aud: str

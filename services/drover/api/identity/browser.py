@@ -201,7 +201,7 @@ class Browser:
         )
     )
     async def end_others(self, request: web.Request, principal: Principal) -> web.Response:
-        """All but the caller's own, which is ended by signing out."""
+        """End all sessions but the caller's own, which ends by signing out."""
         person = person_of(principal)
         command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
         ended = await self._client.send(command, origin_of(person.principal))

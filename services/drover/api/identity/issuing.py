@@ -202,5 +202,6 @@ def wrong() -> ApiError:
 
 
 def session_over(code: str) -> ApiError:
-    """Likewise. The reason is in the log and the alerts, but not for the holder of the token."""
+    """400 for Supabase's clients; the dashboard's routes turn it into 401. The reason is in the log and the alerts, but
+    not in the answer to the holder of the token."""
     return ApiError(400, code, "The session is over; sign in again", plain=(code, "Please sign in again"))

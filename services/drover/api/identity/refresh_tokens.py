@@ -61,7 +61,7 @@ class RefreshTokens:
 
 
 def digest(token: str) -> str:
-    """What is stored of a token. With 256 random bits, the token cannot be recovered from it."""
+    """The digest of a token, which is stored instead of it. A token has 256 random bits, so it cannot be recovered."""
     return sha256(token.encode()).hexdigest()
 
 

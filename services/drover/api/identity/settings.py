@@ -20,4 +20,4 @@ class IdentitySettings(Section, frozen=True, kw_only=True):
     sign_ins_per_min: Rate = 6.0
     """Attempts to sign in per account in the long run; five times as many per address."""
     sign_ins_burst: Burst = 10
-    """How many of them at once."""
+    """How many attempts to sign in an account may make at once."""

@@ -23,12 +23,13 @@ _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})\.([0-9]{1,6})"
 
 
 def format_id(places: Mapping[str, Place]) -> str:
-    """One id for a stream of several contexts: it has all of them, as SSE has only one id to resume from."""
+    """The id of a stream's event. It has the positions of all its contexts, because SSE has only one id to resume
+    from."""
     return ",".join(f"{context}={place.seq}.{place.line}" for context, place in places.items())
 
 
 def format_position(places: Mapping[str, Place]) -> str:
-    """The same for `Drover-Min-Position`: only commits, as read models move by whole commits."""
+    """Positions for the header `Drover-Min-Position`. They name commits only, as read models move by whole commits."""
     return ",".join(f"{context}={place.seq}" for context, place in places.items())
 
 

@@ -17,7 +17,7 @@ LAST_ID: Final = "last_event_id"
 TYPES_MAX: Final = 64
 ENTITY_CHARS_MAX: Final = 200
 SHOWN_CHARS_MAX: Final = 200
-"""Of a refused value."""
+"""How many characters of a refused value an error shows."""
 
 _TYPE: Final = re.compile(r"[A-Za-z*][A-Za-z0-9*]{0,63}")
 

@@ -46,10 +46,8 @@ class RecordedCommit(msgspec.Struct, frozen=True, gc=False):
 
 
 def recorded(commit: StoredCommit, *, private: bool = False, untold: frozenset[str] = frozenset()) -> RecordedCommit:
-    """`private`: send only actor, time, type and ids of its events, not their content.
-
-    `untold`: fields to remove from events that are not private.
-    """
+    """`private`: keep only actor, time, type and ids of the events. `untold`: fields to remove from events that are not
+    private."""
     told: Iterable[bytes] = lines(commit.payload)
     if private:
         told = map(_without_payload, told)

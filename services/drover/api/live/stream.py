@@ -25,7 +25,7 @@ class Hello(msgspec.Struct):
     position: str
     """The stream begins after this position."""
     min_position: str
-    """The same for `Drover-Min-Position`: a read with it and then this stream leave no gap."""
+    """The position for `Drover-Min-Position`: a read with it, followed by this stream, leaves no gap."""
     contexts: list[str]
     heartbeat_s: float
 

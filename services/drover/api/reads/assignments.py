@@ -20,7 +20,7 @@ class Assignment(AssignmentRow, frozen=True, kw_only=True):
     """One job on one device."""
 
     serial_number: str | None
-    """Of its device."""
+    """The serial number of the device."""
 
 
 _OF_JOB: Final = uuid("job_id", "Of this job.")

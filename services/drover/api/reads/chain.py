@@ -35,23 +35,23 @@ class Continuation(msgspec.Struct):
     entity: str
     context: str
     after_seq: int
-    """The chain's last event about the entity."""
+    """The commit of the chain's last event about the entity."""
     after_line: int
     event: Event
 
 
 class Chain(msgspec.Struct):
     event: Event
-    """The requested one."""
+    """The requested event."""
     command: Cause
     preceded_by: Event | None
     """The previous event of the same entity, by another command."""
     events: list[Event]
     """All events that the command caused, in every context, oldest first."""
     events_left_out: bool
-    """There are more than 500."""
+    """Whether there are more than 500 events; the rest is left out."""
     continues: list[Continuation]
-    """Oldest first; for the first 100 entities that the command changed."""
+    """The next events of the first 100 entities that the command changed, oldest first."""
 
 
 class Chains(Subject):

@@ -42,9 +42,9 @@ COLUMNS: Final = {
     "next_of_entities": _EVENT,
     "event_before": _EVENT,
 }
-"""By query."""
+"""The columns of each query, by its name."""
 
 
 def with_columns(name: str, sql: str) -> str:
-    """The query of this name, complete except for what a request adds."""
+    """The query of this name with its columns filled in. A request adds the rest."""
     return sql.replace("{columns}", COLUMNS.get(name, "")).replace("{work}", WORK)

@@ -70,7 +70,7 @@ class ReadModels:
         return rows[0] if rows else None
 
     async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
-        """Those of these contexts that have a read model, in the same order."""
+        """The contexts that have a read model, in the given order."""
         unknown = [f"rm_{context}" for context in contexts if context not in self._known]
         if unknown:
             self._known |= {row["context"] for row in await self._fetch(_SCHEMAS, (unknown,))}

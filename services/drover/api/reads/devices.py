@@ -35,7 +35,7 @@ class Device(DeviceColumns, frozen=True, kw_only=True):
     """A phone."""
 
     work: DeviceWork | None
-    """Its current work."""
+    """The current work of the device."""
 
 
 class Window(msgspec.Struct, rename={"from_": "from"}):
@@ -48,13 +48,13 @@ class DeviceDetail(msgspec.Struct):
 
     device: Device
     reported: Any
-    """Its last own report, unchanged."""
+    """The last report of the device about itself, unchanged."""
     window: Window
     """The time range of `attempts`."""
     attempts: list[Attempt]
     """Oldest first, including those that began before the window."""
     attempts_left_out: bool
-    """There were too many: the oldest are missing."""
+    """Whether there were too many attempts; the oldest are left out."""
 
 
 _make_device: Final = maker(Device, columns=DeviceColumns)

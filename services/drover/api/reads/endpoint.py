@@ -20,7 +20,7 @@ from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
 MAY_READ: Final = Permission("dashboard", Verb.READ)
-"""All reads here are one relation in the table of permissions."""
+"""The permission for all reads here: they are one relation in the table of permissions."""
 READ_ERRORS: Final = (400, 503)
 
 T = TypeVar("T")

@@ -37,19 +37,19 @@ make_event: Final = maker(Event)
 
 
 def _by_index(column: str, place: str) -> str:
-    """Compare by hash, which is indexed, and by value. For several such conditions at once.
+    """Compare by hash, which is indexed, and by value. Use it for several such conditions at once.
 
-    PostgreSQL assumes that the second half filters out most of the rest, so it reads all matches of the indices and
+    PostgreSQL assumes that comparing the value filters out most of the rest, so it reads all matches of the indices and
     sorts them.
     """
     return f"{_hash(column)} = {_hash(place)} AND {column} = {place}"
 
 
 def _in_order(column: str, place: str) -> str:
-    """The same for a single such condition: its index returns matches in order of time.
+    """Compare by hash and by value. Use it for a single such condition, whose index returns matches in order of time.
 
-    PostgreSQL assumes that the second half holds for every other row, so it walks the index until it has enough: the
-    newest hundred events of a job with a hundred thousand cost as much as those of a phone.
+    PostgreSQL assumes that comparing the value keeps every other row, so it walks the index until it has enough. The
+    newest hundred events of a job with a hundred thousand then cost as much as those of a phone.
     """
     return f"{_hash(column)} = {_hash(place)} AND {_is(column, place)}"
 
@@ -59,7 +59,8 @@ def _hash(text: str) -> str:
 
 
 def _is(column: str, place: str) -> str:
-    """Without an index: for values that are frequent among the matches of another condition."""
+    """Compare by value, without an index. Use it for values that are frequent among the matches of another
+    condition."""
     return f"coalesce({column} = {place}, FALSE)"
 
 

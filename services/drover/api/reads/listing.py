@@ -42,9 +42,9 @@ class Key(NamedTuple):
     """One column of the sort order. All of them together are unique, and none is ever null."""
 
     column: str
-    """Its name in the row."""
+    """The name of the column in the row."""
     sql: str
-    """Its name in the query."""
+    """The name of the column in the query."""
     type: Any
     cast: str
 
@@ -54,13 +54,13 @@ class Where(NamedTuple):
 
     kind: Kind
     sql: str = ""
-    """`{}` stands for the value."""
+    """The SQL condition. `{}` stands for the value of the parameter."""
     words: Mapping[str, str] = {}
-    """Conditions by value, if each value has its own."""
+    """For a parameter whose values have different conditions: the condition of each value."""
     fans: bool = False
-    """With several values, each one is a branch of its own: only then does an index return rows in order."""
+    """Whether each of several values becomes a branch of its own. Only then does an index return the rows in order."""
     in_path: bool = False
-    """The value is in the path, not in a parameter."""
+    """Whether the value comes from the path instead of a query parameter."""
 
 
 def within(column: str) -> tuple[Where, Where]:
@@ -108,8 +108,8 @@ class Listing(Generic[R]):
         descending: bool = True,
         order: Kind | None = None,
     ) -> None:
-        """`table`: with its alias in keys and conditions. The query with the list's name selects from `{page}`.
-        `order`: the parameter that reverses the list, by its second value."""
+        """`table`: the table and its alias, which keys and conditions use. The query named like the list selects from
+        `{page}`. `order`: a parameter whose second value reverses the list."""
         self.name = name
         self.context = context
         self.contexts = (context,)

@@ -37,7 +37,7 @@ OPEN_ALERTS_MAX: Final = 20
 class AlertSummary(msgspec.Struct):
     open: int
     newest: list[Alert]
-    """Of the open ones, at most 20."""
+    """The newest open alerts, at most 20."""
 
 
 class Overview(msgspec.Struct):
@@ -51,11 +51,12 @@ class Overview(msgspec.Struct):
     assignments: dict[str, int]
     """`waiting`, `offered`, `sent`, `running`, `retrying`; and `completed`, `failed` within a day."""
     renders: dict[str, int]
-    """By status; ended ones within a day."""
+    """The number of renders by status; ended ones only if they ended within a day."""
     analyses: dict[str, int]
     """`processing`; and `completed`, `failed` within a day."""
     alarms: dict[str, int]
-    """`due`, `in_hand`, `failing`, and `next_day`: due within a day, counted up to 10,000."""
+    """`due`, `in_hand` (being sent, or the outcome is unknown), `failing`, and `next_day`: due within a day, counted up
+    to 10,000."""
     alerts: AlertSummary
     last_hour: Series
     partitions: list[PartitionState]

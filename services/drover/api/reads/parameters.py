@@ -16,7 +16,7 @@ from drover.web.route import Parameter
 
 TEXT_CHARS_MAX: Final = 256
 VALUES_MAX: Final = 8
-"""Per parameter, separated by commas."""
+"""Maximum of values in one parameter, separated by commas."""
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 500
 CURSOR_CHARS_MAX: Final = 1024
@@ -35,7 +35,7 @@ class Asked:
         return self._values.get(name)
 
     def with_(self, **values: Any) -> Asked:
-        """The same, with additional values, for example from the path."""
+        """A copy with additional values, for example from the path."""
         return Asked(self._values | values)
 
 

@@ -33,7 +33,7 @@ class PcCounts(PcRow, frozen=True, kw_only=True):
     """A PC with its devices by status."""
 
     slots: int
-    """Its capacity, but at most 20."""
+    """How many slots the PC has: its capacity, but at most 20."""
     devices: int
     online: int
     offline: int

@@ -22,7 +22,8 @@ def selected(shape: type[msgspec.Struct], letter: str, computed: Mapping[str, st
 
 
 def maker(made: type[S], columns: type[msgspec.Struct] | None = None) -> Callable[..., S]:
-    """A function that makes the type from a record, by name. `columns`: those of the record, if the caller adds others.
+    """A function that makes the type from a record by column name. `columns`: the type whose columns the record has, if
+    the caller adds the other fields.
 
     JSON is passed on as Postgres wrote it.
     """

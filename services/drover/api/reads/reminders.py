@@ -29,7 +29,7 @@ class Reminder(AlarmFacts, frozen=True, kw_only=True):
     title: str | None
     """The user's own text; null for callers who may not read it."""
     timezone: str | None
-    """Of its user."""
+    """The time zone of its user."""
     state: str
     """`upcoming`, `due`, or `in_hand`: it is being sent, or the outcome of sending is unknown."""
 

@@ -34,7 +34,7 @@ class RenderDetail(msgspec.Struct):
     audit: list[StatusChange]
     """Newest first."""
     audit_left_out: bool
-    """There were more than 500: the oldest are missing."""
+    """Whether there were more than 500 changes; the oldest are left out."""
     stages: list[Stage]
 
 
@@ -99,6 +99,6 @@ class Renders(Subject):
         contexts=(CONTEXT,),
     )
     async def workers(self, question: Question) -> Page[RenderWorker]:
-        """All on one page: there are only as many as licences."""
+        """All workers on one page: there are only as many as licences."""
         rows = await self._endpoint.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
         return Page([_make_worker(row) for row in rows], None)

@@ -76,7 +76,8 @@ def attempt_series(minutes: list[datetime], rows: Iterable[Any]) -> AttemptSerie
 
 
 def lines_by_state(minutes: list[datetime], rows: Iterable[Any], states: Mapping[str, str]) -> dict[str, list[int]]:
-    """Turn rows of minute, state and count into one line per state. `states`: the table's name of each line's state."""
+    """Turn rows of minute, state and count into one list of counts per state. `states`: by name in the answer, the
+    state in the table."""
     counts = {(row["minute"], row["state"]): row["count"] for row in rows}
     return {name: [counts.get((minute, state), 0) for minute in minutes] for name, state in states.items()}
 

@@ -34,7 +34,7 @@ class PartitionState(msgspec.Struct):
     projected_seq: int | None
     """The last commit in the read model; null while Postgres is unavailable or has no read model of it."""
     projected_at: datetime | None
-    """When it last moved."""
+    """When the read model last moved to a new commit."""
     behind: int | None
     """Lag in sequence numbers."""
     lag_s: float | None
@@ -56,9 +56,10 @@ class TableDifference(msgspec.Struct):
     table: str
     key: str
     kind: str
-    """`missing`: in the log, but not in the table. `extra`: the other way round. `differs`."""
+    """`missing`: only the log has the row. `extra`: only the table has it. `differs`: both have it, with other
+    values."""
     columns: dict[str, tuple[str, str]] = {}
-    """If it differs, by column: the value by the log, and the value in the table."""
+    """For a row that differs, by column: the value by the log, and the value in the table."""
 
 
 class RebuiltTable(msgspec.Struct):
@@ -67,7 +68,7 @@ class RebuiltTable(msgspec.Struct):
     """Rows that were compared."""
     different: int
     examples: list[TableDifference]
-    """The first 20."""
+    """The first 20 differences."""
 
 
 class RebuildState(msgspec.Struct):
@@ -79,14 +80,15 @@ class RebuildState(msgspec.Struct):
     """The machine that runs it."""
     dry_run: bool
     stage: str
-    """`folding`, `comparing`, `swapping`; then `swapped`, `dropped` or `failed`; `interrupted`: it has died."""
+    """`folding`, `comparing` or `swapping`, then `swapped`, `dropped` or `failed`. `interrupted`: its process has
+    died."""
     folded: int
-    """Events."""
+    """Number of events folded so far."""
     events: int | None
     """Events to fold in total; null while unknown."""
     positions: dict[str, int] | None
     tables: list[RebuiltTable] | None
-    """Differences from the live read model; null before the comparison."""
+    """What differs from the live read model, by table; null before the comparison."""
     error: str | None
     started_at: datetime
     updated_at: datetime
@@ -129,7 +131,7 @@ class System(msgspec.Struct):
     partitions: list[PartitionState]
     read_models: list[ReadModel]
     rebuilds: list[RebuildState]
-    """The last 20, newest first."""
+    """The last 20 rebuilds, newest first."""
     dependencies: list[Dependency]
     connections: list[Connection]
 

@@ -25,7 +25,8 @@ class Branch(NamedTuple):
 
 
 Branches = Callable[[Sequence[str], Asked, Values], list[Branch]]
-"""(contexts that have a read model, request, parameters of the statement). No branches: nothing can match."""
+"""Makes the branches from the contexts that have a read model, the request, and the parameters of the statement.
+Without branches nothing can match."""
 
 
 class United(Generic[R]):

@@ -23,7 +23,7 @@ class DeviceWork(msgspec.Struct):
     run: int
     attempt: int
     progress_pct: int
-    """Between two events it comes from telemetry."""
+    """The progress. Between two events it comes from telemetry."""
     ad_playing: bool
     assigned_at: datetime | None
     sent_at: datetime | None
@@ -34,5 +34,5 @@ class DeviceWork(msgspec.Struct):
 
 
 WORK: Final = selected(DeviceWork, "a", {"assignment_id": "a.id", "job_title": "j.title", "progress_pct": PROGRESS})
-"""Its SELECT list over `assignment_rows a`, `job_rows j` and `tel_fleet.presence p`."""
+"""The SELECT list of `DeviceWork`, over `assignment_rows a`, `job_rows j` and `tel_fleet.presence p`."""
 make_work: Final = maker(DeviceWork)

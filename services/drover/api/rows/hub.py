@@ -62,7 +62,7 @@ class Hub:
         return [line for line in self._lines.values() if line.context in wanted]
 
     def is_stale(self, context: str) -> bool:
-        """No heartbeats arrive, so the rows may be old."""
+        """Whether heartbeats are missing, so that the rows may be old."""
         return context in self._stale
 
     def changed(self, context: str, relation: str, message: RowsChanged) -> None:
@@ -77,7 +77,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Detects stalled partitions."""
+        """Look for stalled partitions while the block runs."""
         async with in_background(self._watch(), name="rows-watch"):
             yield
 
@@ -105,7 +105,7 @@ class Hub:
             self._wake()
 
     def _wake(self) -> None:
-        """At once after a quiet time."""
+        """Wake the streams: at once after a quiet time, otherwise at the next interval."""
         if self._ring is None:
             loop = asyncio.get_running_loop()
             self._ring = loop.call_at(max(loop.time(), self._rang_at + RING_EVERY_S), self._ring_now)

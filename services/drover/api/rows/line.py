@@ -1,4 +1,4 @@
-"""One partition of a context as this process hears of it: a track per relation, checked by heartbeats. Pure."""
+"""What this process knows of one partition: a track for each relation, checked by heartbeats. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RowsTold(msgspec.Struct, frozen=True):
     relation: str
     context: str
     to: int
-    """The position of the read model that the rows are from."""
+    """The position of the read model after this change."""
     rows: list[msgspec.Raw]
     gone: list[msgspec.Raw]
     """Keys of rows that were deleted, or that this client may no longer see."""

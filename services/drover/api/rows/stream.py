@@ -26,7 +26,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class RelationTold(msgspec.Struct, frozen=True):
-    """A relation of this stream."""
+    """A relation of this stream, as the hello describes it."""
 
     key: list[str]
     """The columns that identify a row, in the order of the values in `gone`."""
@@ -65,7 +65,8 @@ class _Follower:
     """One client's position in one track."""
 
     def __init__(self, line: Line, relation: str, stand: Stand | None, *, is_new: bool) -> None:
-        """`stand`: where to resume. `is_new`: the client has read nothing yet and starts with the next change."""
+        """`stand`: the position to resume from. `is_new`: the client has read nothing yet and starts with the next
+        change."""
         self.line = line
         self.relation = relation
         self.track: Track = line.tracks[relation]
@@ -125,7 +126,7 @@ class RowsSession:
         *,
         pause_s: float = PAUSE_S,
     ) -> None:
-        """`stands`: where to resume. None: from now on."""
+        """`stands`: the positions to resume from. None: the stream starts now."""
         self._hub = hub
         self._relations = {name: hub.live[name] for name in relations}
         self._filters = filters
@@ -174,7 +175,8 @@ class RowsSession:
         return frames
 
     def _resets(self) -> list[bytes]:
-        """All at once, before any row, and only the last with an id: an earlier id would skip the resets after it."""
+        """Send all resets at once, before any row. Only the last one has an id, because an earlier id would skip the
+        resets after it."""
         found: dict[Why, dict[str, int]] = {}
         names: dict[Why, dict[str, None]] = {}
         for follower in self._followers:
@@ -193,7 +195,7 @@ class RowsSession:
         ]
 
     def _rows(self) -> list[bytes]:
-        """In the order of arrival, as many as fit into a chunk."""
+        """The next changed rows in the order of arrival, as many as fit into a chunk."""
         pending = [(entry, follower) for follower in self._followers for entry in follower.pending()]
         pending.sort(key=lambda item: item[0].number)
         frames: list[bytes] = []

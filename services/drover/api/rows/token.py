@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 TOKEN_CHARS_MAX: Final = 8_000
-"""What fits into a header. A partitioned context has an entry for each relation and partition."""
+"""The maximum length of a token: it must fit into a header. A partitioned context has an entry for each relation and
+partition."""
 SEQ_MAX: Final = 2**63 - 1
 
 _GROUP: Final = re.compile(r"([a-z0-9_.]{1,65})=([0-9a-f]{1,32})((?::[a-z0-9_]{1,63}\.[0-9]{1,19})+)")
@@ -21,7 +22,7 @@ class Stand(NamedTuple):
 
 
 Stands = Mapping[tuple[str, str], Stand]
-"""By place and relation."""
+"""Positions by place (a context or its partition) and relation."""
 
 
 def format_token(stands: Stands) -> str:
@@ -33,7 +34,8 @@ def format_token(stands: Stands) -> str:
 
 
 def parse_token(text: str) -> dict[tuple[str, str], Stand]:
-    """The readable part of it. A client with another server's token, or an invalid one, reads again."""
+    """The positions in a token. An invalid token, or that of another server, gives none, so the client reads everything
+    again."""
     found: dict[tuple[str, str], Stand] = {}
     for group in text.split(",") if len(text) <= TOKEN_CHARS_MAX else ():
         if (match := _GROUP.fullmatch(group)) is None:

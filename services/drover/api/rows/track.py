@@ -1,7 +1,8 @@
 """The last changes of one relation in one partition: a chain without gaps in bounded memory. Pure.
 
-Positions are those of the partition; numbers count all entries of a process, which orders the entries of several
-tracks. Presence (rows without a position of their own) has a small window beside the chain: dropping it leaves no gap.
+A position is a commit of the partition. A number counts the entries of all tracks of a process, so that entries of
+several tracks can be ordered. Presence (rows that changed without an event) is kept in a small window of its own:
+dropping it leaves no gap.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import msgspec
 
 WINDOW_MESSAGES_MAX: Final = 512
 WINDOW_BYTES_MAX: Final = 1024 * 1024
-"""Per track. A few seconds of the busiest farm: a client that is held up for longer counts as slow."""
+"""Maximum of bytes per track: a few seconds of the busiest farm. A client that is held up for longer counts as slow."""
 PRESENCE_SHARE: Final = 4
-"""Presence may take this part of the same bytes again. A client that is held up for longer misses some of it."""
+"""Presence may take a further quarter of those bytes. A client that is held up for longer misses some of it."""
 
 
 class Why(StrEnum):
@@ -36,9 +37,9 @@ class Why(StrEnum):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     number: int
     to: int
-    """The relation's position after it."""
+    """The position of the relation after this entry."""
     data: bytes = b""
-    """Of the event `rows`, the same for all clients."""
+    """The data of the event `rows`, the same for all clients."""
     why: Why | None = None
     """If set, the relation must be read again, and there is no data."""
 
@@ -54,11 +55,11 @@ class Track:
         bytes_max: int = WINDOW_BYTES_MAX,
     ) -> None:
         self.epoch: str | None = None
-        """None: nothing was heard yet."""
+        """The projector's term. None: no message has arrived yet."""
         self.last: int | None = None
         """The last known position of the relation. None: the next message cannot be checked for a gap."""
         self.newest = next_number()
-        """Number of the last entry, or of the beginning."""
+        """Number of the last entry; without entries, the number at which this track began."""
         self._next_number = next_number
         self._messages_max = messages_max
         self._bytes_max = bytes_max
@@ -68,10 +69,11 @@ class Track:
         self._presence_bytes = 0
         self._floor_number = self.newest
         self._floor_position: int | None = None
-        """Readers before it cannot resume. None: no reader can."""
+        """The position from which a reader can still resume. None: no reader can."""
 
     def begin(self, epoch: str, last: int | None, to: int) -> None:
-        """A new term. `last`: the last position in it; `to`: a read at this position has all changes so far."""
+        """Begin a new term of the projector. `last`: the relation's last position in it. `to`: a read at this position
+        has all changes so far."""
         self.epoch, self.last = epoch, last
         self._reset(Why.EPOCH, to)
         self._floor_position = last
@@ -94,14 +96,14 @@ class Track:
         self._reset(why, to)
 
     def check(self, last: int) -> None:
-        """Compare with the last position that the projector sent."""
+        """Compare with the last position that the projector has sent, to notice a lost message."""
         if self.last is None and self._entries and last <= self._entries[-1].to:
             self.last = self._floor_position = last  # readers were already told to read at a later position
         elif last != self.last:
             self.reset(Why.HOLE, last)
 
     def after(self, number: int) -> list[Entry] | None:
-        """The entries that follow, oldest first. None: some of them were dropped."""
+        """The entries after this number, oldest first. None: some of them were dropped."""
         if number < self._floor_number:
             return None
         newer = _newer(self._entries, number)
@@ -110,7 +112,8 @@ class Track:
         return newer
 
     def resume(self, epoch: str, position: int) -> int | None:
-        """The number after which everything is new to a reader at this position. None: it must read again."""
+        """The number of the last entry that a reader at this position has. None: the reader must read the relation
+        again."""
         if epoch != self.epoch or self._floor_position is None or position < self._floor_position:
             return None
         number = self._floor_number

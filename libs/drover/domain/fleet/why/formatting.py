@@ -1,4 +1,5 @@
-"""Formats reasons: a sentence with the same as data, moments and counts in words. The reasons are elsewhere."""
+"""Formats reasons: each as a sentence for people and as data for programs. The other modules of this package find
+them."""
 
 from __future__ import annotations
 
