@@ -29,17 +29,17 @@ class Segment(msgspec.Struct, frozen=True):
     last: int
     first_at: datetime
     last_at: datetime
-    """When its first and its last event were decided."""
+    """When the first event of the segment was decided (`first_at`), and when the last one was."""
     commits: int
     events: int
     ordinals: dict[str, tuple[int, int]]
-    """By partition, its first and last ordinal."""
+    """By partition, the first and the last ordinal in the segment."""
     last_commit: str
     """Id of the last commit, to check whether the log is still the same before the next run."""
     text_bytes: int
     bytes: int
     sha256: str
-    """Of the file, which has `bytes`; decompressed it has `text_bytes`."""
+    """Checksum of the compressed file. `bytes` is the size of that file, `text_bytes` its size when decompressed."""
 
     @property
     def is_full(self) -> bool:

@@ -84,7 +84,7 @@ async def _confirm(refill: Refill, source: Source, last: int) -> None:
 
 
 def _up_to(source: Source, seq: int) -> Chain:
-    """The chain at a position that was reached."""
+    """A chain that has taken all commits of the source up to this position."""
     chain = Chain()
     if seq:
         for placed in source(0):
@@ -102,7 +102,8 @@ async def _settled(refill: Refill, source: Source, last: int, context: str, befo
 
 
 async def already_there(refill: Refill, source: Source, last: int) -> int:
-    """The position of the log. All its commits must be ours; raises LogNotEmpty otherwise."""
+    """The position of the last commit in the log; 0: it is empty. Raises LogNotEmpty if it has commits other than
+    ours."""
     there = await refill.last()
     if there is None:
         return 0

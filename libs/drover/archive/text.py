@@ -162,7 +162,7 @@ class Text:
         self.head: Final = first.log
 
     def commits(self) -> Iterator[Placed]:
-        """In file order. `Chain` checks whether they follow each other."""
+        """The commits in the order of the file. `Chain` checks whether they follow each other."""
         commits = events = 0
         last = self.head.after
         while (line := self._next()) is not None:

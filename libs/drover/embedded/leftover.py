@@ -79,7 +79,8 @@ async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopSte
 
 @contextmanager
 def _end_of(pid: int) -> Iterator[Callable[[], bool]]:
-    """Gives a function: has this process ended with all its threads, so that its port and its files are free?
+    """Return a function that tells whether this process has ended with all its threads, so that its port and files are
+    free.
 
     Linux answers through a pidfd. /proc would say yes too early: a process loses its memory before it closes its files.
     """

@@ -10,7 +10,7 @@ STORED_HEADER: Final = "Drover-Stored"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT_TOKENS: Final = 9
-"""In the reply subject of a delivered message. Newer servers name domain and account as well, which makes it longer."""
+"""Number of parts of a delivered message's reply subject. Newer servers add domain and account, so there are more."""
 _TIME_IN_SHORT: Final = 7
 _TIME_IN_LONG: Final = 9
 
@@ -21,10 +21,10 @@ def stored_at(headers: Mapping[str, str], by_server: datetime) -> datetime:
 
 
 def delivered_at(reply: str) -> datetime:
-    """The server's time of a message from a consumer, in nanoseconds in its reply subject.
+    """When the server stored a message. A consumer's message has this time in its reply subject, in nanoseconds.
 
-    Rounded as msgspec does it in an answer about a single message, so that a commit has the same time both ways. The
-    client library goes by way of a float: one time in twelve would differ by a microsecond.
+    We round as msgspec does for a message that was read on its own, so that a commit has the same time both ways.
+    nats-py converts to a float, which changes one time in twelve by a microsecond.
     """
     tokens = reply.split(".")
     nanoseconds = int(tokens[_TIME_IN_SHORT if len(tokens) == _SHORT_TOKENS else _TIME_IN_LONG])

@@ -90,7 +90,8 @@ async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
 
 
 async def has_commits(client: Client, context: str) -> bool:
-    """Whether a writer has ever led a partition: every term begins with a commit. Raises NotFoundError likewise."""
+    """Whether a writer has ever led a partition: every term begins with a commit. Raises NotFoundError without a
+    stream."""
     return bool((await client.jetstream().stream_info(context.upper())).state.last_seq)
 
 

@@ -100,7 +100,7 @@ class Host:
 
     @cached_property
     def freshness(self) -> Freshness:
-        """One for all services of this process: a read waits for what its caller wrote at any of them."""
+        """Makes reads wait for what their caller wrote, at any service of this process."""
         return Freshness(self.positions)
 
     @cached_property

@@ -16,7 +16,7 @@ from drover.writer.writer import Writer
 
 
 class Unlisted(NamedTuple):
-    """A route that is no part of the API: a page or file of the dashboard, or what answers at unknown paths."""
+    """A route that is not part of the API: a page or file of the dashboard, or the answer to an unknown path."""
 
     method: str
     path: str
@@ -28,16 +28,16 @@ class Assembly:
     """What one service adds to a process."""
 
     handlers: Sequence[object] = ()
-    """Their classes declare its routes."""
+    """Objects whose classes declare the service's routes."""
     access: Access | None = None
-    """Needed where one of these routes declares a permission."""
+    """Checks callers and permissions. Required if one of the routes declares a permission."""
     unlisted: Sequence[Unlisted] = ()
     components: Sequence[Component] = ()
-    """What starts and stops, its metrics included."""
+    """The parts that start and stop with the process, metrics included."""
     writers: Sequence[Writer[Any]] = ()
     """Each reports whether it would accept a command now."""
     ready: Mapping[str, Check] = field(default_factory=dict)
-    """By name: why this process should not get requests yet."""
+    """Readiness checks by name. Each says why this process should not get requests yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +48,11 @@ class Service:
     handlers: tuple[type, ...] = ()
     """The classes that declare its routes, so that the API can be described where the service does not run."""
     settings: tuple[type[Section], ...] = ()
-    """Its settings beside the general ones."""
+    """The service's own settings, besides the general ones."""
     reads_postgres: bool = False
-    """Services without it need not even reach Postgres."""
+    """Whether it needs Postgres. The other services need not even reach it."""
     takes_requests: bool = False
-    """It has routes for people or machines. They must stay available, so a stuck writer leaves the process ready."""
+    """Whether it has routes for people or machines. They must stay available, so a stuck writer leaves the process
+    ready."""
     is_part: bool = False
-    """A part of another service, to run on other machines; not in `drover serve all`."""
+    """Whether it is a part of another service, for other machines. Then it is not in `drover serve all`."""

@@ -26,7 +26,7 @@ class Abandoned(Exception):
 
 
 class Pulse:
-    """What a call in its thread and its waiting caller know about each other."""
+    """Shared by a call in its thread and the caller that waits for it."""
 
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()

@@ -15,7 +15,7 @@ _renameat2: Final = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None
 
 
 def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
-    """Both are names in a folder that is open as a descriptor. Raises FileExistsError if the target exists."""
+    """Both names are in the folder that is open as a descriptor. Raises FileExistsError if the target exists."""
     try:
         _rename(source, target, folder)
     except OSError as error:
@@ -25,7 +25,7 @@ def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
 
 
 def link_and_unlink(source: str, target: str, *, folder: int) -> None:
-    """The same in two steps. After a crash in between the file has both names; a sweep removes the temporary one."""
+    """Rename in two steps. After a crash in between the file has both names; a sweep removes the temporary one."""
     try:
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

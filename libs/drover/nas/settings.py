@@ -21,4 +21,4 @@ class NasSettings(Section, frozen=True, kw_only=True):
     render_nas_user: Word | None = None
     """Account on the NAS, `DOMAIN\\user` for one of a domain. For smb:// only."""
     render_nas_password: Word | None = None
-    """Its password."""
+    """The password of that account."""

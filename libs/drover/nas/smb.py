@@ -44,7 +44,8 @@ ANSWER_MARGIN_S: Final = 5.0
 """An abandoned thread ends this much later by itself, if cutting its connection did not free it."""
 _FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
 _ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
-"""The last one: the file disappears when its last handle is closed, and nobody can open it until then."""
+"""The errors for a file that does not exist. `DeletePending` is one: the file disappears when its last handle is
+closed, and nobody can open it until then."""
 _NO_LINKS: Final = frozenset({0xC0000002, 0xC0000003, 0xC000000D, 0xC0000010, 0xC0000022, 0xC00000BB})
 """The errors of servers without links: not implemented, invalid (class, parameter, request), denied, not supported."""
 

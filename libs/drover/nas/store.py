@@ -34,7 +34,7 @@ class Digest(NamedTuple):
 
     size_bytes: int
     sha256: str
-    """In lowercase hexadecimal."""
+    """The hash in lowercase hexadecimal."""
 
 
 class Piece(NamedTuple):

@@ -16,7 +16,7 @@ from drover.readmodel.model import ReadModel
 
 Apply: TypeAlias = Callable[[Tables, Any], None]
 Follow: TypeAlias = Callable[[Tables, Any, Position, Apply], None]
-"""Applies an event's rule, and does the context's own work before or after it."""
+"""Applies the rule of an event, and the context's own work before or after it."""
 Shown: TypeAlias = Callable[[Any, str], str]
 """The JSON that the table `events` shows of an event: all of it, or less."""
 
@@ -41,8 +41,8 @@ def context_projection(
     reads: Reads | None = None,
     version: int = 1,
 ) -> Projection:
-    """`reads` adds to the rows that the rules read, by event type. `version` is that of the rules: raise it whenever
-    they give other rows for the same events. `make contracts` counts the changes of the tables."""
+    """`reads`: rows that the rules read, by event type, in addition to those that the rules list. `version`: raise it
+    whenever the rules give other rows for the same events. `make contracts` counts changes of the tables by itself."""
     context = decider.context
     return Projection(
         context=context,

@@ -57,7 +57,8 @@ class Feed:
         self._failure: ProjectionStopped | None = None
 
     async def batch(self) -> Batch:
-        """At least one commit. If a commit cannot be decoded: first all before it, then the error."""
+        """The next batch, with at least one commit. If a commit cannot be decoded, the commits before it come first,
+        then the error."""
         if self._failure is not None:
             raise self._failure
         old = self._checkpoint

@@ -12,7 +12,7 @@ from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
 
 MEMORY: Final = "256MB"
-"""To sort one index."""
+"""Memory for sorting one index."""
 
 _PLAIN: Final = """
 SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition

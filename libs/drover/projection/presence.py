@@ -21,7 +21,7 @@ from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
 
 FLUSH_EVERY_S: Final = 1.0
 DEVICES_WAITING_MAX: Final = 100_000
-"""Devices that may wait for the next write; beyond it new ones are dropped until their next heartbeat."""
+"""How many devices may wait for the next write. Beyond it, new ones are dropped until their next heartbeat."""
 ROWS_PER_STATEMENT_MAX: Final = 10_000
 FORGET_EVERY_S: Final = 600.0
 
@@ -38,15 +38,17 @@ class PresenceTable:
 
     context: str
     upsert: str
-    """Takes one array per column, the key first. A sign of life older than the row changes nothing."""
+    """The statement that writes signs of life. It takes one array per column, the key first. A sign of life that is
+    older than the row changes nothing."""
     key: Callable[[Beat], Key | None]
-    """The sender; None if a column could not hold it: one such row would make the whole statement fail."""
+    """Returns the key of the sender. None if a column could not hold it, because one such row makes the statement
+    fail."""
     columns: Callable[[Beat], tuple[Any, ...]]
-    """All columns but the key, in the order of the statement."""
+    """Returns the values of all columns but the key, in the order of the statement."""
     relation: str | None = None
-    """Its rows show the signs of life, by the same key; they are published when they change."""
+    """The relation whose rows show the signs of life, by the same key. Its rows are published when they change."""
     forget: str | None = None
-    """Deletes senders that will not come back; for names that are registered nowhere."""
+    """The statement that deletes senders that will not come back. For senders that are not registered anywhere."""
 
 
 class PresenceWriter:
@@ -60,7 +62,7 @@ class PresenceWriter:
         devices_waiting_max: int = DEVICES_WAITING_MAX,
         on_written: Callable[[Iterable[Key]], None] | None = None,
     ) -> None:
-        """`on_written`: told the senders whose rows have changed."""
+        """`on_written` is called with the senders whose rows have changed."""
         self._pool = pool
         self._table = table
         self._flush_every_s = flush_every_s

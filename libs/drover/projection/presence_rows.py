@@ -11,24 +11,25 @@ from drover.readmodel.table import Key
 
 INTERVAL_S: Final = 30.0
 ROWS_PER_TURN_MAX: Final = 500
-"""A turn is a second. With more than 15,000 devices, each has its turn less often."""
+"""At most this many rows are published per turn, which is a second. With more than 15,000 devices, the interval of each
+device becomes longer."""
 WAITING_MAX: Final = 100_000
-"""Beyond it new devices wait for their next sign of life."""
+"""How many devices may wait for publication. Beyond it, a new device is dropped until its next sign of life."""
 
 
 class PresenceRows:
-    """Fed with keys once their signs of life are written; the row stream takes those that are due."""
+    """Collects the keys of devices whose signs of life were written. The row stream takes those that are due."""
 
     def __init__(self, relation: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.relation: Final = relation
-        """Whose rows show signs of life."""
+        """The relation whose rows show signs of life."""
         self._clock = clock
         self._due: OrderedDict[Key, None] = OrderedDict()
-        """Seen, and not published for an interval; the longest waiting first."""
+        """Devices that were seen and whose last publication is at least an interval ago, in the order of waiting."""
         self._published: OrderedDict[Key, float] = OrderedDict()
-        """When each was taken, within the last interval; the oldest first."""
+        """Devices that were published within the last interval, with the time of publication; the oldest first."""
         self._seen_again: set[Key] = set()
-        """Of those: seen since."""
+        """Published devices that were seen again since."""
 
     @property
     def waiting(self) -> int:
@@ -42,8 +43,8 @@ class PresenceRows:
                 self._due[key] = None
 
     def take(self) -> list[Key]:
-        """The keys whose rows are to be published now. They count as published, whatever happens to them: their next
-        sign of life is told after the interval."""
+        """The keys whose rows are to be published now. They count as published even if that fails: the next sign of
+        life is published after the interval."""
         now = self._clock()
         self._end_intervals(now - INTERVAL_S)
         keys = [self._due.popitem(last=False)[0] for _ in range(min(len(self._due), ROWS_PER_TURN_MAX))]

@@ -178,7 +178,7 @@ class Rebuild:
             return held, tables
 
     async def _at_the_same_position(self, looking: Connection) -> dict[str, int]:
-        """Begin a transaction that sees both at the same position."""
+        """Begin a transaction that sees the live and the shadow schema at the same position."""
         await self._near()
         async with self._connect("hold") as holder, holder.transaction():
             held = await self._hold(holder)
@@ -186,7 +186,7 @@ class Rebuild:
         return held
 
     async def _near(self) -> None:
-        """Catch up most of the way before anything has to wait."""
+        """Catch up with most of the log before the projectors are blocked."""
         for name, end in (await self._live()).items():
             await self._catch_up(name, end)
 

@@ -56,7 +56,7 @@ class RebuildProgress:
         self._turn = asyncio.Lock()
 
     def folded(self, done: int, of: int) -> None:
-        """Called often; written every second."""
+        """Note how many events are folded. Called often; written once a second."""
         self._folded, self._events = done, of
 
     async def comparing(self) -> None:

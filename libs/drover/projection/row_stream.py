@@ -24,24 +24,25 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
 ROWS_PER_BATCH_MAX: Final = 1_000
-"""Of all relations together. Beyond it, readers are told to read again."""
+"""How many changed rows of a batch are published, over all relations. Beyond it, readers must read again."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
-"""Limit of the rows in one message; beyond it, readers are told to read again. A NATS server accepts 1 MiB."""
+"""The maximum size of the rows in one message. Beyond it, readers must read again. A NATS server accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
-"""For all queries and messages after one batch: the projection does not wait longer for its readers."""
+"""The time limit for all queries and messages after one batch: the projection does not wait longer for its readers."""
 PRESENCE_ROWS_PER_MESSAGE_MAX: Final = 100
 HEARTBEAT_S: Final = 1.0
-"""Interval while batches are written. During a catch-up, readers are told to read again at most this often."""
+"""Interval of heartbeats while batches are written. During a catch-up, readers are asked to read again at most this
+often."""
 
 Select = Callable[[LiveRelation, list[Key]], Awaitable[list[str]]]
-"""The rows with these keys (of the table) as JSON, in any order."""
+"""Selects the rows with these keys (of the table) as JSON, in any order."""
 
 log = structlog.get_logger("drover.projection")
 
 
 class ChangedKeys(msgspec.Struct, frozen=True):
     keys: list[Key]
-    """Of rows to select again."""
+    """Keys of the rows to select again."""
     gone: list[Key]
 
     def __len__(self) -> int:
@@ -65,7 +66,7 @@ def is_changed(live: LiveRelation, changes: Changes) -> bool:
 
 
 class RowStream:
-    """Never raises: readers notice what did not reach them."""
+    """Publishes the changed rows of one projection. Never raises: readers notice what did not reach them."""
 
     def __init__(
         self,
@@ -92,7 +93,8 @@ class RowStream:
         self._presence = presence
         self._is_behind = False
         self._to_reset: set[str] = set()
-        """Relations whose readers must be told to read again. Until then, nothing else is published of them."""
+        """Relations whose readers must be asked to read again. Until that was sent, nothing else is published about
+        them."""
         self._beat_at = float("-inf")
         self._rows = metrics.ROWS_PUBLISHED.labels(context)
         self._resets = metrics.ROW_RESETS.labels(context)
@@ -158,8 +160,8 @@ class RowStream:
         await self._publish.heartbeat(self._context, message)
 
     async def _tell_presence(self, presence: PresenceRows) -> None:
-        """Publish rows at the relation's last position. No event changed them, so `from` equals `to`, and a reader that
-        misses them has no gap."""
+        """Publish rows at the relation's last position. No event changed them, so `from` equals `to`, and losing the
+        message leaves no gap."""
         (live,) = (live for live in self._relations if live.name == presence.relation)
         keys = presence.take()
         for start in range(0, len(keys), PRESENCE_ROWS_PER_MESSAGE_MAX):

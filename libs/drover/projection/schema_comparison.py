@@ -28,7 +28,8 @@ def _name(schema: str, table: Table) -> str:
 
 
 async def compare_schemas(connection: Connection, wanted: str, found: str, table: Table) -> TableReport:
-    """`wanted` is what the log says. Needs a transaction, so that neither side changes meanwhile."""
+    """Compare a table in two schemas. `wanted` was folded from the log. Needs a transaction, so that neither side
+    changes."""
     comparison = Comparison(table)
     width, extra = len(table.columns), 0
     async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):

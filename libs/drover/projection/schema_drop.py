@@ -12,8 +12,8 @@ from drover.postgres.pool import Connection
 from drover.projection.read_model import quoted
 
 READS_END_S: Final = 10.0
-"""How long to wait for transactions that began before the swap: they may know the old tables. One that reads them
-holds a lock, and is waited for longer."""
+"""How long to wait for transactions that began before the swap, because they may still use the old tables. A
+transaction that has already read them holds a lock, which delays the drop for longer."""
 LOOK_EVERY_S: Final = 0.05
 LOCK_MS: Final = 200
 """How long the drop may wait for its lock: later readers would queue behind it."""
@@ -31,7 +31,8 @@ log = structlog.get_logger("drover.projection")
 
 
 async def drop_when_unread(connection: Connection, schema: str) -> bool:
-    """False: it is still being read. It does no harm, and the next rebuild drops it."""
+    """Drop the schema once nobody reads it. False: it is still being read, which does no harm; the next rebuild drops
+    it."""
     if not await connection.fetchval(_EXISTS, schema):
         return True
     loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from drover.projection.errors import SpillFull
 from drover.readmodel.table import Key, KeyedTable, R
 
 ROWS_MAX: Final = 50_000
-"""In memory, per table."""
+"""Maximum of rows in memory per table."""
 FILE_CACHE_KIB: Final = 32 * 1024
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -54,7 +54,7 @@ class Spill(Generic[R]):
         return row
 
     def rest(self) -> Iterator[R]:
-        """All that are left, in any order."""
+        """All rows that are left, in any order."""
         yield from self._rows.values()
         if self._file is not None:
             for (kept,) in self._file.execute("SELECT row FROM rows"):

@@ -98,7 +98,8 @@ class Store:
             await self.write_rows(changes)
 
     async def _check_schema(self, at: Checkpoint) -> None:
-        """A swap of an idle model leaves its checkpoint, but cached rows and live readers are of the old tables."""
+        """A rebuild's swap may leave the checkpoint of an idle model in place, but cached rows and live readers then
+        belong to the old tables."""
         if await self._connection.fetchval(_SCHEMA, self._projection.schema) != self._schema:
             raise CheckpointMoved(self._projection.schema, self._partition, at.seq)
 

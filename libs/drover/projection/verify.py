@@ -23,7 +23,7 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 ROWS_AT_ONCE: Final = 2_000
 COMMITS_PER_TURN: Final = 20
 STATEMENT_TIMEOUT_MS: Final = "0"
-"""None: a cursor stays open for the whole fold."""
+"""No time-out, because a cursor stays open for the whole fold."""
 
 _CHECKPOINTS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1"
 
@@ -36,7 +36,7 @@ class Report(msgspec.Struct):
 
     projection: str
     positions: dict[str, int]
-    """By partition, the commit up to which both were compared."""
+    """By partition, the commit up to which log and tables were compared."""
     events: int
     tables: list[TableReport]
 

@@ -10,9 +10,10 @@ from drover.service.api_keys import Role
 from drover.service.identity_keys import ALGORITHM, IdentityKeys
 
 ISSUER: Final = "drover-identity"
-"""Not the issuer of API keys: it tells an edge which keys and which algorithm to verify with."""
+"""The issuer of people's tokens. It differs from the issuer of API keys, so that an edge knows which keys and which
+algorithm to verify with."""
 AUDIENCE: Final = "authenticated"
-"""The same as in Supabase's tokens."""
+"""The audience, the same as in Supabase's tokens."""
 LIFETIME_S_MAX: Final = 3600
 PEOPLE: Final = (Role.ADMIN, Role.OPERATOR, Role.VIEWER)
 

@@ -31,7 +31,7 @@ class Phase(IntEnum):
     WRITER = 3
     PROJECTOR = 4
     SERVER = 5
-    """What the others depend on: connections, pools, embedded servers."""
+    """Drained last, because the others depend on it: connections, pools, embedded servers."""
 
 
 @dataclass(frozen=True)

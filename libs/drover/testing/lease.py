@@ -36,7 +36,7 @@ class LocalLease:
             self._lock.release()
 
     def suspend(self) -> None:
-        """Renewals fail, and the safety margin is reached."""
+        """From now on renewals fail, and the safety margin is reached."""
         self._valid = False
 
     def lose(self) -> None:

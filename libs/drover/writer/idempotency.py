@@ -25,7 +25,7 @@ class CommitMark(msgspec.Struct):
 
 
 class KeyedMark(msgspec.Struct, frozen=True):
-    """The same for a command whose client sent an Idempotency-Key, with the digest of the request."""
+    """A CommitMark for a command whose client sent an Idempotency-Key, with the digest of the request."""
 
     turn: CommitMark
     digest: str

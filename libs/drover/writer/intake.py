@@ -39,7 +39,7 @@ class LocalPending(msgspec.Struct):
 
 
 class BatchPending(msgspec.Struct):
-    """One command of a message with several."""
+    """A command that came in a message with several."""
 
     submission: Submission[Any]
     batch: BatchSink
@@ -117,7 +117,7 @@ class Intake:
                 self.arrived.set()
 
     def put_all(self, pending: Sequence[Pending]) -> None:
-        """The same for several commands."""
+        """Queue several commands, as `put` does."""
         if self._open and len(self.waiting) + len(pending) <= self._limit:
             self.waiting.extend(pending)
             self.arrived.set()

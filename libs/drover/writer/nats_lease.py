@@ -127,7 +127,7 @@ class NatsLease:
                 freed.clear()
 
     async def _try_to_take(self) -> float | None:
-        """None: we hold it. Otherwise how long to wait before the next try."""
+        """Try to take the key once. None: we hold it now. Otherwise the time to wait before the next try."""
         try:
             entry = await self._read()
             if entry.holder is not None and entry.holder.token != self._holder.token:
