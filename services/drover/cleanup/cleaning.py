@@ -21,7 +21,7 @@ PATH: Final = "/api/system/cleanup-tests"
 BY: Final = "cron_secret"
 """The actor of every caller with the secret."""
 TOLD_EVERY_S: Final = 1.0
-"""Wrong secrets in between are only counted, so that guessing does not fill the disk with log lines."""
+"""Wrong secrets are logged at most this often and otherwise only counted, so that guessing does not fill the disk."""
 
 
 class Cleaned(msgspec.Struct):

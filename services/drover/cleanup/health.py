@@ -43,7 +43,7 @@ class SystemHealth(msgspec.Struct):
     timestamp: str
     version: str
     services: dict[str, str]
-    """By dependency: `connected`, `reachable`, `error`, `timeout` or `not_configured`."""
+    """The status of each dependency: `connected`, `reachable`, `error`, `timeout` or `not_configured`."""
 
 
 class Dependencies:

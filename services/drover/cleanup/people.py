@@ -18,7 +18,7 @@ PATH: Final = "/api/saju/cleanup-runs"
 
 
 class CleanupDone(msgspec.Struct):
-    """A cleanup that has ended. If one was already running, it is that one."""
+    """The result of a cleanup. If one was already running, it is the result of that one."""
 
     run_id: UUID
     cleaned_count: int

@@ -17,7 +17,7 @@ class CleanupSettings(Section, frozen=True, kw_only=True):
     cleanup_timeout_s: CleanupSeconds = 1800
     """How long an analysis may take. One that takes longer is stalled: it is failed and refunded."""
     cleanup_tier_timeouts_s: TierTimeouts = ()
-    """The same limit for users of certain tiers."""
+    """How long an analysis may take, for users of certain tiers."""
     cleanup_notifies: Flag = True
     """Record for each user of a cleanup that they must be notified."""
     analysis_url: HttpUrl | None = None

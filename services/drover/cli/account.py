@@ -203,7 +203,7 @@ def _row(row: Any, addresses: Addresses) -> Row:
 
 
 def _lines(rows: list[Row]) -> list[str]:
-    """In columns of any width: a truncated address would be useless."""
+    """A table of accounts, with columns as wide as needed: a truncated address would be useless."""
     told = [("id", "role", "state", "last sign-in", "e-mail")]
     for row in rows:
         seen = local(row.last_sign_in_at)[: len("2026-01-31 08:00")] if row.last_sign_in_at else "never"

@@ -37,7 +37,7 @@ def event_line(record: Record) -> Text:
 
 
 def compact(value: Any) -> str:
-    """As short as possible without ambiguity: quotes only where needed."""
+    """A value as short as possible without ambiguity: quotes only where needed."""
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         return value
     return printable(msgspec.json.encode(value).decode())
@@ -48,12 +48,12 @@ def local(at: datetime) -> str:
 
 
 def _colour(type_: str) -> str:
-    """The same colour for a type in every run, which `hash` would not give."""
+    """The colour of an event type. It is the same in every run; with `hash` it would not be."""
     return _COLOURS[sum(type_.encode()) % len(_COLOURS)]
 
 
 def event_whole(record: Record, commit: StoredCommit, events: int) -> RenderableType:
-    """One event in full, without the others of its command: those are lines, which must not be truncated."""
+    """One event in full. The other events of its command are printed as lines, which must not be truncated."""
     envelope = record.envelope
     title = Text.assemble((f"{envelope.n}  ", "bold"), (printable(envelope.type), f"bold {_colour(envelope.type)}"))
     parts: list[RenderableType] = [

@@ -147,7 +147,7 @@ def _cause(record: Record) -> str:
 
 
 async def find_event(log: EventLog, reference: int | tuple[int, int]) -> tuple[StoredCommit, Record]:
-    """By ordinal or by place. Raises EventNotFound."""
+    """Find an event by ordinal or by place. Raises EventNotFound."""
     newest = await log.last()
     commit: StoredCommit | None = None
     if isinstance(reference, int):

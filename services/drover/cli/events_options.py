@@ -15,7 +15,7 @@ from drover.cli.options import Number
 
 LAST_DEFAULT: Final = 20
 LAST_MAX: Final = 100_000
-"""They are kept in memory until the oldest one is found."""
+"""Maximum of `--last`: the events are kept in memory until the oldest one is found."""
 
 
 class Name(click.ParamType[str]):

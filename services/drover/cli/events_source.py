@@ -35,7 +35,7 @@ class Source(msgspec.Struct, frozen=True):
     asked: EventLog
     """The requested log: of one partition, or of all of them together."""
     logs: list[EventLog]
-    """The same, one for each partition."""
+    """The logs of the requested partitions, one for each."""
     partitions: list[str]
     """All partitions of the context."""
 

@@ -75,7 +75,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }
-"""By name, so that the table imports no error class."""
+"""The exit code of each error class, by its name, so that this table imports none of them."""
 
 
 def exit_code_of(error: DroverError) -> Exit:

@@ -14,7 +14,8 @@ from drover.service.reasons import reason_of
 
 
 async def logs_of(client: Client, context: str) -> list[JetStreamLog]:
-    """One for each partition. Refuses a missing stream: a reader would wait for it for ever."""
+    """The logs of a context, one for each partition. Refuses a missing stream, because a reader would wait for it for
+    ever."""
     try:
         return [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
     except NotFoundError:

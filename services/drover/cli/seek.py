@@ -14,7 +14,7 @@ READ_S: Final = 10.0
 """The time limit for a commit that is known to exist."""
 WINDOW_MIN: Final = 64
 WINDOW_MAX: Final = 16_384
-"""The first window of sequences when reading backwards."""
+"""The largest window of sequences when reading backwards."""
 WINDOW_GROWTH: Final = 4
 
 

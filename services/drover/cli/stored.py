@@ -14,7 +14,7 @@ Stored = TypeVar("Stored", Secrets, Credentials)
 
 
 def read_stored(path: Path, kind: type[Stored]) -> Stored | None:
-    """None if the file does not exist."""
+    """Read a file of the data directory. None if it does not exist."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, NotADirectoryError):

@@ -41,7 +41,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Where the addresses come from, for messages."""
     nats: str | None
     nats_system_url: str | None
-    """The same server with a user of the system account, who can see whether it syncs."""
+    """The same NATS server with a user of the system account, who can see whether it syncs."""
     postgres: str | None
     http_host: str
     http_port: int

@@ -14,7 +14,7 @@ class Checkpoint:
         """Sequence number of a commit → number of its unsettled notices."""
 
     def opened(self, seq: int) -> Callable[[], None]:
-        """Count one more notice of this commit; call the returned function when it is settled."""
+        """Count one more notice of this commit. The caller calls the returned function when the notice is settled."""
         self._open[seq] = self._open.get(seq, 0) + 1
 
         def settled() -> None:
@@ -25,7 +25,7 @@ class Checkpoint:
         return settled
 
     def read(self, seq: int) -> None:
-        """All notices of this commit have been counted."""
+        """Note that all notices of this commit have been counted."""
         self._read_to = seq
 
     @property

@@ -50,7 +50,7 @@ class Reactor:
         self._held = held
         self._critical_only = critical_only
         self._checkpoints: dict[str, list[Checkpoint]] = {}
-        """By context, one for each delivery queue."""
+        """Checkpoints by context, one for each delivery queue."""
         self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()

@@ -25,7 +25,7 @@ class Batch:
         BATCH_ALARMS.observe(alarms)
 
     def done(self) -> None:
-        """One alarm was reported, or need not be sent any more."""
+        """Note that one alarm was reported, or need not be sent any more."""
         self._left -= 1
         if self._left == 0:
             PROCESSING_TIME_MS.labels(self._label).observe((time.perf_counter() - self._began) * 1000)

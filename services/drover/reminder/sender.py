@@ -25,7 +25,8 @@ from drover.service.tasks import end
 
 CONTEXT: Final = "reminder"
 REPORT_TRIES_MAX: Final = 6
-"""Of 20 s each. A sending that could not be reported is repeated, with the same key, when its claim lapses."""
+"""Tries to report an outcome, of 20 s each. A sending that could not be reported is repeated with the same key when its
+claim lapses."""
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")

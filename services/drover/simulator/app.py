@@ -42,7 +42,7 @@ CREDENTIALS_WAIT_S: Final = 60.0
 CREDENTIALS_LOOK_EVERY_S: Final = 0.5
 SHELF_NAME: Final = "simulator-progress.json"
 STORED_PHONES_MAX: Final = 200
-"""Each file is synced to disk while the others wait."""
+"""Maximum of phones with a store of their own: each file is synced to disk while the other phones wait."""
 
 log = structlog.stdlib.get_logger(__name__)
 

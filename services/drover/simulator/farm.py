@@ -30,7 +30,7 @@ REQUESTS_PER_PHONE_MAX: Final = 3
 """A heartbeat, a poll or report, and the copy of a report. The queue of the senders holds this many for each phone;
 requests that an agent sent before a crash may come on top."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
-"""Then yield to other tasks: answers must be handled even when every phone is due."""
+"""After this many in a row we yield to other tasks: answers must be handled even when every phone is due."""
 
 NOT_FOUND: Final = 404
 

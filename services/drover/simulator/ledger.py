@@ -29,7 +29,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     resumed: int = 0
     """How often it was resumed from the store after a crash of its agent."""
     end: End | None = None
-    """None: it was still running when the farm stopped."""
+    """How the run ended. None: it was still running when the farm stopped."""
     ended_at: datetime | None = None
     said: Literal["completed", "failed"] | None = None
     """The status in its final report, accepted or not; None: there was no final report."""

@@ -166,7 +166,7 @@ class Phone:
             self._agent.judged(assignment_id, run, goes_on, now)
 
     def holding(self, now: float) -> Holding | None:
-        """Its present run; None while it has a fault."""
+        """The present run of the phone; None while it has a fault."""
         return self._agent.holding() if self._trouble_at(now) is None else None
 
     def fault_at(self, now: float) -> Fault | None:

@@ -19,7 +19,7 @@ from drover.simulator.http import Client
 
 READERS_MAX: Final = 1000
 PAGES_EACH: Final = 12
-"""After these, pages repeat: they are registered again, or deleted."""
+"""Pages of each user. After these, pages repeat: they are registered again, or deleted."""
 DEED_EVERY_S: Final = 3.0
 DEMO_SETTINGS: Final = {"DROVER_REMINDER_BASE_S": "60", "DROVER_REMINDER_CAP_S": "900"}
 """Settings of the demo: the first pause is a minute, the longest a quarter of an hour."""
@@ -34,9 +34,9 @@ class Kind(StrEnum):
     REGISTER = "register"
     PLAN = "plan"
     PLAN_TOGETHER = "plan_together"
-    """Two pages for the same minute: one of them must be shifted."""
+    """Schedule two pages for the same minute: one of them must be shifted."""
     PLAN_TOO_LATE = "plan_too_late"
-    """For a time that has passed."""
+    """Schedule an alarm for a time that has passed."""
     MOVE = "move"
     DELETE = "delete"
 
@@ -49,7 +49,7 @@ KINDS: Final = {
     Kind.MOVE: 1,
     Kind.DELETE: 2,
 }
-"""How often each comes."""
+"""The weight of each kind of action."""
 
 
 class Deed(NamedTuple):
@@ -79,7 +79,7 @@ def deeds(readers: int, seed: int) -> Iterator[Deed]:
 
 
 class Readers:
-    """All simulated users in one."""
+    """All simulated users of reminders in one object."""
 
     def __init__(self, client: Client, clock: Clock, wanted: Iterator[Deed]) -> None:
         self._client = client

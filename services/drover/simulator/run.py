@@ -21,7 +21,7 @@ AD_HOLDS_S: Final = 300.0
 """How long advertisements may pause a run, in total."""
 
 RUNNING_PCT_MAX: Final = 99
-"""Only the final report says 100."""
+"""The highest progress of a running report: only the final report has 100."""
 
 CRASHES_MAX: Final = 3
 CRASHED_TOO_OFTEN: Final = "YouTube app crashed 3 times consecutively"
@@ -48,7 +48,7 @@ class Run:
         """The platform has acknowledged the start; watching begins then."""
         self.final: Report | None = None
         self.unsaid = True
-        """There is noted progress that was not reported."""
+        """Whether there is noted progress that was not reported yet."""
         self._watching = Watching(plan)
         self._started_at = now
         self._noted_pct = 0
@@ -66,7 +66,7 @@ class Run:
         return run
 
     def kept(self) -> Kept:
-        """What the store should hold."""
+        """The present state of the run, as the store should hold it."""
         played_s = self._watching.played_s(self._noted_at)
         return Kept(self.offer, self.begun, self._started_at, played_s, self._noted_pct, self.final)
 

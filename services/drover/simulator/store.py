@@ -23,7 +23,7 @@ class Kept(msgspec.Struct, frozen=True):
     played_s: float
     progress_pct: int
     final: Report | None = None
-    """Its final report, if it ended; kept until the platform has accepted it."""
+    """The final report of a run that has ended, kept until the platform has accepted it."""
 
 
 class Store(Protocol):
@@ -86,7 +86,7 @@ class FileStore:
         write_private(self._path, msgspec.json.encode(_Filed.of(kept, self._clock)))
 
     def recall(self) -> Kept | None:
-        """None also for an invalid file: the agent then asks for work like a new one."""
+        """The stored run. None if there is none or the file is invalid: the agent then asks for work like a new one."""
         try:
             filed = msgspec.json.decode(self._path.read_bytes(), type=_Filed)
         except (OSError, msgspec.DecodeError):

@@ -18,7 +18,7 @@ REFUSED_AT: Final = 0.01
 """A video that cannot be watched fails at its beginning."""
 
 ROUNDING: Final = 1e-6
-"""In percentage points: compensates for rounding errors of floats."""
+"""Tolerance in percentage points for rounding errors of floats."""
 
 
 class Hold(NamedTuple):
@@ -36,7 +36,7 @@ class Plan(NamedTuple):
     watch_s: float
     """Duration without pauses."""
     holds: tuple[Hold, ...] = ()
-    """In the order of their occurrence."""
+    """The pauses of progress, in the order in which they occur."""
     ends_at: float = 1.0
     """The share at which the run ends."""
     failure: Failure | None = None

@@ -62,7 +62,8 @@ _COUNTED_AS: Final = {
 
 
 def counted_as(row: AssignmentRow) -> str:
-    """Its job's counter, unless it is cancelled. A retry that waits for its device counts as a retry."""
+    """The counter of the job that counts this assignment, unless it is cancelled. An assignment that waits for its
+    device after a failure counts as `retrying`."""
     if row.phase == WAITING and row.retry_count:
         return "retrying"
     return _COUNTED_AS[row.phase]

@@ -1,4 +1,5 @@
-"""The table `alarms_event`: one row per event of a sending, like `tasks_event` for phones."""
+"""The table `alarms_event`: one row per event of a sending (one try to deliver a reminder), like `tasks_event` for
+phones."""
 
 from __future__ import annotations
 

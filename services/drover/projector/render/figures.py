@@ -23,7 +23,7 @@ from drover.service.tasks import end
 
 REFRESH_EVERY_S: Final = 15.0
 RETRY_EVERY_S: Final = 2.0
-"""While reading fails: at the start the projector has not created the tables yet."""
+"""How often to retry while reading fails: at the start the projector has not created the tables yet."""
 QUERY_S: Final = 5.0
 
 _FIGURES: Final = "SELECT pending_count, success_rate, active_workers FROM rm_render.render_figures"

@@ -18,7 +18,7 @@ _LOST_IN_TAGS: Final = re.compile(r"[^A-Za-z0-9, ]")
 class Answer(NamedTuple):
     status: int
     body: Any = None
-    """None: empty; a text: as it is; anything else: JSON."""
+    """The body. None: empty; a text: sent as it is; anything else: sent as JSON."""
 
 
 INVALID_JSON: Final = Answer(400, "Invalid JSON")

@@ -24,7 +24,8 @@ class OutputFolder:
         self._folder = folder.resolve()
 
     def land(self, path: str, content: bytes) -> None:
-        """Like the real one: parent folders are made, and an existing file is overwritten from its beginning."""
+        """Write a file as nexrender does: parent folders are made, and an existing file is overwritten from its
+        beginning."""
         target = Path(path)
         target = target.resolve() if target.is_absolute() else target
         if not target.is_relative_to(self._folder):

@@ -28,7 +28,7 @@ PREFIX: Final = "/api/v1/"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 GRACE_S: Final = 1.0
 SLEEP_S_MAX: Final = 1.0
-"""Of the machines, which have nothing to wait for while no job is queued."""
+"""The longest sleep of the machines while no job is queued."""
 REFUSAL: Final = 'Wrong or no authentication secret provided. Please check the "nexrender-secret" header.'
 ApiOf = Callable[[Jobs, Callable[[], None]], Api]
 """Makes the API of these jobs. It calls the function when there may be new work."""
