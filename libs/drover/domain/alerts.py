@@ -22,7 +22,7 @@ class AlertRaised(Event):
     message: str
     details: dict[str, Any]
     until: datetime | None = None
-    """When it expires; None: it is resolved when its cause is over."""
+    """When the alert expires. None: it is resolved when its cause is over."""
 
 
 class AlertResolved(Event):
@@ -96,4 +96,4 @@ def _resolved(state: KeepsAlerts, event: AlertResolved) -> None:
 
 
 EVOLVE: Final[dict[type, Callable[[KeepsAlerts, Any], None]]] = {AlertRaised: _raised, AlertResolved: _resolved}
-"""For the `evolve` of each context."""
+"""The rules for alerts, which each context adds to its `evolve`."""

@@ -44,7 +44,7 @@ class Retries:
         self.failures = 0
 
     def failed(self) -> float:
-        """Seconds until the next try."""
+        """Note a failure; returns the seconds until the next try."""
         self.failures += 1
         return self._backoff.pause_s(self.failures, self._roll())
 

@@ -9,8 +9,8 @@ from drover.domain.contexts import CONTEXTS
 
 
 def parts_in(layer: str, name: str = "{}") -> tuple[Any, ...]:
-    """For `domain` these are `drover.domain.fleet.FLEET` and so on, in the order of the contexts. `name` is the name
-    of the part, with braces for the name of the context."""
+    """The parts of all contexts in a layer, in the order of the contexts: for `domain`, `drover.domain.fleet.FLEET` and
+    so on. `name`: the name of a part, with braces in place of the context's name."""
     return tuple(
         getattr(import_module(f"drover.{layer}.{context}"), name.format(context.upper())) for context in CONTEXTS
     )

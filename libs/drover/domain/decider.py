@@ -22,7 +22,7 @@ class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=
     """A request, named in the imperative. Its id, actor and trace travel beside it."""
 
     can_wait: ClassVar[bool] = False
-    """Nothing waits for it, so it may be sent some milliseconds later, in a batch with others."""
+    """Whether nothing waits for the command. Then it may be sent some milliseconds later, in a batch with others."""
 
 
 class Tick(Command):
@@ -103,6 +103,8 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """Turns a state into the form that snapshots store, without the parts that can be derived."""
     from_image: Callable[[Any], S] = _as_it_is
     upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-    """For every retired event type: converts its fields to those of its successor, whose name it puts into `type`."""
+    """For every retired event type, a function that converts its fields to those of its successor. It sets `type` to
+    the successor's name."""
     version: int = 1
-    """Raise it whenever `evolve` gives another state for the same events: older snapshots are then ignored."""
+    """The version of the rules. Raise it whenever `evolve` gives another state for the same events: older snapshots are
+    then ignored."""

@@ -38,7 +38,7 @@ Json = Annotated[Any, PgType.JSONB]
 
 
 def words(*them: str) -> msgspec.Meta:
-    """For a text with a fixed set of values: `Annotated[str, words(…)]`. For documentation; not enforced."""
+    """Marks a text with a fixed set of values: `Annotated[str, words(…)]`. For documentation; not enforced."""
     return msgspec.Meta(extra_json_schema={"enum": list(them)})
 
 

@@ -38,7 +38,7 @@ class Callers:
         return str(address)
 
     def is_local(self, request: web.Request) -> bool:
-        """Whether it comes from this machine and not through a proxy."""
+        """Whether the request comes from this machine and not through a proxy."""
         peer = _peer(request)
         return peer is not None and peer.is_loopback and "X-Forwarded-Proto" not in request.headers
 

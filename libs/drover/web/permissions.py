@@ -112,7 +112,7 @@ _FUNCTIONS: Final = (
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
 """Readable by people of any role. Add a relation here to show it to people."""
 _WORKED_ON: Final = (*_FARM, *_RENDER)
-"""Operators may write these."""
+"""The relations that operators may write."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
@@ -189,7 +189,7 @@ class Permissions:
         return (principal.role, relation, verb) in self._grants
 
     def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
-        """Which of these relations the caller may read, and of which only the rows of its own device."""
+        """The relations that the caller may read, and those of which it may read only the rows of its own device."""
         seen: dict[str, Relation] = {}
         only: dict[str, dict[str, str]] = {}
         for name, relation in relations.items():

@@ -113,7 +113,7 @@ class Limiter:
         return bucket
 
     def _is_idle(self, bucket: _Bucket, now: float) -> bool:
-        """Whether it can be forgotten without effect: the next use would be allowed and reset its refusals."""
+        """Whether the bucket can be forgotten without effect: the next use would be allowed and reset its refusals."""
         return bucket.full_at <= now and bucket.stopped_until <= now
 
 

@@ -30,7 +30,7 @@ SCREENS: Final = (
 """The application's routes: each one serves its single page."""
 FILE_BYTES_MAX: Final = 8 * 1024 * 1024
 KEPT: Final = "public, max-age=31536000, immutable"
-"""For files whose name contains a hash of their content."""
+"""Cache header of files whose name contains a hash of their content."""
 ASKED_AGAIN: Final = "no-cache"
 HEADERS: Final = {
     "Content-Security-Policy": (

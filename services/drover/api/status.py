@@ -36,7 +36,7 @@ class PartitionStatus(msgspec.Struct):
     """None while Postgres is unavailable."""
     behind: int | None
     refusal: Refusal | None
-    """Why a command to it would be refused now, and what to do about it; null: it would be accepted."""
+    """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
 
 
 class PlatformStatus(msgspec.Struct):

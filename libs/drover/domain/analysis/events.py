@@ -24,7 +24,7 @@ class UserTierChanged(Event):
 
 
 class UserFrozen(Event):
-    """Nothing is charged or refunded until the user is unfrozen."""
+    """The user was frozen: nothing is charged or refunded until the user is unfrozen."""
 
     user_id: str
 
@@ -47,7 +47,7 @@ class TestStarted(Event):
 
 
 class TestCharged(Event):
-    """Always beside `TestStarted`."""
+    """A test was charged. Always recorded together with `TestStarted`."""
 
     test_id: str
     user_id: str
@@ -73,7 +73,7 @@ class TestFailed(Event):
 
 
 class TestRefunded(Event):
-    """Always beside `TestFailed`, and only once for each test."""
+    """A test was refunded. Always recorded together with `TestFailed`, and only once for each test."""
 
     test_id: str
     user_id: str
@@ -109,7 +109,7 @@ class TestArchived(Event):
 
 
 class CleanupRunStarted(Event):
-    """Every running test that started before its tier's limit is stalled."""
+    """A cleanup started. Every running test that started before the limit of its tier is stalled."""
 
     run_id: str
     trigger: str
@@ -118,7 +118,7 @@ class CleanupRunStarted(Event):
     """The scheduled time of a run by cron."""
     started_before: datetime
     tiers_started_before: dict[str, datetime]
-    """For tiers with a limit of their own."""
+    """The limit of each tier that has its own."""
     notify: bool
     """Whether to notify the users."""
 

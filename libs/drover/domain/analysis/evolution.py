@@ -141,7 +141,8 @@ def _await(analyses: Analyses, tier: str, test_id: str, started_at: datetime) ->
 
 
 def _forget(analyses: Analyses, tier: str, test_id: str) -> bool:
-    """Returns whether it was there. Empty tiers are removed: cleanups look at every tier."""
+    """Remove a test from the index. Returns whether it was in it. Empty tiers are removed, because cleanups look at
+    every tier."""
     waiting = analyses.waiting.get(tier)
     if waiting is None or test_id not in waiting.due:
         return False

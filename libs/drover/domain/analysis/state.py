@@ -42,7 +42,7 @@ class Underway(msgspec.Struct):
     user_id: str
     started_at: datetime
     skipped: str | None = None
-    """Why it could not be refunded: the last recorded reason."""
+    """The last recorded reason why the test could not be refunded."""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):

@@ -21,7 +21,7 @@ class PcCapacityChanged(Event):
 
 
 class PcHeld(Event):
-    """All its phones fail, so the PC itself is at fault: none of them gets work for a while."""
+    """The PC itself is at fault, because all its phones fail. None of them gets work for a while."""
 
     pc_id: str
     until: datetime
@@ -104,7 +104,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     group_id: str | None = None
     pc_id: str | None = None
     device_ids: tuple[str, ...] | None = None
-    """Empty: only devices that are assigned by name later."""
+    """Named devices. Empty: only devices that are assigned by name later."""
     count: int | None = None
 
 
@@ -130,7 +130,8 @@ class JobActivated(Event):
 
 
 class JobReturned(Event):
-    """All its devices left before it ran anywhere: it returns to the queue, so that it does not block others."""
+    """All devices of the job left before it ran anywhere. It returns to the queue, so that it does not block other
+    jobs."""
 
     job_id: str
 
@@ -204,11 +205,11 @@ class AssignmentRequested(AssignmentEvent):
 
 
 class AssignmentReopened(AssignmentEvent):
-    """It had failed with attempts left, and was requested again."""
+    """The assignment had failed with attempts left, and was requested again."""
 
 
 class AssignmentParked(AssignmentEvent):
-    """It keeps its attempts and waits without a slot until its device or its job is back."""
+    """The assignment keeps its attempts and waits without a slot until its device or its job is back."""
 
     reason: str
 

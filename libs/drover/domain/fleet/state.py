@@ -107,7 +107,7 @@ class Device(DeviceSpec, kw_only=True):
     created_at: datetime
     updated_at: datetime
     alive: bool = False
-    """Presence hears it."""
+    """Whether presence hears the device."""
     error: DeviceError | None = None
     held_until: datetime | None = None
     untaken: int = 0
@@ -148,7 +148,7 @@ class Assignment(msgspec.Struct):
     rollbacks: int = 0
     has_run: bool = False
     asked_for: bool = False
-    """A person assigned it by name."""
+    """Whether a person assigned the device by name."""
     assigned_at: datetime | None = None
     sent_at: datetime | None = None
     started_at: datetime | None = None
@@ -191,19 +191,19 @@ class Job(msgspec.Struct):
     created_at: datetime
     updated_at: datetime
     wanted: bool
-    """It may become ACTIVE: it was not created inactive."""
+    """Whether the job may become ACTIVE: it was not created inactive."""
     status: JobStatus = JobStatus.CREATED
     needs: list[str] = []
     activated_at: datetime | None = None
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The rule that paused it as poison."""
+    """The rule of the failures for which the job was paused as poison."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
     present: int = 0
     """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}
-    """Device to its live assignment."""
+    """The live assignment of each device."""
     offered: dict[str, None] = {}
     """Live assignments that hold a slot and are not running."""
     waiting: dict[str, None] = {}
@@ -211,7 +211,7 @@ class Job(msgspec.Struct):
     returned_at: int | None = None
     """`Fleet.arrivals` when the search found no device: it is not tried again until that changes."""
     ran: dict[str, str] = {}
-    """Devices where it ended, with success or not, and the assignment: it does not return there by itself."""
+    """Devices where the job ended, successfully or not, with the assignment. It does not return there by itself."""
     taken_back: dict[str, None] = {}
     """Ended assignments whose device may still get the job."""
     proven_on: list[str] = []

@@ -119,7 +119,7 @@ def _new_id(fleet: Fleet, job: Job, number: int) -> str:
 
 
 def _is_done(fleet: Fleet) -> bool:
-    """Nothing is in flight, and no online device is left for the job.
+    """Whether nothing is in flight and no online device is left for the job.
 
     A job that has not run anywhere yet does not wait for devices that are busy or held: other jobs may go first.
     """

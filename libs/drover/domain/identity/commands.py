@@ -75,7 +75,7 @@ class RotateRefresh(Command):
 class EndSession(Command):
     session_id: str
     account_id: str | None = None
-    """The account that it must belong to; None: any account."""
+    """The account that the session must belong to. None: any account."""
     reason: str = "signed_out"
 
 

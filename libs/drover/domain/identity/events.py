@@ -55,9 +55,9 @@ class SessionStarted(Event):
     user_agent: str
     """A label such as `Firefox on Windows`, never the header itself."""
     expires_at: datetime
-    """When it expires unless it is used before."""
+    """When the session expires if it is not used before."""
     ends_at: datetime
-    """When it ends in any case."""
+    """When the session ends in any case."""
 
 
 class RefreshRotated(Event):
@@ -77,7 +77,7 @@ class SessionEnded(Event):
     account_id: str
     reason: str
     kept_until: datetime
-    """When it leaves the state."""
+    """When the session leaves the state."""
 
 
 class SessionArchived(Event):

@@ -45,7 +45,7 @@ _LISTS: Final = ("email_hashes", "also_hashes")
 
 
 def validate(command: Command) -> Rejection | None:
-    """The reason why it can never be accepted, or None. A field name means the same in every command."""
+    """The reason why a command can never be accepted, or None. A field name means the same in every command."""
     for field in command.__struct_fields__:
         value = getattr(command, field)
         if value is not None and not _is_good(field, value):

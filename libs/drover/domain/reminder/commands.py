@@ -53,7 +53,7 @@ class Report(Command):
 
     page_id: str
     sending: int
-    """`sent_count` when it was claimed."""
+    """The `sent_count` of the alarm when it was claimed."""
     life: int
     attempt: int
 
@@ -63,7 +63,7 @@ class ReportSent(Report):
 
 
 class ReportFailed(Report):
-    """It was certainly not delivered."""
+    """The reminder was certainly not delivered."""
 
     permanent: bool
     """A retry would fail again."""
@@ -72,7 +72,7 @@ class ReportFailed(Report):
 
 
 class ReportUnknown(Report):
-    """It may have been delivered, fully or in part: it must not be sent now, nor counted as sent."""
+    """The reminder may have been delivered, fully or in part. It must not be sent now, nor counted as sent."""
 
     code: str
     error: str = ""

@@ -88,11 +88,11 @@ class SendingEvent(AlarmEvent):
 
 
 class AlarmDispatched(SendingEvent):
-    """A sender claimed it: `processed_at` is this event's time."""
+    """A sender claimed the alarm: `processed_at` is this event's time."""
 
     instance: str
     recover_at: datetime
-    """When it may be claimed again, if no report arrives."""
+    """When the alarm may be claimed again, if no report arrives."""
 
 
 class AlarmSent(SendingEvent):

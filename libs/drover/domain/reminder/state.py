@@ -54,7 +54,7 @@ class Alarm(msgspec.Struct, gc=False):
     text: bytes
     """Title and body, packed by `texts`."""
     next_s: int
-    """When it is due, as the user set it or after its pause. In seconds, as all times here."""
+    """When the alarm is due, as the user set it or after its pause. In seconds, like all times here."""
     wake_s: int
     """When to act: at `next_s`, or later after a failure; while it is claimed, at its recovery time."""
     sent_count: int
@@ -64,15 +64,15 @@ class Alarm(msgspec.Struct, gc=False):
     shift_min: int = 0
     """Minutes by which `next_s` is later than wanted, in local time."""
     dispatched: bool = False
-    """Claimed: a sender is sending it, or the outcome is unknown."""
+    """Whether it is claimed: a sender is sending it, or the outcome is unknown."""
     immediate: bool = True
-    """Requested for now: it takes no minute."""
+    """Whether it was requested for now. Then it takes no minute."""
     moved: bool = False
     """Whether the user set another time while it was claimed. That time applies after the sending."""
 
     @property
     def minute(self) -> int | None:
-        """The minute that it takes from its user, if any."""
+        """The minute that it takes among the alarms of its user, if any."""
         return None if self.immediate else minute_of(self.next_s)
 
 

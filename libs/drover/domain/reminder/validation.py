@@ -49,7 +49,7 @@ def invalid(field: str, value: object, message: str) -> Rejection:
 
 
 def validate(command: Command) -> Rejection | None:
-    """The reason why it can never be accepted, or None."""
+    """The reason why a command can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
 

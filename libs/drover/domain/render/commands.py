@@ -17,7 +17,7 @@ class RequestRender(Command):
     composition_id: str
     gfx_id: str
     gfx_data: str
-    """Sealed by the edge."""
+    """The data to render, sealed by the edge."""
     composition: str = ""
     """Name of the composition. Empty: the name in the composition's description, else the id."""
     cue_item_id: str | None = None

@@ -75,4 +75,4 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
 
 
 RENDER: Final = render_decider(Policy())
-"""With the default values of 003."""
+"""The decider with the default values of 003."""

@@ -30,7 +30,7 @@ class RenderRequested(RenderEvent):
     gfx_id: str
     """The id that the seal of gfx_data is bound to."""
     gfx_data: str
-    """Sealed."""
+    """The data to render, sealed."""
     cue_item_id: str | None
     broadcast_date: date
     uid: str

@@ -50,7 +50,7 @@ class Fault(StrEnum):
     RENDER_ERROR = "RENDER_ERROR"
     """nexrender reports `error`."""
     RENDER_TIMEOUT = "RENDER_TIMEOUT"
-    """It took more than 30 minutes in all. Raised by the clock."""
+    """The render took more than 30 minutes in all. The clock raises this fault."""
     RENDER_LOST = "RENDER_LOST"
     """nexrender no longer knows the job."""
     OUTPUT_INVALID = "OUTPUT_INVALID"

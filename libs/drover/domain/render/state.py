@@ -42,15 +42,16 @@ class Render(RenderPurpose, kw_only=True):
     composition: str
     gfx_id: str
     gfx_data: str
-    """Empty once it is completed."""
+    """The data to render, sealed. Empty once the render is completed."""
     requested_at: datetime
     uid: str
-    """Uid of its present nexrender job, which may not be submitted yet."""
+    """The uid of the render's present nexrender job, which may not be submitted yet."""
     status: Status = Status.PENDING
     run: int = 0
     generation: int = 1
     touched: bool = False
-    """A worker has held it in this generation: nexrender may have the job, even if nobody reported it."""
+    """Whether a worker has held the render in this generation. Then nexrender may have the job, even if nobody reported
+    it."""
     worker_id: str | None = None
     lease_until: datetime | None = None
     nexrender_job_id: str | None = None
@@ -63,7 +64,7 @@ class Render(RenderPurpose, kw_only=True):
     retry_due: datetime | None = None
     recovery_count: int = 0
     resumes: int = 0
-    """How often its worker resumed it after a crash."""
+    """How often the worker resumed the render after a crash."""
     sha256: str | None = None
     """Hash of the file, once completed."""
 

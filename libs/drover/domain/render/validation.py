@@ -13,7 +13,7 @@ ID_CHARS_MAX: Final = 128
 NAME_CHARS_MAX: Final = 200
 PATH_CHARS_MAX: Final = 1000
 SEALED_CHARS_MAX: Final = 90_000
-"""Keeps a request well below the size limit of one decision."""
+"""Maximum length of sealed data. It keeps a request well below the size limit of one decision."""
 SHA256_CHARS: Final = 64
 
 

@@ -37,7 +37,7 @@ class FoundTest(Row, frozen=True):
     """A test that a cleanup found, and its outcome."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line."""
+    """Made from the position in the log: sequence of the commit * 65536 + line."""
     test_id: UUID
     user_id: str
     outcome: Annotated[str, words("cleaned", "skipped")]

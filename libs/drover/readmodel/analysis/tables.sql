@@ -83,7 +83,7 @@ CREATE TABLE test_rows (
   completed_at   timestamptz
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN test_rows.reason IS 'Who reported the failure: `worker` or `timeout`.';
-COMMENT ON COLUMN test_rows.skipped IS 'Why it could not be refunded when that was last tried.';
+COMMENT ON COLUMN test_rows.skipped IS 'The reason why the test could not be refunded at the last try.';
 COMMENT ON COLUMN test_rows.late_report IS 'What a worker reported after the end of the test, without effect.';
 CREATE INDEX test_rows_user_id ON test_rows (user_id, created_at);
 CREATE INDEX test_rows_status ON test_rows (status, created_at);
@@ -119,7 +119,7 @@ CREATE TABLE cleanup_run_tests (
   created_at timestamptz NOT NULL,
   run_id     uuid NOT NULL
 );
-COMMENT ON COLUMN cleanup_run_tests.id IS 'From the position in the log: sequence of the commit * 65536 + line.';
+COMMENT ON COLUMN cleanup_run_tests.id IS 'Made from the position in the log: sequence of the commit * 65536 + line.';
 COMMENT ON COLUMN cleanup_run_tests.outcome IS '`cleaned` or `skipped`.';
 CREATE INDEX cleanup_run_tests_run_id ON cleanup_run_tests (run_id, id);
 CREATE INDEX cleanup_run_tests_test_id ON cleanup_run_tests (test_id);
@@ -136,7 +136,7 @@ CREATE TABLE test_ledger (
   created_at      timestamptz NOT NULL,
   user_id         text NOT NULL
 );
-COMMENT ON COLUMN test_ledger.id IS 'From the position in the log: sequence of the commit * 65536 + line.';
+COMMENT ON COLUMN test_ledger.id IS 'Made from the position in the log: sequence of the commit * 65536 + line.';
 COMMENT ON COLUMN test_ledger.kind IS '`initial`, `grant`, `charge` or `refund`.';
 COMMENT ON COLUMN test_ledger.remaining_tests IS 'Tests that the user has left after this change.';
 CREATE INDEX test_ledger_user_id ON test_ledger (user_id, id);

@@ -47,7 +47,7 @@ class TestRow(Row, frozen=True):
     refunded: bool
     cleanup_run_id: UUID | None
     skipped: str | None
-    """Why it could not be refunded when that was last tried."""
+    """The reason why the test could not be refunded at the last try."""
     late_report: str | None
     """What a worker reported after the end of the test, without effect."""
     created_at: datetime
@@ -59,7 +59,7 @@ class LedgerEntry(Row, frozen=True):
     """A change of a user's balance."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line."""
+    """Made from the position in the log: sequence of the commit * 65536 + line."""
     kind: str
     """`initial`, `grant`, `charge` or `refund`."""
     amount: int

@@ -34,7 +34,7 @@ class AttemptFacts(Row, frozen=True):
     """One entry in the history of attempts."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     device_id: UUID
     pc_id: str
     attempt: int

@@ -220,7 +220,7 @@ CREATE TABLE tasks_event (
   task_id        uuid NOT NULL,
   task_device_id uuid NOT NULL
 );
-COMMENT ON COLUMN tasks_event.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
+COMMENT ON COLUMN tasks_event.id IS 'Made from the position in the log: sequence of the commit * 65536 + line. Grows with time.';
 CREATE INDEX tasks_event_task_device_id ON tasks_event (task_device_id);
 CREATE INDEX tasks_event_task_id ON tasks_event (task_id, created_at);
 CREATE INDEX tasks_event_device_id ON tasks_event (device_id, created_at);

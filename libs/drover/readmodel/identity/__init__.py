@@ -29,7 +29,7 @@ class Account(Row, frozen=True):
 
 class AccountRow(Account, frozen=True):
     email_sealed: str
-    """Read here by code that may unseal it."""
+    """The sealed address. Code that may unseal it reads it here."""
 
 
 class SessionRow(Row, frozen=True):

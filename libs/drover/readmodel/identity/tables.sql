@@ -59,7 +59,7 @@ CREATE TABLE account_rows (
   last_sign_in_at timestamptz,
   email_sealed    text NOT NULL
 );
-COMMENT ON COLUMN account_rows.email_sealed IS 'Read here by code that may unseal it.';
+COMMENT ON COLUMN account_rows.email_sealed IS 'The sealed address. Code that may unseal it reads it here.';
 CREATE INDEX account_rows_created_at ON account_rows (created_at, id);
 
 CREATE TABLE session_rows (

@@ -84,7 +84,7 @@ class AlarmEventRow(Row, frozen=True):
     """One entry in the history of sendings."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     page_id: str
     user_id: str
     sent_count: int | None

@@ -114,7 +114,7 @@ CREATE TABLE alarms_event (
   by              text NOT NULL,
   created_at      timestamptz NOT NULL
 );
-COMMENT ON COLUMN alarms_event.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
+COMMENT ON COLUMN alarms_event.id IS 'Made from the position in the log: sequence of the commit * 65536 + line. Grows with time.';
 CREATE INDEX alarms_event_page_id ON alarms_event (page_id, created_at);
 CREATE INDEX alarms_event_user_id ON alarms_event (user_id, created_at);
 CREATE INDEX alarms_event_created_at ON alarms_event (created_at);

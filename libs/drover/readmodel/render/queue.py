@@ -80,7 +80,7 @@ class StatusChange(Row, frozen=True):
     """A change of a render's status."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
     status_from: Status | None
     """The status before; null: the render was just requested."""
     status_to: Status

@@ -117,7 +117,7 @@ CREATE TABLE render_queue_audit (
   reason          text,
   render_queue_id int4 NOT NULL
 );
-COMMENT ON COLUMN render_queue_audit.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
+COMMENT ON COLUMN render_queue_audit.id IS 'Made from the position in the log: sequence of the commit * 65536 + line. Grows with time.';
 COMMENT ON COLUMN render_queue_audit.status_from IS 'The status before; null: the render was just requested.';
 COMMENT ON COLUMN render_queue_audit.worker_id IS 'The worker that holds the render, or held it until this change.';
 CREATE INDEX render_queue_audit_render_queue_id ON render_queue_audit (render_queue_id, id);

@@ -38,7 +38,7 @@ class Error(msgspec.Struct, omit_defaults=True):
     error: str
     """A stable code: programs tell errors apart by it."""
     message: str
-    """For people."""
+    """A sentence for people."""
     details: Any = None
     """Which field is wrong and its value, or other facts."""
     hint: str | None = None

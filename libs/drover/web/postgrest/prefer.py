@@ -51,7 +51,7 @@ _NONE: Final = Preferences()
 
 
 def parse_prefer(headers: Iterable[str]) -> Preferences:
-    """From all `Prefer` headers of a request. Unknown preferences are ignored, or refused with handling=strict."""
+    """Parse all `Prefer` headers of a request. Unknown preferences are ignored, or refused with handling=strict."""
     values = [part.strip() for header in headers for part in header.split(",")]
     if not values:
         return _NONE

@@ -33,7 +33,7 @@ def count_embeds(items: tuple[Item, ...]) -> int:
 
 
 def not_implemented(details: str) -> ApiError:
-    """For features that PostgREST has and this subset does not."""
+    """The error for features that PostgREST has and this subset does not."""
     return ApiError(400, "PGRST127", "Feature not implemented", details=details)
 
 

@@ -11,7 +11,7 @@ _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 class Span(NamedTuple):
     start: int
     end: int
-    """Exclusive."""
+    """The end of the range, exclusive."""
 
     @property
     def size_bytes(self) -> int:

@@ -10,7 +10,7 @@ from hmac import compare_digest, digest
 from typing import Final
 
 TICKET_S: Final = 600
-"""Longer than people watch a film. A page that needs longer asks for another ticket."""
+"""Lifetime of a ticket, longer than people watch a film. A page that needs longer asks for another ticket."""
 _PURPOSE: Final = b"drover: ticket for the file of a render"
 
 

@@ -36,9 +36,9 @@ class SignedIn(msgspec.Struct):
     access_token: str
     token_type: str
     expires_in: int
-    """Seconds."""
+    """Lifetime of the token in seconds."""
     expires_at: int
-    """Unix time."""
+    """When the token expires, in Unix time."""
     user: Person
     session: SessionRef
 

@@ -80,7 +80,7 @@ class Issuing:
         self._sessions_max = settings.sessions_max
 
     async def sign_in(self, email: str, password: str, *, address: str, user_agent: str) -> SignedIn:
-        """Always a new session: nothing from the request becomes part of it (session fixation)."""
+        """Sign in. The session is always new: nothing from the request becomes part of it (session fixation)."""
         account = await self._checked(email, password, address=address)
         session_id = str(uuid4())
         token = self._refresh_tokens.first(session_id)

@@ -56,7 +56,7 @@ class Passwords:
         return self._sealer.seal(hashed.encode(), context=CONTEXT, subject=account_id)
 
     async def matches(self, password: str, sealed: str | None, account_id: str) -> bool:
-        """Whether it is the password. Without an account (`sealed` is None) it takes the same time."""
+        """Whether the password is right. Without an account (`sealed` is None) the check takes the same time."""
         if sealed is None:
             sealed, account_id = self._nobodys, NOBODY
         password = _normal(password)

@@ -34,7 +34,7 @@ def format_position(places: Mapping[str, Place]) -> str:
 
 
 def parse_id(text: str) -> dict[str, Place]:
-    """Raises ValueError with a message for people."""
+    """Parse the id of a stream's event. Raises ValueError with a message for people."""
     if len(text) > ID_CHARS_MAX:
         raise ValueError(f"longer than {ID_CHARS_MAX} characters")
     places: dict[str, Place] = {}

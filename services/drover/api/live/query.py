@@ -32,7 +32,7 @@ class Wish(NamedTuple):
 
 
 def read_wish(headers: Mapping[str, str], query: MultiMapping[str], served: Sequence[str]) -> Wish:
-    """Raises 400 with the field."""
+    """Read the parameters of a stream. Raises 400 with the field."""
     for name in query:
         if name not in ("type", "entity", "context", LAST_ID):
             raise _bad(name, query[name], "Unknown parameter; use type, entity, context or last_event_id")

@@ -33,7 +33,7 @@ class Hello(msgspec.Struct):
 async def chunks(
     followers: Sequence[Follower], wanted: Selection, bell: Bell, *, pause_s: float = PAUSE_S
 ) -> AsyncGenerator[Chunk, None]:
-    """Endless. A request for the next chunk means that the previous one was sent."""
+    """The chunks of the stream, without end. A request for the next chunk means that the previous one was sent."""
     yield _hello(followers)
     while True:
         grown = bell.listen()

@@ -15,7 +15,8 @@ from drover.eventlog.follow import Follower
 from drover.eventlog.log import EventLog, StoredCommit
 
 WARM_COMMITS: Final = 256
-"""How far back it starts: clients that reconnect after a restart of this process find what they missed in memory."""
+"""How many commits before the end it starts. So clients that reconnect after a restart find what they missed in
+memory."""
 
 
 class Bell:

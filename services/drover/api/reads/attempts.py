@@ -36,7 +36,7 @@ class Attempt(msgspec.Struct):
     outcome: str | None = None
     """`SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null: it is still running."""
     final: bool = False
-    """It failed, and no attempt is left."""
+    """Whether it failed and no attempt is left."""
     error_code: str | None = None
     message: str | None = None
     retry_due_at: datetime | None = None

@@ -17,7 +17,7 @@ from drover.domain.contexts import CONTEXTS
 PATH: Final = f"{ONE_PATH}/chain"
 EVENTS_MAX: Final = 500
 ENTITIES_MAX: Final = 100
-"""For how many entities of a chain to look up what happened next."""
+"""Maximum of entities of a chain for which to look up what happened next."""
 
 
 class Cause(msgspec.Struct):

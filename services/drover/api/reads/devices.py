@@ -52,7 +52,7 @@ class DeviceDetail(msgspec.Struct):
     window: Window
     """The time range of `attempts`."""
     attempts: list[Attempt]
-    """Oldest first, including those that began before the window."""
+    """Attempts, oldest first, including those that began before the window."""
     attempts_left_out: bool
     """Whether there were too many attempts; the oldest are left out."""
 

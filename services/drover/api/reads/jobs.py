@@ -39,7 +39,7 @@ class JobDetail(msgspec.Struct):
 
     job: Job
     failures: list[FailureCount]
-    """Most frequent first, at most 20."""
+    """The errors of failed assignments, most frequent first, at most 20."""
     assignments: Page[Assignment]
     """The first page of `/api/jobs/{id}/assignments`."""
     attempts: Page[AttemptEvent]

@@ -29,7 +29,7 @@ class DocumentPage:
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """For anybody: it describes the API and contains no data."""
+        """Anybody may read it: it describes the API and contains no data."""
         if self._body is None:  # in a thread: it reads the source of every type, and the event loop is shared
             self._body = await asyncio.to_thread(lambda: msgspec.json.encode(self._document()))
         headers = {"Cache-Control": "no-cache"}

@@ -43,7 +43,7 @@ class PcCounts(PcRow, frozen=True, kw_only=True):
 
 class Pc(PcCounts, frozen=True, kw_only=True):
     in_use: list[Slot]
-    """Ordered by serial number."""
+    """The slots in use, ordered by serial number."""
 
 
 _make_pc: Final = maker(Pc, columns=PcCounts)

@@ -45,7 +45,7 @@ class ReminderDetail(msgspec.Struct):
     body: str | None
     """The user's own text; null for callers who may not read it."""
     history: Page[ReminderEvent]
-    """Newest first: the first page of `/api/reminder-events?page_id=…`."""
+    """The first page of `/api/reminder-events?page_id=…`, newest first."""
 
 
 REMINDERS: Final = Listing(

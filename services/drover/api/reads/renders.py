@@ -32,7 +32,7 @@ class RenderDetail(msgspec.Struct):
 
     render: Render
     audit: list[StatusChange]
-    """Newest first."""
+    """Changes of status, newest first."""
     audit_left_out: bool
     """Whether there were more than 500 changes; the oldest are left out."""
     stages: list[Stage]

@@ -13,7 +13,7 @@ MINUTE: Final = timedelta(minutes=1)
 
 
 class AttemptSeries(msgspec.Struct):
-    """For phones. Every list has one number for each minute of `minutes`."""
+    """Attempts of phones per minute. Every list has one number for each minute of `minutes`."""
 
     started: list[int]
     succeeded: list[int]

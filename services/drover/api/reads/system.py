@@ -40,7 +40,7 @@ class PartitionState(msgspec.Struct):
     lag_s: float | None
     """Lag in seconds: how long the read model has lacked the last commit; 0 if it has it."""
     refusal: Refusal | None
-    """Why a command to it would be refused now, and what to do about it; null: it would be accepted."""
+    """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
 
 
 class ReadModel(msgspec.Struct):
@@ -77,7 +77,7 @@ class RebuildState(msgspec.Struct):
     id: int
     projection: str
     by: str
-    """The machine that runs it."""
+    """The machine that runs the rebuild."""
     dry_run: bool
     stage: str
     """`folding`, `comparing` or `swapping`, then `swapped`, `dropped` or `failed`. `interrupted`: its process has

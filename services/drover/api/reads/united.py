@@ -30,7 +30,7 @@ Without branches nothing can match."""
 
 
 class United(Generic[R]):
-    """Newest first. The key is the time, then the context, then the rest."""
+    """A list over several contexts, newest first. The key is the time, then the context, then the rest."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ class DeviceWork(msgspec.Struct):
     sent_at: datetime | None
     started_at: datetime | None
     timeout_at: datetime | None
-    """When it times out, whatever it reports."""
+    """When the attempt times out, whatever the device reports."""
     retry_due_at: datetime | None
 
 

@@ -26,7 +26,7 @@ RING_EVERY_S: Final = 0.02
 
 
 class Hub:
-    """Feed it with `changed` and `heartbeat`. Queries never wait."""
+    """The tracks of all relations. Feed it with `changed` and `heartbeat`. Queries never wait."""
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ class RowStreams:
 
 
 def read_relations(query: MultiMapping[str], live: Mapping[str, object]) -> list[str]:
-    """Raises 400 with the field."""
+    """Read the requested relations. Raises 400 with the field."""
     for name in query:
         if name not in ("relations", LAST_ID):
             shown = query[name][:SHOWN_CHARS_MAX]

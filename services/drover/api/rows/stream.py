@@ -142,7 +142,7 @@ class RowsSession:
         self._stale = dict.fromkeys(contexts, False)
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
-        """Endless. A request for the next chunk means that the previous one was sent."""
+        """The chunks of the stream, without end. A request for the next chunk means that the previous one was sent."""
         yield self._hello()
         while True:
             woken = self._hub.bell.listen()

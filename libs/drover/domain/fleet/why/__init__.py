@@ -21,7 +21,7 @@ class Explanation(msgspec.Struct, frozen=True):
     id: str
     status: str
     reasons: list[Reason]
-    """What it waits for, in the order in which it must pass. Never empty."""
+    """The reasons why it waits; the first one has to go away first. Never empty."""
 
 
 def why(
