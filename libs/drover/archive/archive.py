@@ -23,7 +23,7 @@ def no_progress(done: int, of: int) -> None:
 
 
 def archived_contexts(directory: Path) -> list[str]:
-    """Raises ArchiveMissing if there is none."""
+    """The contexts that have an archive in this folder. Raises ArchiveMissing if there is none."""
     try:
         found = sorted(folder.name for folder in directory.iterdir() if (folder / INDEX_NAME).exists())
     except OSError as error:

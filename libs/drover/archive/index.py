@@ -84,7 +84,7 @@ def last_of_name(name: str) -> int:
 
 
 def load_index(folder: Path) -> Index:
-    """Raises ArchiveMissing if there is none, FileDamaged if it cannot be used."""
+    """Read the index of an archive. Raises ArchiveMissing if there is none, FileDamaged if it cannot be used."""
     path = folder / INDEX_NAME
     try:
         if path.stat().st_size > INDEX_BYTES_MAX:

@@ -24,7 +24,8 @@ from drover.domain.errors import Code
 from drover.service import tracing
 
 DEADLINE_S: Final = 20.0
-"""Longer than an election among three NATS servers (4 to 9 s) and than a lapsing lease (10 s)."""
+"""How long a command is retried. Longer than an election among three NATS servers (4 to 9 s) and a lapsing lease (10
+s)."""
 REPLY: Final = Backoff(first_s=1.0, max_s=4.0)
 """The time-out of each try. It starts short, because a dead leader is soon replaced, and grows, so that a leader with a
 slow disk does not get the same commands again and again."""

@@ -19,7 +19,7 @@ class Progress(msgspec.Struct):
 
 
 async def announce(client: Client, context: str, partition: str, seq: int) -> None:
-    """Best effort: a service that misses it reads the checkpoint."""
+    """Announce a position. This may fail: a service that misses it reads the checkpoint."""
     with suppress(NatsError, OSError):
         await client.publish(f"live.{context}", msgspec.json.encode(Progress(partition, seq)))
 

@@ -17,7 +17,7 @@ from drover.bus.messages import Outcome, Rejected, Reply, Submission
 from drover.domain.errors import Code
 
 REPLY_BYTES_MAX: Final = 900 * 1024
-"""Below the default max_payload of a NATS server (1 MiB)."""
+"""Maximum size of a reply, below the default max_payload of a NATS server (1 MiB)."""
 
 DRAIN_S: Final = 2.0
 

@@ -83,7 +83,8 @@ class GuardedProcess:
         return await asyncio.shield(self._ended)
 
     async def stop(self, first: signal.Signals | None = None) -> int:
-        """Stop the server by its steps, or with `first` instead of the first signal. Takes no longer than their sum."""
+        """Stop the server by its steps, or with `first` instead of the first signal. It takes at most the sum of their
+        times."""
         if self.exit_code is None:
             with suppress(ProcessLookupError):
                 if first is not None and self.pid:

@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 class LogFigures(Figures):
     def __init__(self, client: Client | None, contexts: Sequence[str], **options: Any) -> None:
-        """Without a client it only lists its metrics, without values."""
+        """Without a client, the metrics are only listed, without values."""
         super().__init__(**options)
         self._client = client
         self._contexts = contexts
@@ -48,7 +48,7 @@ class LogFigures(Figures):
         return families
 
     async def _ask(self, subject: str) -> dict[str, Any]:
-        """Empty without a reply: other metrics report that NATS is away."""
+        """Send a request. The answer is empty if there is no reply: other metrics report that NATS is away."""
         assert self._client is not None
         try:
             return _decode((await self._client.request(subject, b"", timeout=ANSWER_S)).data)

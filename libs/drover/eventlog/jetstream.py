@@ -36,7 +36,8 @@ APPEND_SETTLE_S: Final = 30.0
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
-"""Short, because nobody answers a read while a stream has no leader: the next try finds the new leader."""
+"""Time-out for reading whether an append was stored. It is short, because nobody answers while a stream has no leader,
+and the next try finds the new leader."""
 
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 

@@ -71,7 +71,7 @@ class Unsettled(msgspec.Struct):
     """An append that is not settled yet."""
 
     since_s: float
-    """On the monotonic clock."""
+    """When the append began, on the monotonic clock."""
     last_result: str = "no answer yet"
     """The result of the last try."""
 

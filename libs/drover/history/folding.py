@@ -20,7 +20,7 @@ Question = Callable[[Any, datetime], bytes]
 
 
 def die_with(parent: int) -> None:
-    """For a worker process: exit when the parent is gone, even if it was killed."""
+    """Called in a worker process: exit when the parent is gone, even if it was killed."""
 
     def look() -> None:
         while os.getppid() == parent:

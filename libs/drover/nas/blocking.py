@@ -31,7 +31,8 @@ class Pulse:
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()
         self.lost = False
-        """Abandoned because it hangs. Another call may use the same files by now: touch none of them."""
+        """Whether the call was abandoned because it hangs. Another call may use the same files by now: touch none of
+        them."""
         self._stopping = False
         self._on_lost: Callable[[], None] | None = None
 

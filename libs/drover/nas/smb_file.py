@@ -48,7 +48,7 @@ class SmbFile:
         return written
 
     def read(self, offset: int, bytes_max: int) -> bytes:
-        """Empty at the end of the file."""
+        """Read some bytes; empty at the end of the file."""
         size = min(self._room(self._connection.max_read_size), bytes_max)
         request, answer = self._handle.read(offset, size, send=False)
         try:

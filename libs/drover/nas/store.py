@@ -22,7 +22,7 @@ the process can sleep between checking that a name is still its own and using it
 
 
 def unfenced() -> None:
-    """For actions that are allowed at any time."""
+    """A fence for actions that are allowed at any time."""
 
 
 class TooLate(DroverError):

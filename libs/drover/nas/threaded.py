@@ -21,7 +21,7 @@ class ThreadedStore(ABC):
     def __init__(self, *, stall_s: float) -> None:
         self._blocking: Final = Blocking("nas", stall_s=stall_s)
         self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """For calls that must not wait for copies: a fence is valid for seconds only."""
+        """Threads for calls that must not wait for copies, because a fence is valid for seconds only."""
 
     async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
         with copy_timed():

@@ -11,7 +11,8 @@ _COMPATIBLE: Final = IPv6Network("::/96")
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """On the public internet: not private, loopback, link-local, shared, reserved, multicast or documentation."""
+    """Whether the address is on the public internet: not private, loopback, link-local, shared, reserved, multicast or
+    documentation."""
     return all(one.is_global and not one.is_multicast and not one.is_reserved for one in _with_embedded(address))
 
 

@@ -25,7 +25,8 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CONNECTIONS_MAX: Final = 100
 KEEPALIVE_S: Final = 2.0
-"""Shorter than servers keep an idle connection: a request on one that was just closed would have an unknown outcome."""
+"""How long an idle connection is kept. Servers keep it longer; a request on a connection that was just closed would
+have an unknown outcome."""
 SCHEMES: Final = ("http", "https")
 
 

@@ -16,12 +16,14 @@ import asyncpg
 POOL_SIZE_MAX: Final = 10
 CONNECT_TIMEOUT_S: Final = 5.0
 ACQUIRE_TIMEOUT_S: Final = 2.0
-"""For a free connection of the pool. When all of them hang, further callers fail instead of queueing."""
+"""Time-out for getting a connection from the pool. When all of them hang, further callers fail instead of queueing."""
 RELEASE_TIMEOUT_S: Final = 1.0
-"""For returning a connection after an interrupted statement. Then we drop it: the server ignores the cancel."""
+"""Time-out for returning a connection after an interrupted statement. After it the connection is dropped, because the
+server ignores the cancel."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
-"""Longer than the server's own limit, so that a slow statement ends with an error and not with a broken connection."""
+"""Time-out of a statement. Longer than the server's own limit, so that a slow statement ends with an error and not with
+a broken connection."""
 LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
 """A process that stalls inside a transaction must not keep its row locks."""
@@ -30,8 +32,8 @@ IDLE_CONNECTION_S: Final = 300.0
 STATEMENTS_PER_CONNECTION_MAX: Final = 50_000
 
 _POOLED: Final = {"plan_cache_mode": "force_custom_plan"}
-"""Plan every query for its values. After five executions PostgreSQL would switch to a generic plan, which is cheaper to
-make but may scan a million events for an actor with few."""
+"""Makes PostgreSQL plan every query for its values. After five executions it would switch to a generic plan, which is
+cheaper to make but may scan a million events for an actor with few."""
 
 Connection: TypeAlias = asyncpg.Connection
 Pool: TypeAlias = asyncpg.Pool

@@ -53,7 +53,7 @@ class Feed:
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._read: deque[StoredCommit] = deque()
-        """Bounded by what one `next` of the reader returns."""
+        """Commits that were read and not used yet: at most as many as one `next` of the reader returns."""
         self._failure: ProjectionStopped | None = None
 
     async def batch(self) -> Batch:

@@ -30,7 +30,7 @@ class Folded(msgspec.Struct, frozen=True):
     behind: int
     """Lag: commits that the log had beyond this batch when it was collected."""
     since: datetime | None = None
-    """The time of its first event."""
+    """The time of the batch's first event."""
     traces: dict[str, int] = {}
     """Traces that end here, with the position of their last commit. Empty unless spans are recorded."""
 

@@ -64,7 +64,7 @@ def row_id(position: Position) -> int:
 
 
 Fold = Callable[[Tables, Any, str, Position], None]
-"""(tables, event, its raw JSON line, its position). Pure except for the tables."""
+"""Called with (tables, event, its raw JSON line, its position). Pure except for the tables."""
 Reads = Mapping[type, tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...]]
 """By event type, the rows that its fold may read: tables, each with a function from event to key.
 

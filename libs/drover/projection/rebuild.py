@@ -232,5 +232,5 @@ class Outcome(msgspec.Struct):
     events: int = 0
     """Events in the log when it began."""
     resumed_at: int = 0
-    """How many of them an interrupted rebuild had folded; 0: it started over."""
+    """How many of these events an interrupted rebuild had folded. 0: the rebuild started over."""
     fold_s: float = 0.0

@@ -21,4 +21,4 @@ Rules = Mapping[type, Rule]
 
 
 def change_no_row(tables: Tables, event: object) -> None:
-    """For events that are only shown in `events` or a history, or that only matter to the decider."""
+    """The rule of events that are only shown in `events` or a history, or that only matter to the decider."""

@@ -86,7 +86,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 async def announce_nothing(context: str, partition: str, seq: int) -> None:
-    """For runners whose positions nobody needs."""
+    """For runners whose positions nobody needs: announce nothing."""
 
 
 class Runner:
@@ -112,7 +112,7 @@ class Runner:
         self.active = False
         """Whether this process is the one that projects."""
         self.stopped: ProjectionStopped | None = None
-        """Why it has stopped for good, if it has."""
+        """Why the projection has stopped for good, if it has."""
         self._log = log
         self._dsn = dsn
         self._announce = announce

@@ -112,9 +112,10 @@ class Settings(Section, frozen=True, kw_only=True):
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None
-    """The claim `aud` that its tokens for Drover have."""
+    """The claim `aud` in that issuer's tokens for Drover."""
     jwt_role_claim: ClaimName = "role"
-    """The claim of its tokens with the role: admin, operator or viewer. People without one see only their own data."""
+    """The claim with the role (admin, operator or viewer) in that issuer's tokens. People without one see only their
+    own data."""
     trusted_proxies: Networks = ()
     """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
     log_format: LogFormat = "json"
@@ -230,7 +231,7 @@ def _refused(field: FieldInfo, value: str) -> Any:
 
 
 def not_set(name: str) -> ConfigurationError:
-    """For a caller that needs a general setting only later."""
+    """The error for a general setting that is not set. For a caller that needs the setting only later."""
     return ConfigurationError((_not_set(name, _GENERAL[name]),))
 
 

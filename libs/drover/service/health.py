@@ -34,7 +34,7 @@ class Health:
         self._phase = "draining"
 
     def not_ready(self) -> dict[str, str]:
-        """Why it is not ready, by check. Empty: it is."""
+        """The reasons why the process is not ready, by check. Empty: it is ready."""
         reasons = _failing(self._ready)
         if self._phase is not None:
             reasons["process"] = f"The process is {self._phase}."

@@ -74,7 +74,7 @@ class Timings(Collector):
         REGISTRY.register(self)
 
     def of(self, *labels: str) -> Timing:
-        """Look it up once and keep it."""
+        """The `Timing` of these labels. Look it up once and keep it."""
         return self._of.setdefault(labels, Timing())
 
     def describe(self) -> Iterator[Metric]:

@@ -24,7 +24,7 @@ KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 TAG_BYTES: Final = 16
 PLAINTEXT_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Far below the limit of GCM for one nonce; a larger record is a mistake."""
+"""Maximum size of a record. Far below the limit of GCM for one nonce; a larger record is a mistake."""
 
 _KEY_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
 _WRAP_BYTES: Final = NONCE_BYTES + KEY_BYTES + TAG_BYTES
@@ -89,7 +89,7 @@ class Sealer:
 
     @classmethod
     def from_settings(cls, keys: Sequence[str]) -> Self:
-        """From `Settings.sealing_keys`: `id:base64`, the first one seals."""
+        """The sealer of `Settings.sealing_keys`, which are `id:base64`. The first key seals."""
         ring: dict[str, bytes] = {}
         for number, entry in enumerate(keys, 1):
             kid, colon, text = entry.partition(":")

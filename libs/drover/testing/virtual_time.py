@@ -52,6 +52,6 @@ class _Skipping(selectors.DefaultSelector):
 
 
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end on a loop of its own. Sleeps take virtual time only."""
+    """Run a coroutine to its end on a loop of its own. Sleeps take virtual time only."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)

@@ -17,7 +17,7 @@ from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembere
 S = TypeVar("S")
 
 FOLD_VERSION: Final = 1
-"""Increase it when this module folds the same log differently."""
+"""The version of the fold. Increase it when this module folds the same log differently."""
 
 
 class LogBroken(DroverError):

@@ -62,7 +62,7 @@ def memory_of(mark: CommitMark, digest: str) -> Memory:
 
 
 class Remembered:
-    """Bounded by event time and by number; drops the oldest turn first.
+    """The remembered commands, bounded by event time and by number; drops the oldest turn first.
 
     A turn collects its ids in a small dictionary and adds them all at once, because this one is large and cold.
     """

@@ -28,7 +28,7 @@ class Pending(Protocol):
 
 
 class LocalPending(msgspec.Struct):
-    """For a caller in this process. A Struct, because that is the cheapest object to create."""
+    """A command of a caller in this process. A Struct, because that is the cheapest object to create."""
 
     submission: Submission[Any]
     future: asyncio.Future[Outcome]

@@ -61,7 +61,8 @@ class Peers:
             self._changed.set()
 
     def owner(self, partition: str) -> str:
-        """Who should lead it: partitions are dealt in turn to the ready processes, sorted by name."""
+        """The process that should lead the partition: partitions are dealt in turn to the ready processes, sorted by
+        name."""
         since = self._clock_s() - HEARD_FOR_S
         able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
         candidates = sorted(able | {self.instance})

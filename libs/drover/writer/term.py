@@ -169,7 +169,8 @@ class Term(Generic[S]):
         return None
 
     async def _let_the_commit_out(self) -> None:
-        """Give the new commit its iterations to the socket, before hundreds of answered callers queue up."""
+        """Wait until the new commit has reached the socket, before hundreds of answered callers queue up in the event
+        loop."""
         if self._flight is not None:
             for _ in range(STEPS_TO_THE_SOCKET):
                 await asyncio.sleep(0)
@@ -375,7 +376,8 @@ class Term(Generic[S]):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        """Never before the last event. Raises if somebody has just set the clock: events must not get such a time."""
+        """The time for new events, never before the last event. Raises if somebody has just set the clock: events must
+        not get such a time."""
         now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         then, elapsed_then_s = self._seen_time
         self._seen_time = (now, elapsed_s)

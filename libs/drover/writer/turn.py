@@ -29,7 +29,7 @@ from drover.writer.intake import Pending
 TURN_COMMANDS_MAX: Final = 4_000
 """Bounds the memory of a turn, and how long deciding it holds the event loop."""
 FIRST_COMMANDS_MAX: Final = 128
-"""With no commit in flight, a turn of this many is sent at once, and the rest is decided meanwhile."""
+"""If no commit is in flight, a turn of this many commands is sent at once, and the rest is decided meanwhile."""
 TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
 """A turn of this size takes no further command, because the next decision might not fit any more."""
 

@@ -35,9 +35,9 @@ RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
 """An old leader can slip commits in while a term opens, but loses its own term by that. So this is never reached."""
 PROBE_S: Final = 1.5
-"""It is a fault if the writer does not reach its next command, or settle an append, within this time."""
+"""If the writer does not reach its next command, or settle an append, within this time, that is a fault."""
 DRAIN_S: Final = 8.0
-"""Shorter than the grace period of a process for each of its components."""
+"""How long a writer drains at most. Shorter than the grace period of a process for each of its components."""
 
 _ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
 """Why a term ended, for the metric."""
