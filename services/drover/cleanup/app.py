@@ -51,7 +51,7 @@ class Cleanup:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Stopped before the writer: a draining writer accepts no commands."""
+        """Run cron and the audit. They stop before the writer, because a draining writer accepts no commands."""
         async with self.audit.running(), self._cron.running():
             yield
 

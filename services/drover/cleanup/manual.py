@@ -19,7 +19,7 @@ from drover.web.commands import CommandClient, Origin
 from drover.web.errors import ApiError
 
 WAIT_S: Final = 25.0
-"""Limit for its end after it has begun. A thousand tests take less than a second."""
+"""How long to wait for the end of a cleanup. A thousand tests take less than a second."""
 LOOK: Final = Backoff(first_s=0.02, max_s=0.5)
 REPORT_S: Final = 2.0
 

@@ -44,7 +44,7 @@ class CleanupByPeople:
         )
     )
     async def clean(self, request: web.Request, principal: Principal) -> web.Response:
-        """Idempotent, so it needs no key. The body is ignored."""
+        """Run a cleanup. It is idempotent, so it needs no key. The body is ignored."""
         done = await self._cleanup.answer(by=principal.name)
         body = CleanupDone(UUID(done.run_id), done.cleaned, done.skipped, len(done.users))
         return json_answer(body, status=201)

@@ -214,7 +214,7 @@ def _lines(rows: list[Row]) -> list[str]:
 
 
 def _password(from_stdin: bool) -> str:
-    """Never from the command line, which other users of the machine can see."""
+    """Read the password, never from the command line, which other users of the machine can see."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not sys.stdin.isatty():

@@ -16,7 +16,7 @@ Tell = Callable[[int, int], None]
 
 
 class Bar:
-    """Drawn only on a terminal; elsewhere it costs almost nothing."""
+    """A progress bar. It is drawn only on a terminal; elsewhere it costs almost nothing."""
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress = progress

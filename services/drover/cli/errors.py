@@ -8,7 +8,7 @@ from drover.domain.errors import Code, DroverError
 
 
 class NoPlatform(DroverError):
-    """Nothing says where the platform is."""
+    """No option, setting or data directory tells where the platform is."""
 
     def __init__(self, data_dir: Path, *, is_named: bool = False) -> None:
         """`is_named`: --data-dir was given, so the environment was ignored."""

@@ -70,7 +70,7 @@ def _source(context: str, names: list[str], partition: str | None, log_of: Calla
 
 
 def refuse_many(source: Source) -> None:
-    """For commands that use ordinals."""
+    """Refuse a context with several partitions, for commands that use ordinals."""
     if len(source.logs) > 1:
         names = ", ".join(source.partitions)
         raise click.UsageError(

@@ -29,7 +29,7 @@ class Moment(click.ParamType[datetime]):
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """Raises ValueError or OverflowError for anything else."""
+    """The moment that a text means. Raises ValueError or OverflowError for anything else."""
     if (ago := _AGO.fullmatch(text.strip())) is not None:
         return now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
     return datetime.fromisoformat(text.strip()).astimezone(UTC)

@@ -16,7 +16,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """All given conditions must hold."""
 
     types: tuple[str, ...] = ()
-    """Any of these; `*` stands for any letters."""
+    """Any of these event types; `*` stands for any letters."""
     entity: str | None = None
     by: str | None = None
     from_n: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Checkpoint:
-    """For one context, one delivery queue and one term."""
+    """The checkpoint of one context, one delivery queue and one term."""
 
     def __init__(self, position: int) -> None:
         self._read_to = position

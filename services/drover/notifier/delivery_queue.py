@@ -23,7 +23,7 @@ from drover.notifier.notice import Delivered, Failed, Notice, Outcome, Receiver,
 from drover.service.tasks import end
 
 WAITING_MAX: Final = 500
-"""With this many waiting, reading the log pauses: the log keeps the rest."""
+"""If this many notices wait, reading the log pauses: the log keeps the rest."""
 CLAIM_MARGIN_S: Final = 2.0
 """Added to the send time-out before another process may assume that the sender is dead."""
 TROUBLE_PAUSE_S: Final = 1.0

@@ -42,7 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     """Token of the process that wrote it."""
     until: datetime | None = None
-    """For a send in progress: by then its process knows the outcome, or is dead."""
+    """For a send in progress: the time by which its process knows the outcome, or is dead."""
     at: datetime | None = None
     """When the alert was raised, for the notice of its resolution."""
     message: str = ""

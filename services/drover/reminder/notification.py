@@ -37,7 +37,7 @@ class Delivered(Outcome, frozen=True, kw_only=True):
 
 
 class Failed(Outcome, frozen=True, kw_only=True):
-    """It was certainly not delivered."""
+    """The reminder was certainly not delivered."""
 
     permanent: bool
     """A retry would fail again."""
@@ -46,7 +46,7 @@ class Failed(Outcome, frozen=True, kw_only=True):
 
 
 class Uncertain(Outcome, frozen=True, kw_only=True):
-    """It may have been delivered, or was delivered in part."""
+    """The reminder may have been delivered, or was delivered in part."""
 
     code: str
     error: str = ""

@@ -34,7 +34,7 @@ from drover.service.tasks import end
 from drover.writer.writer import Writer
 
 POLL_S: Final = 1.0
-"""It looks at least this often without being woken, because a wake-up message can get lost."""
+"""The reactor looks for due alarms at least this often, because a wake-up message can get lost."""
 PAUSE_S: Final = 0.05
 """The pause after an empty claim, so that reactor and writer do not spin when their clocks differ."""
 TROUBLE_PAUSE_S: Final = 1.0
@@ -161,7 +161,8 @@ class Reactor:
         self._sender.offer(Job(claim, notification, self._partition, wanted, ended))
 
     def _is_wanted(self, claim: Claim) -> bool:
-        """Whether to send it. If another process leads now and the state is unknown: yes, because it was claimed."""
+        """Whether to send the alarm. If another process leads now and the state is unknown: yes, because it was
+        claimed."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         return state is None or (alarm is not None and (alarm.sent_count, alarm.life) == (claim.sending, claim.life))

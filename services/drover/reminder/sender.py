@@ -48,7 +48,7 @@ class Job(msgspec.Struct, frozen=True):
     notification: Notification
     partition: str
     wanted: Callable[[], bool]
-    """Called before it is sent: its page may be deleted by then."""
+    """Called before the reminder is sent: its page may be deleted by then."""
     ended: Callable[[], None]
     """Called once, after the report or when there will be none."""
 
@@ -65,7 +65,7 @@ class Sender:
         self._concurrency = concurrency
         self._by = f"reminder:{instance}"
         self._waiting: deque[Job] = deque()
-        """Bounded by the claims: each partition limits how many it holds."""
+        """Jobs that wait. Their number is bounded, because each partition limits how many claims it holds."""
         self._arrived = asyncio.Event()
         self._reports: set[asyncio.Task[None]] = set()
         CONCURRENCY_LIMIT.set(concurrency)

@@ -41,7 +41,8 @@ class CommandClient:
         self._under_way.clear()
 
     def send(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
-        """Send these in order, each after the previous one was accepted. False: full, or one is already in flight."""
+        """Send these commands in order, each after the previous one was accepted. False: there is no room, or a command
+        for this device is already in flight."""
         if not self.has_room() or device_id in self._under_way:
             return False
         self._send_next(device_id, commands, answered)

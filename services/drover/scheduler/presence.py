@@ -33,7 +33,7 @@ class Presence:
         self._silent_after_s = silent_after_s
         self._sources = sources
         self._heard: OrderedDict[str, Heard] = OrderedDict()
-        """Oldest first, so that finding overdue devices touches no others."""
+        """When each device was heard, oldest first, so that finding overdue devices touches no others."""
 
     def __len__(self) -> int:
         return len(self._heard)

@@ -39,7 +39,7 @@ class Fate(StrEnum):
     FORGOTTEN = "forgotten"
     """The worker crashed: a cleanup has to find the test."""
     LATE = "late"
-    """The worker reports it long after it was refunded."""
+    """The worker reports the test long after it was refunded."""
 
 
 FATES: Final = {Fate.COMPLETED: 14, Fate.FAILED: 3, Fate.FORGOTTEN: 2, Fate.LATE: 1}
@@ -48,7 +48,7 @@ ERRORS: Final = (("PROVIDER_OVERLOADED", "The model is overloaded"), ("EMPTY_ANS
 
 
 class Wish(NamedTuple):
-    """A test to start, and its fate."""
+    """A test to start, and how it will end."""
 
     user_id: str
     fate: Fate

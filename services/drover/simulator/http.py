@@ -22,10 +22,10 @@ CONNECTIONS_MAX: Final = 64
 SOCKETS_MAX: Final = 20_000
 HEARTBEAT_S: Final = 10.0
 REQUEST_S: Final = 30.0
-"""Longer than the platform's own time-out for its log, so that we get its answer."""
+"""Time-out of a request. Longer than the platform's own time-out for its log, so that we get its answer."""
 CONNECT_S: Final = 5.0
 KEEPALIVE_S: Final = 30.0
-"""Shorter than the server's, so that we close idle connections and no request meets a closed one."""
+"""How long an idle connection is kept. Shorter than the server keeps it, so that no request meets a closed one."""
 
 SOCKET_CLOSE_S: Final = 1.0
 SOCKET_PING_S: Final = 20.0

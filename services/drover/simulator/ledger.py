@@ -27,12 +27,12 @@ class Run(msgspec.Struct, omit_defaults=True):
     serial_number: str
     began_at: datetime
     resumed: int = 0
-    """How often it was resumed from the store after a crash of its agent."""
+    """How often the run was resumed from the store after a crash of its agent."""
     end: End | None = None
     """How the run ended. None: it was still running when the farm stopped."""
     ended_at: datetime | None = None
     said: Literal["completed", "failed"] | None = None
-    """The status in its final report, accepted or not; None: there was no final report."""
+    """The status in the run's final report, accepted or not. None: there was no final report."""
     error_code: str | None = None
     receipt: Receipt | None = None
     """The platform's answer to the final report: recorded; a conflict (it had ended already, most likely by a report

@@ -157,7 +157,7 @@ class Phone:
             self._agent.withdrawn(assignment_id, run, now)
 
     def connected(self, now: float) -> None:
-        """The platform welcomed its socket, or that of its PC."""
+        """The platform welcomed the phone's socket, or that of its PC."""
         if self._trouble_at(now) is None:
             self._agent.connected(now)
 

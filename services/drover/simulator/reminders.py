@@ -59,7 +59,7 @@ class Deed(NamedTuple):
     user_id: str
     page: int
     in_min: int
-    """For schedules: minutes from now."""
+    """For schedules: in how many minutes the alarm is due."""
     word: str
     """A topic, or a time zone."""
 

@@ -52,7 +52,7 @@ class Show:
     """Parameters of the simulated watching. Videos differ by URL, runs by phone, URL and run: nothing is opened."""
 
     video_s: Range = (16.0, 45.0)
-    """With the usual 30 to 90 per cent a run takes 5 to 40 s."""
+    """Length of a video. With the usual 30 to 90 per cent a run takes 5 to 40 s."""
     unavailable: float = 0.0
     """Share of videos that no device can watch."""
     age_restricted: float = 0.0

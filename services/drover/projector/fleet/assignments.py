@@ -101,7 +101,7 @@ _AGAIN: Final[dict[str, Any]] = {
 
 
 def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:
-    """Make it pending without a slot. `at`: the time of the event, if it is news of its device."""
+    """Make the assignment pending without a slot. `at`: the time of the event, if it is news of its device."""
     row = _move(tables, event, PENDING, WAITING, assigned_at=None, **_AGAIN, **changes)
     free_slot(tables, row.device_id, row.id, at)
 

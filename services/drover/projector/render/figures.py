@@ -34,7 +34,7 @@ log = structlog.get_logger("drover.projector")
 class Figures(msgspec.Struct, frozen=True):
     pending: int
     success_rate: float | None
-    """Percent; None: no render that was requested within 24 hours has completed or failed."""
+    """In percent. None: no render that was requested within 24 hours has completed or failed."""
     active_workers: int
 
 

@@ -40,7 +40,7 @@ def sealed(sealer: Sealer, subscription: PushSubscription, user_id: str, id_: st
 
 
 def opened(sealer: Sealer, text: str, user_id: str, id_: str) -> PushSubscription:
-    """Raises UnknownSealingKey or SealDamaged."""
+    """Open a sealed subscription. Raises UnknownSealingKey or SealDamaged."""
     plain = sealer.open(text, context=CONTEXT, subject=_subject(user_id, id_))
     try:
         return _decode(plain)

@@ -12,7 +12,8 @@ from drover.reminder.notification import Delivered, Failed, Notification, Uncert
 from drover.reminder.providers.answers import failure, is_success
 
 TRIES_MAX: Final = 2
-"""If the connection breaks without an answer, retry once at once: the receiver knows a repeat by its key."""
+"""Tries of one call. If the connection breaks without an answer, it is retried at once: the receiver recognises a
+repeat by its key."""
 
 _encode: Final = msgspec.json.Encoder().encode
 

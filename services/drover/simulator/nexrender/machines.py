@@ -15,7 +15,7 @@ from drover.simulator.nexrender.script import GOOD, Outcome, Script
 from drover.simulator.nexrender.store import Job, Jobs, now_text
 
 START_S: Final = 0.01
-"""From the pickup of a job to the report of its start; also from the last report to an error."""
+"""Time from the pickup of a job to the report of its start; also from the last report to an error."""
 STEP: Final = (3, 17)
 """Smallest and largest step of progress."""
 ENDS_AT_90: Final = 0.3

@@ -22,9 +22,9 @@ class Outcome:
     name: str
     file: File = "good"
     error: str | None = None
-    """The error that it ends with."""
+    """The error that the render ends with."""
     stops_at: int | None = None
-    """Progress at which it fails."""
+    """The progress at which the render fails."""
     progress_max: int | None = None
     """The highest reported progress, also of a successful render."""
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 JOBS_MAX: Final = 2000
-"""Beyond this the oldest ended jobs are forgotten: a demo may run for days."""
+"""Maximum of jobs. Beyond this the oldest ended jobs are forgotten: a demo may run for days."""
 ENDED: Final = frozenset({"finished", "error"})
 
 Job = dict[str, Any]
