@@ -1,6 +1,6 @@
 """The switch that turns a context's reactors off: after an import nothing is sent or rendered until a person agrees.
 
-The switch is in the stream's metadata. Services read it when they start; users that may create streams may change it.
+The switch is in the stream's metadata. Services read it when they start. Users that may create streams may change it.
 """
 
 from __future__ import annotations

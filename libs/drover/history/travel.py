@@ -25,7 +25,8 @@ from drover.writer.snapshots import snapshot_version
 
 AT_ONCE_MAX: Final = 2
 STRETCH_EVENTS_MAX: Final = 150_000
-"""Three times the distance of two checkpoints, because checkpointers may lag."""
+"""Maximum of events to fold for one query: three times the distance of two checkpoints, because checkpointers may
+lag."""
 STRETCH_BYTES_MAX: Final = 128 * 1024 * 1024
 CACHED_ANSWERS_MAX: Final = 64
 CACHED_BYTES_MAX: Final = 64 * 1024 * 1024

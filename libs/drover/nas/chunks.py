@@ -9,7 +9,7 @@ from drover.nas.source import SourceFile
 from drover.nas.store import CHUNK_BYTES, Digest, Digesting
 
 ReadAt = Callable[[int, int], bytes]
-"""Offset and maximum of bytes. Empty at the end of the file."""
+"""Reads at most so many bytes at an offset. Empty at the end of the file."""
 WriteAt = Callable[[memoryview, int], int]
 """Writes some of the bytes at an offset, and returns how many."""
 

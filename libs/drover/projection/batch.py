@@ -92,9 +92,10 @@ class BatchTables:
         return changes
 
     def _evict(self) -> None:
-        """Forget the oldest rows, but none that the database does not have yet: it would be loaded in its old state.
+        """Forget the oldest rows, except rows that the database does not have yet: those would be loaded in their old
+        state.
 
-        Largest table first: rows of small tables are needed by the events of all others.
+        The largest table comes first, because the events of all tables need the rows of small ones.
         """
         excess = self.cached - self._cached_rows_max
         for name, known in sorted(self._known.items(), key=lambda table: -len(table[1])):

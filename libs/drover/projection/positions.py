@@ -17,7 +17,7 @@ HEADER_CHARS_MAX: Final = 512
 HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1
 WAITERS_MAX: Final = 10_000
-"""Reads that may wait at once in one process; any more are told at once that the read model is behind."""
+"""How many reads may wait at once in one process. Further reads fail at once, because the read model is behind."""
 
 # ASCII digits, not \d: int() would also accept full-width digits.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]{1,19})")
@@ -60,7 +60,7 @@ class Positions:
     """The position of each read model, as last announced to this process, and the reads that wait for it."""
 
     def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX) -> None:
-        """`partitions`: all there are. An unannounced one is at 0, and so is its context."""
+        """`partitions`: all partitions. One that was not announced yet is at 0, and so is its context."""
         self._waiters_max = waiters_max
         self._seen: dict[str, dict[str, int]] = {}
         for partition in partitions:

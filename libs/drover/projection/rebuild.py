@@ -32,7 +32,7 @@ from drover.projection.store import Store
 from drover.service.tasks import end as finish
 
 BATCH_EVENTS_MAX: Final = 20_000
-"""Events per write, while as many are folded: larger batches are hardly faster and take more memory."""
+"""Events per write; the next batch is folded meanwhile. Larger batches are hardly faster and take more memory."""
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.rebuild:' || $1, 0))"
@@ -103,7 +103,8 @@ class Rebuild:
     async def fold(
         self, progress: Progress = lambda done, of: None, say: Callable[[str], None] = lambda stage: None
     ) -> dict[str, int]:
-        """Fold the shadow up to the live one's current positions; returns its positions. Resumes where it was."""
+        """Fold the shadow schema up to the present positions of the live one; returns the positions of the shadow.
+        Continues after an interruption."""
         ends = await self._live()
         await self._begin_or_go_on(ends)
         self.events = of = await self._connection.fetchval(_EVENTS, self.projection.schema)
@@ -170,7 +171,8 @@ class Rebuild:
                 await finish(ahead)
 
     async def diff(self) -> tuple[dict[str, int], list[TableReport]]:
-        """Compare row by row, at the same positions. The live one continues; a snapshot of it is compared."""
+        """Compare both schemas row by row at the same positions. The live one keeps changing; a snapshot of it is
+        compared."""
         async with self._connect("diff") as looking:
             held = await self._at_the_same_position(looking)
             live, shadow = self.projection.schema, self.shadow.schema

@@ -42,13 +42,13 @@ from drover.service.tasks import end
 STANDBY_POLL_S: Final = 1.0
 PACE_S: Final = 0.03
 IDLE_S: Final = 1.0
-"""Interval of checking the connection and announcing the position again while nothing happens."""
+"""While nothing happens, how often to check the connection and announce the position again."""
 SILENT_TERM_S: Final = 20.0
 """Postgres ends the session of a projector that is silent for this long (a paused process), and with it its lock."""
 RETRY: Final = Backoff(first_s=0.1, max_s=5.0)
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 10.0
-"""How long a stop waits for the current batch. If it is interrupted, it is written again later."""
+"""How long a stop waits for the current batch. A batch that is interrupted is written again later."""
 
 Announce = Callable[[str, str, int], Awaitable[None]]
 """(context, partition, seq): the read model has reached this sequence."""
@@ -222,7 +222,8 @@ class Runner:
             raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
 
     async def _compete(self, connection: Connection) -> bool:
-        """Wait for the lock. False: stopped first. The lock only avoids duplicate work; the checkpoint is the fence."""
+        """Wait for the lock. False: the projector was stopped first. The lock only avoids duplicate work; the
+        checkpoint is the fence."""
         while not await connection.fetchval(_TRY_LOCK, self.projection.schema, self.partition.name):
             if await self._pause(STANDBY_POLL_S):
                 return False
@@ -289,7 +290,7 @@ class Runner:
         return end if last is None or last.seq <= self.checkpoint.seq else 0
 
     async def _say_position(self, quiet_through: int = 0) -> None:
-        """Readers can miss one (the next follows), so this must not delay the projection."""
+        """Announce the position. It must not delay the projection: readers that miss it get the next one."""
         self._position.set(self.checkpoint.seq)
         seq = max(self.checkpoint.seq, quiet_through)
         try:
@@ -311,7 +312,8 @@ class Runner:
         metrics.ACTIVE.labels(*self._labels).set(active)
 
     def _stand_still(self, stopped: ProjectionStopped, cause: BaseException | None = None) -> None:
-        """Raise the alert: an error in the log, a metric that stays at 1, a process that is not ready."""
+        """Raise the alert for a stopped projection: an error in the log, a metric that stays at 1, a process that is
+        not ready."""
         self.stopped = stopped
         self._failures.inc()
         metrics.STOPPED.labels(*self._labels).set(1)

@@ -59,7 +59,7 @@ class LiveRelation:
         return itemgetter(*map(self.table.columns.index, self.table.key))
 
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
-        """Reads the table's key from a record of one of its parts."""
+        """Reads the table's key from a record of one of the parts."""
         assert self.relation.view is not None
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 

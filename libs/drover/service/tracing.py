@@ -23,7 +23,8 @@ _ODD: Final = frozenset("13579bdf")
 """The last characters of a `traceparent` with the sampled flag."""
 
 COMMIT: Final = "commit"
-"""Name of a commit's span below its command's. The projector derives its id from what events carry."""
+"""Name of a commit's span, which is a child of its command's span. The projector derives the span's id from the
+events."""
 
 recorder: Callable[[Span], None] | None = None
 """Takes finished spans. None: spans are not recorded, and none are made."""

@@ -17,8 +17,8 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
-"""The default Retry-After. A leader election takes seconds, and a full intake empties within one. An agent that
-gets none waits 60 s after a 429."""
+"""The default Retry-After by status. A leader election takes seconds, and a full queue of commands empties within one
+second. An agent that gets no Retry-After waits 60 s after a 429."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,

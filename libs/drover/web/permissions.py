@@ -25,9 +25,9 @@ class Verb(StrEnum):
     UPDATE = "update"
     DELETE = "delete"
     CALL = "call"
-    """A function; the relation is `rpc/<name>`."""
+    """Call a function; the relation is `rpc/<name>`."""
     CONNECT = "connect"
-    """The agents' socket; the relation is `agent`."""
+    """Open the agents' socket; the relation is `agent`."""
 
 
 class Grant(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ HEARTBEAT_S: Final = 15.0
 RETRY_MS: Final = 2000
 """How long a client waits before it reconnects."""
 LOOK_S: Final = 1.0
-"""How often an idle stream checks whether its client is still connected: nothing reports it."""
+"""How often an idle stream checks whether its client is still connected, because nothing reports that."""
 SEND_S: Final = 30.0
 """Cut off a client that has not made room for the next events by then. It resumes by its id and loses nothing."""
 

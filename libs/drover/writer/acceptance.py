@@ -31,7 +31,7 @@ from drover.writer.writer import PROBE_S, Writer
 ANSWER_S: Final = PROBE_S + 0.3
 """A working leader answers within PROBE_S. One that does not answer hangs altogether."""
 REMOVED_WITHIN_S: Final = 5.0
-"""A server that can write removes a lapsed key sooner than this."""
+"""A NATS server that can write removes a lapsed key within this time."""
 WAITING_MAX: Final = 1_000
 """How many callers may wait for the same answer."""
 

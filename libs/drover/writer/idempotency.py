@@ -15,7 +15,7 @@ REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
 """Twice as long as a bus client retries a command. Younger ids are never dropped, however many there are."""
 FULL_AT: Final = 2_000_000
-"""More ids within that time than a partition can process; above it the writer replies OVERLOADED."""
+"""Number of ids above which the writer replies OVERLOADED. A partition cannot process so many within that time."""
 
 
 class CommitMark(msgspec.Struct):

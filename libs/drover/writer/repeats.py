@@ -25,7 +25,8 @@ Repeat = tuple[Pending, Memory]
 
 
 class Repeats:
-    """Looks up earlier outcomes and caches a few commits. These answers depend on the log, not on the lease."""
+    """Looks up earlier outcomes and caches a few commits. Its answers are valid without the lease, because they come
+    from the log."""
 
     def __init__(self, log: EventLog, codec: Codec, outcome_of: Callable[[Sequence[Event], int], Outcome]) -> None:
         self._log = log

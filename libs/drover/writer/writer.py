@@ -33,7 +33,8 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""An old leader can slip commits in while a term opens, but loses its own term by that. So this is never reached."""
+"""Tries to open a term. Never reached: an old leader can add commits while a term opens, but loses its own term by
+that."""
 PROBE_S: Final = 1.5
 """If the writer does not reach its next command, or settle an append, within this time, that is a fault."""
 DRAIN_S: Final = 8.0

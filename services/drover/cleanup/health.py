@@ -22,7 +22,7 @@ from drover.writer.acceptance import ask_in_use
 PATH: Final = "/api/system/health"
 PROBE_S: Final = 2.0
 KEPT_S: Final = 2.0
-"""Anybody may ask, so an answer is cached: many callers cost as much as one."""
+"""How long an answer is cached. Anybody may ask, so many callers must cost as much as one."""
 
 CONNECTED: Final = "connected"
 REACHABLE: Final = "reachable"

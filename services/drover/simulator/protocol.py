@@ -112,7 +112,8 @@ class Answer(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """A retry would not help. Excludes rejected keys, which an operator may fix, time-outs and rate limits."""
+        """Whether a retry would not help. Not true for rejected keys, which an operator may fix, time-outs and rate
+        limits."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in (401, 403, 408, 425, 429)
 
 

@@ -184,7 +184,7 @@ def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
 
 
 class Troubles:
-    """The present one of a sequence of episodes. Time only goes forward."""
+    """The present episode of a sequence. Time only goes forward."""
 
     __slots__ = ("_episodes", "next")
 

@@ -50,7 +50,7 @@ class Tally:
                 self.count(f"reports refused {answer.code or answer.status}")
 
     def late(self, by_s: float) -> None:
-        """A phone was asked this long after it was due: more than a second means that the farm is too big."""
+        """Note how long after its due time a phone was asked. More than a second means that the farm is too big."""
         self._late_s_max = max(self._late_s_max, by_s)
 
     def latencies(self) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def is_look_over(fleet: Fleet) -> bool:
 
 
 def see(fleet: Fleet, pc: Pc) -> None:
-    """The scan has reached this PC: count its devices."""
+    """The scan has reached this PC: count its devices for the ACTIVE job."""
     supply = fleet.supply
     assert supply is not None
     again = pc.seen_in == supply.look

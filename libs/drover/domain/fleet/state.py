@@ -79,7 +79,7 @@ class Pc(msgspec.Struct):
     """Devices that fell silent, and when: tells a lost PC from a lost phone."""
     available: int = 0
     seen_in: int = 0
-    """The search (`Supply.look`) that `countable`, `free` and `back` belong to."""
+    """The number of the search (`Supply.look`) that `countable`, `free` and `back` belong to."""
     countable: int = 0
     """Devices that the ACTIVE job may count on."""
     free: dict[str, None] = {}

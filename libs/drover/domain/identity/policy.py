@@ -34,7 +34,8 @@ GRACE: Final = timedelta(seconds=10)
 ROTATIONS_IN_GRACE_MAX: Final = 8
 """No browser tab refreshes more often than this within one grace period."""
 ENDED_KEPT: Final = timedelta(hours=1)
-"""The longest life of an access token: until then, processes that start must learn that its session is over."""
+"""How long an ended session stays in the state: the longest life of an access token. A process that starts within this
+time must still learn that the session is over."""
 FIRED_AT_ONCE_MAX: Final = 200
 """Deadlines in one decision; the rest stays due and fires in the next."""
 ALERT_LASTS: Final = timedelta(days=1)

@@ -24,7 +24,7 @@ class RunRow(Row, frozen=True):
     started_before: datetime
     """Unfinished tests that were started before this were cleaned up."""
     tiers_started_before: Json
-    """Different times for some tiers."""
+    """The limit of each tier that has its own."""
     cleaned_count: int
     skipped_count: int
     users_count: int

@@ -106,7 +106,7 @@ CREATE TABLE run_rows (
   finished_at          timestamptz
 );
 COMMENT ON COLUMN run_rows.started_before IS 'Unfinished tests that were started before this were cleaned up.';
-COMMENT ON COLUMN run_rows.tiers_started_before IS 'Different times for some tiers.';
+COMMENT ON COLUMN run_rows.tiers_started_before IS 'The limit of each tier that has its own.';
 CREATE INDEX run_rows_started_at ON run_rows (started_at);
 
 -- One row for each test that a cleanup found.

@@ -23,12 +23,12 @@ from drover.web.postgrest.sight import Sight
 READ_TIMEOUT_S: Final = 5.0
 
 _THEIRS: Final = (asyncpg.DataError, asyncpg.ProgramLimitExceededError)
-"""The client's fault: a value that only PostgreSQL can tell to be invalid."""
+"""Errors that are the client's fault: only PostgreSQL can tell that a value is invalid."""
 _NOT_NOW: Final = (
     *POSTGRES_AWAY,
     asyncpg.InternalClientError,
 )
-"""Our fault: the read model is being made or swapped, or the server is unavailable or misconfigured."""
+"""Errors that are our fault: the read model is being made or swapped, or the server is unavailable or misconfigured."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -59,10 +59,8 @@ async def read(
     sight: Sight | None = None,
     unseal: sealed.Unseal = keep_sealed,
 ) -> web.Response:
-    """`sight`: what the caller may embed, and which rows it may see. Without it, it embeds nothing and sees all.
-
-    `unseal`: opens sealed columns, as far as this caller may see them.
-    """
+    """`sight`: the relations that the caller may embed, and the rows that it may see. Without it the caller embeds
+    nothing and sees all rows. `unseal`: opens sealed columns, as far as this caller may see them."""
     headers = request.headers
     check_profile(headers, "Accept-Profile")
     media = choose_media(headers)

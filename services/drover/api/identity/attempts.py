@@ -1,5 +1,5 @@
-"""Rate limits of sign-in: by account, so that one password is not guessed from many addresses, and by address, so that
-many are not guessed from one. Each process counts for itself."""
+"""Rate limits of sign-in. They count by account, against guessing one password from many addresses, and by address,
+against guessing many passwords from one. Each process counts for itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.api.identity.metrics import SIGN_INS
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 ADDRESS_SHARE: Final = 5
-"""How many times the limit of an account one address gets: a whole office may share it."""
+"""The limit of an address is this many times the limit of an account, because a whole office may share it."""
 
 
 class Attempts:

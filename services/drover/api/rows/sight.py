@@ -22,7 +22,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class OwnRows:
-    """Filters the rows of one device. Nothing of other rows is sent, not even their keys."""
+    """Sends only the rows of one device. Nothing of other rows is sent, not even their keys."""
 
     def __init__(self, live: LiveRelation, device_id: str) -> None:
         assert live.relation.owner is not None, f"{live.name} does not say which device owns a row"

@@ -119,7 +119,7 @@ async def clock(scene: Scene) -> Finding:
 
 
 def skew_s(sent: datetime, received: datetime, theirs: datetime) -> float:
-    """The least possible lead of our clock: the server's time is of some moment between request and answer."""
+    """How far our clock is ahead, at least: the server read its clock at some moment between request and answer."""
     if theirs < sent:
         return (sent - theirs).total_seconds()
     if theirs > received:

@@ -104,7 +104,8 @@ def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) ->
 
 
 def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:
-    """Free the slot if this assignment holds it: one that only waited does not affect the device's current work.
+    """Free the slot if this assignment holds it. An assignment that only waited does not affect the device's current
+    work.
 
     `at`: the time of the event, if it is news of the device: its work has ended or was lost.
     """

@@ -124,10 +124,8 @@ def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -
 
 
 def cancelled_as(job: JobRow, reason: str) -> str | None:
-    """The counter of a phone whose assignment is cancelled.
-
-    None: it was only taken back. The job may get to the phone again; if it never does, the phone is skipped.
-    """
+    """The counter of a phone whose assignment is cancelled. None: it was only taken back, so the phone may get the job
+    again. If it never does, it is counted as skipped."""
     if reason == BY_A_PERSON:
         return "cancelled"
     if job.ended_at is None:

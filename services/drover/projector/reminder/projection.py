@@ -18,7 +18,8 @@ from drover.readmodel.reminder import REMINDER as READ_MODEL
 
 _UNTOLD: Final = REGISTRY["reminder"].hidden_fields
 _WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
-"""The table `events` omits the hidden fields of these; `alarm` has users' texts, for those who may read it."""
+"""Event types with hidden fields, which the table `events` omits. The table `alarm` has users' texts, for those who may
+read it."""
 
 RULES: Final = context_rules(ALARM_RULES, USER_RULES)
 
