@@ -16,7 +16,7 @@ from drover.eventlog.log import LogUnreachable, StoredCommit
 from drover.eventlog.refill import NotTaken, Refill
 
 TRIES_MAX: Final = 5
-"""Tries in a row without progress."""
+"""How many tries in a row may make no progress."""
 RETRY_PAUSE_S: Final = 0.5
 READ_S: Final = 30.0
 """Time-out for reading a commit that is known to exist."""

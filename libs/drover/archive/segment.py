@@ -20,7 +20,7 @@ from drover.archive.text import LINE_BYTES_MAX, End, Head, Placed, Text, encode_
 from drover.embedded.private_file import sync_directory
 
 SEGMENT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""The whole file is read into memory; a larger one was not written by Drover."""
+"""Maximum size of a segment's file, which is read into memory. Drover writes no larger one."""
 LEVEL: Final = 6
 TEMPORARY: Final = ".segment."
 COPY_ADVICE: Final = "Restore it from a copy of the archive."

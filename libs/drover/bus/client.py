@@ -33,7 +33,8 @@ REPLY_MIN_S: Final = 0.05
 """The least time-out, also for the last try before the deadline."""
 RETRY: Final = Backoff(first_s=0.1, max_s=1.0, jitter=0.5)
 MESSAGE_COMMANDS_MAX: Final = 128
-"""Replies come per message. With small messages some callers can send again while others wait for the disk."""
+"""Maximum of commands in a message. Replies come per message: with small messages some callers can send again while
+others wait for the disk."""
 MESSAGE_EVERY_S: Final = 0.003
 """The least pause between messages while replies are outstanding. A lone command never waits."""
 PATIENCE_S: Final = 0.02

@@ -21,8 +21,8 @@ CONNECT_TRIES_MAX: Final = 15
 RECONNECT_PAUSE_S: Final = 0.25
 PING_INTERVAL_S: Final = 2
 PINGS_OUTSTANDING_MAX: Final = 2
-"""Drop a server that hangs with its sockets open after 4 to 6 s. Another server of the cluster may answer, and a lease
-lapses after 10 s without renewal."""
+"""Pings without an answer before a server is dropped: a server that hangs with its sockets open is dropped after 4 to 6
+s. Another server of the cluster may answer, and a lease lapses after 10 s without renewal."""
 CLOSED_LOOK_EVERY_S: Final = 1.0
 INBOX: Final = "_INBOX"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")

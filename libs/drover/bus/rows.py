@@ -18,8 +18,8 @@ from nats.aio.msg import Msg
 from drover.bus.subscription import subscribed
 
 HEARTBEAT: Final = "heartbeat"
-"""In place of a relation's name; no relation is called this. Heartbeats have a subject beside those of the relations,
-so that one subscription gets all messages of a context in order."""
+"""The last part of the subject of heartbeats; no relation has this name. So one subscription gets heartbeats and rows
+of a context in order."""
 PENDING_MESSAGES_MAX: Final = 10_000
 PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
 """How far a reader may fall behind. Beyond it messages are dropped, and the reader notices the gap at the next

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 POWER_MAX: Final = 64
-"""Every pause has reached its maximum by then. Without a bound the power itself would overflow."""
+"""The largest exponent. Every pause has reached its maximum by then; a larger exponent could overflow."""
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):

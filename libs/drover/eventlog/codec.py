@@ -15,7 +15,7 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Turns the fields of a retired event type into those of its successor; sets `type` to the successor's name."""
 
 UPCASTS_MAX = 32
-"""A longer chain of upcasters must be a loop."""
+"""Maximum of upcasters in a row: a longer chain must be a loop."""
 
 
 class UnreadableCommit(DroverError):

@@ -32,7 +32,7 @@ from drover.service.reasons import reason_of
 APPEND_TRY_S: Final = 3.0
 """How long one try waits for its acknowledgement before we look into the log."""
 APPEND_SETTLE_S: Final = 30.0
-"""An append that is still unsettled by then ends the process. This is longer than any election."""
+"""An append that is still unsettled after this time ends the process. The time is longer than any election."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0

@@ -22,7 +22,8 @@ from drover.service.reasons import reason_of
 
 ANSWER_S: Final = 3.0
 POSITION_HEADER: Final = "Nats-Expected-Last-Sequence"
-"""Applies to the stream, not to the subject: a commit gets its old position or is refused."""
+"""The header with the expected position in the stream (not in the subject): a commit gets its old position or is
+refused."""
 
 
 class NotTaken(DroverError):

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 CALLS_MAX: Final = 8
-"""Concurrent calls; further ones wait."""
+"""Maximum of concurrent calls; further ones wait."""
 HANGING_MAX: Final = 8
-"""Threads that hang in the kernel and cannot be ended. At this number every further call is refused."""
+"""Maximum of threads that hang in the kernel and cannot be ended. At this number every further call is refused."""
 STALL_S: Final = 30.0
 """A call without a heartbeat for this long counts as hanging."""
 LONGEST_S: Final = 1_800.0

@@ -9,19 +9,22 @@ from pathlib import PurePosixPath
 from typing import Final
 
 NAME_BYTES_MAX: Final = 200
-"""Bytes of a final name in UTF-8. File systems take 255, and the temporary name is longer by the run."""
+"""Maximum size of a final name, in UTF-8. File systems accept 255 bytes, and the temporary name is longer by the
+run."""
 NAMELESS: Final = "render"
 """The name when no character of the composition's name could be kept."""
 
 _SUFFIX: Final = ".mp4"
 _RESERVED_CHARACTERS: Final = frozenset('<>:"/\\|?*')
 _UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control characters, format characters (they can reverse a name), lone surrogates, line separators."""
+"""Unicode categories that names must not contain: control characters, format characters (they can reverse a name), lone
+surrogates, line separators."""
 _DEVICES: Final = frozenset(
     {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
     | {f"{port}{n}" for port in ("COM", "LPT") for n in "0123456789¹²³"}
 )
-"""Windows opens the device whatever follows after a dot: the content of `nul.tar_7.mp4` would be lost."""
+"""Names of Windows devices. Windows opens the device even with a suffix: the content of `nul.tar_7.mp4` would be
+lost."""
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER: Final = "(0|[1-9][0-9]{0,18})"

@@ -22,7 +22,8 @@ from smbprotocol.open import (
 )
 
 CREDITS_WANTED: Final = 64
-"""Each credit allows us to send 64 KiB; servers start with few and grant what we ask for."""
+"""How many credits we ask the server for. Each credit allows us to send 64 KiB; servers start with few and grant what
+we ask for."""
 _CREDIT_BYTES: Final = 65_536
 _QUERY_BYTES_MAX: Final = 4_096
 

@@ -9,7 +9,7 @@ from typing import Final
 
 HEADER: Final = "Drover-Signature"
 TOLERANCE_S: Final = 300
-"""An older signature may be a replay."""
+"""The greatest age of a signature: an older one may be a replay."""
 
 
 def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:

@@ -7,5 +7,5 @@ from typing import Final
 import asyncpg
 
 POSTGRES_AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""Unreachable, too slow (a TimeoutError is an OSError), or not ready. Also whatever else the server reports: catch more
-special errors first."""
+"""Errors of a server that is unreachable, too slow (a TimeoutError is an OSError) or not ready. They include all other
+errors that the server reports, so catch more special ones first."""

@@ -26,7 +26,7 @@ COMMAND_TIMEOUT_S: Final = 30.0
 a broken connection."""
 LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
-"""A process that stalls inside a transaction must not keep its row locks."""
+"""The server ends a transaction that is idle for this long: a process that stalls must not keep its row locks."""
 CLOSE_TIMEOUT_S: Final = 5.0
 IDLE_CONNECTION_S: Final = 300.0
 STATEMENTS_PER_CONNECTION_MAX: Final = 50_000

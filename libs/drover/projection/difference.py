@@ -12,7 +12,7 @@ import msgspec
 from drover.readmodel.table import AppendTable, Key, KeyedTable
 
 DIFFERENCES_KEPT: Final = 100
-"""Per table; the count has no such limit."""
+"""How many differences of a table are kept. All of them are counted."""
 VALUE_CHARS_SHOWN: Final = 120
 
 Table = KeyedTable[Any] | AppendTable

@@ -21,7 +21,7 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 Position = tuple[int, int]
 """(sequence of the commit, line within it from 0): identifies one event of a context, and the rows made from it."""
 LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""A commit of 256 KiB has far fewer lines."""
+"""Maximum of lines in a commit, for row ids. A commit of 256 KiB has far fewer."""
 
 
 class Tables(Protocol):

@@ -20,7 +20,7 @@ from drover.service.tasks import end
 WRITE_EVERY_S: Final = 1.0
 REBUILDS_KEPT: Final = 100
 EXAMPLES_KEPT: Final = 20
-"""Per table; `differences` counts all."""
+"""How many differences of a table are shown. `differences` counts all."""
 HIDDEN: Final = "•••"
 _UNTOLD: Final = frozenset({"data", "gfx_data"})
 """Columns of any table that are hidden: events as stored, and sealed data."""

@@ -62,7 +62,7 @@ _REFUSED: Final = (
     TypeError,
     OverflowError,
 )
-"""Postgres would refuse the same rows again: a retry does not help."""
+"""Errors that a retry cannot fix: Postgres would refuse the same rows again."""
 _PASSING: Final = (
     *POSTGRES_AWAY,
     asyncpg.InternalClientError,
@@ -70,7 +70,7 @@ _PASSING: Final = (
     CheckpointMoved,
     ReadModelNewer,
 )
-"""A retry may succeed."""
+"""Errors after which a retry may succeed."""
 
 log = structlog.get_logger("drover.projection")
 

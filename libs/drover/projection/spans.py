@@ -12,9 +12,9 @@ from drover.projection.feed import Batch
 from drover.service.tracing import COMMIT, record, sampled_place
 
 TRACES_PER_BATCH_MAX: Final = 256
-"""A batch of a busy log has thousands of commands; a sample of them is enough."""
+"""Maximum of traces recorded per batch. A batch of a busy log has thousands of commands; a sample of them is enough."""
 OLD: Final = timedelta(minutes=10)
-"""Older events get no span: their traces are over, so a rebuild or catch-up records none."""
+"""Events older than this get no span: their traces are over, so a rebuild or catch-up records none."""
 
 
 def traces_of(batch: Batch) -> dict[str, int]:

@@ -7,10 +7,10 @@ from typing import Any, Final
 from uuid import UUID
 
 ALGORITHM: Final = "HS256"
-"""Fixed: a token must never choose how it is verified."""
+"""The only algorithm: a token must never choose how it is verified."""
 ISSUER: Final = "drover"
 API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
-"""Ten years: these keys are built into agents."""
+"""Ten years, because these keys are built into agents."""
 
 
 class Role(StrEnum):

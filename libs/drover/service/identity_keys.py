@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from drover.service.config import not_set
 
 ALGORITHM: Final = "ES256"
-"""Fixed: a token must never choose how it is verified."""
+"""The only algorithm: a token must never choose how it is verified."""
 KEY_BYTES: Final = 32
 SCALAR_BYTES: Final = 48
 """128 bits more than the curve, so that the remainder is almost uniform (FIPS 186-5, A.2.1)."""

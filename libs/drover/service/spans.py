@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STANDARD: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACES_PATH: Final = "/v1/traces"
 QUEUE_SPANS_MAX: Final = 8_192
-"""When the queue is full, the oldest spans are dropped: spans are only a sample."""
+"""Maximum of spans in the queue. When it is full, the oldest are dropped: spans are only a sample."""
 BATCH_SPANS_MAX: Final = 512
 SEND_EVERY_S: Final = 1.0
 FLUSH_S: Final = 5.0

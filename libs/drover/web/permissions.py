@@ -96,10 +96,10 @@ _RENDER_VIEWS: Final = (
 _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
-"""Finished files: they show what gfx_data contains."""
+"""Permission to see finished files, which show what gfx_data contains."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
-"""`alarm` contains users' own texts, so it is only for those who support them."""
+"""Relations of reminders. `alarm` contains users' own texts, so only those who support the users may read them."""
 _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
 """`dashboard` is everything that `/api` shows of the read models."""
 _FUNCTIONS: Final = (
@@ -110,7 +110,7 @@ _FUNCTIONS: Final = (
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
-"""Readable by people of any role. Add a relation here to show it to people."""
+"""Relations that people of any role may read. Add a relation here to show it to people."""
 _WORKED_ON: Final = (*_FARM, *_RENDER)
 """The relations that operators may write."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")

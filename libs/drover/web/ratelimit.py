@@ -27,7 +27,7 @@ class Allowed(msgspec.Struct, frozen=True):
 class Refused(msgspec.Struct, frozen=True):
     retry_after_s: float
     stopped: bool = False
-    """Everything from this key is refused until then."""
+    """Whether the key is blocked: everything is refused until `retry_after_s` is over."""
     first_stop: bool = False
     """True for the refusal that starts a block, so that each block is reported once."""
 

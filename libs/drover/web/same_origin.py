@@ -10,7 +10,8 @@ from aiohttp import web
 from drover.web.errors import ApiError
 
 HEADER: Final = "X-Drover-Csrf"
-"""Callers other than browsers send it, with any value: a page of another origin cannot without CORS permission."""
+"""The header that callers other than browsers send, with any value. A page of another origin cannot send it without
+CORS permission."""
 
 
 def demand_same_origin(request: web.Request) -> None:

@@ -15,7 +15,7 @@ from prometheus_client import Gauge
 from drover.web.errors import unavailable
 
 SOCKETS_MAX: Final = 50_000
-"""Open at once in one process; beyond that, agents connect to another one."""
+"""Maximum of open sockets in one process; beyond that, agents connect to another one."""
 CLOSE_S: Final = 1.0
 """Default time to close all sockets together; a route may ask for more."""
 CANCEL_SHARE: Final = 0.1

@@ -18,7 +18,7 @@ from drover.web.errors import unavailable
 from drover.web.sockets import Sockets
 
 STREAMS_MAX: Final = 500
-"""Open streams per path and process."""
+"""Maximum of open streams per path and process."""
 HEARTBEAT_S: Final = 15.0
 """Interval of heartbeats on an idle stream: proxies close silent connections."""
 RETRY_MS: Final = 2000
@@ -26,7 +26,8 @@ RETRY_MS: Final = 2000
 LOOK_S: Final = 1.0
 """How often an idle stream checks whether its client is still connected, because nothing reports that."""
 SEND_S: Final = 30.0
-"""Cut off a client that has not made room for the next events by then. It resumes by its id and loses nothing."""
+"""A client that makes no room for the next events within this time is cut off. It resumes by its id and loses
+nothing."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",

@@ -29,7 +29,7 @@ from drover.writer.refusals import Refusal
 from drover.writer.writer import PROBE_S, Writer
 
 ANSWER_S: Final = PROBE_S + 0.3
-"""A working leader answers within PROBE_S. One that does not answer hangs altogether."""
+"""Time-out for the leader's answer. A working leader answers within PROBE_S; one that takes longer hangs altogether."""
 REMOVED_WITHIN_S: Final = 5.0
 """A NATS server that can write removes a lapsed key within this time."""
 WAITING_MAX: Final = 1_000

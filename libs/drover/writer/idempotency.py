@@ -13,7 +13,8 @@ import msgspec
 REMEMBERED_FOR: Final = timedelta(minutes=10)
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
-"""Twice as long as a bus client retries a command. Younger ids are never dropped, however many there are."""
+"""Ids younger than this are never dropped, however many there are. It is twice as long as a bus client retries a
+command."""
 FULL_AT: Final = 2_000_000
 """Number of ids above which the writer replies OVERLOADED. A partition cannot process so many within that time."""
 

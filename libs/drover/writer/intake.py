@@ -13,7 +13,7 @@ from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
 from drover.writer.refusals import Refusal
 
 INTAKE_MAX: Final = 20_000
-"""A stalled disk fills the queue; further callers then get OVERLOADED."""
+"""Maximum of commands in the queue. A stalled disk fills it; further callers then get OVERLOADED."""
 
 Probe = asyncio.Future[Refusal | None]
 """Asks whether a command would be accepted now, without sending one. None: it would."""

@@ -31,7 +31,8 @@ from drover.writer.writer import Writer
 S = TypeVar("S")
 
 PREPARE_S: Final = 30.0
-"""The servers of a starting cluster need some seconds to elect a leader and to agree on their number."""
+"""How long to wait for the servers of a starting cluster: they need some seconds to elect a leader and to agree on
+their number."""
 RETRY_PAUSE_S: Final = 0.5
 NOT_CLUSTERED: Final = 10074
 """The error for several replicas on a single server."""

@@ -27,7 +27,7 @@ from drover.writer.idempotency import CommitMark, Memory, memory_of
 from drover.writer.intake import Pending
 
 TURN_COMMANDS_MAX: Final = 4_000
-"""Bounds the memory of a turn, and how long deciding it holds the event loop."""
+"""Maximum of commands in a turn. It bounds the memory of a turn, and how long deciding it holds the event loop."""
 FIRST_COMMANDS_MAX: Final = 128
 """If no commit is in flight, a turn of this many commands is sent at once, and the rest is decided meanwhile."""
 TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX

@@ -25,7 +25,8 @@ from drover.writer.writer import Writer
 
 BY: Final = "cron"
 LOOK_EVERY_S: Final = 5.0
-"""A cleanup is at most this late, also after a change of leader or of the clock."""
+"""How often to check whether a cleanup is due. It is at most this late, also after a change of leader or of the
+clock."""
 STUCK_AFTER: Final = timedelta(minutes=5)
 """A cleanup that runs for this long is stuck."""
 

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 USERS_SHOWN_MAX: Final = 100
-"""A line is for people to read. The table `cleanup_runs` has all ids."""
+"""Maximum of user ids in a log line, which is for people to read. The table `cleanup_runs` has all ids."""
 
 log = structlog.get_logger("cleanup-tests")
 

@@ -15,7 +15,7 @@ from drover.cli.exits import Exit
 from drover.service import logging
 
 LOG_LEVEL: Final = "warning"
-"""A command prints its own output; libraries log only problems."""
+"""The log level of commands: a command prints its own output, and libraries log only problems."""
 
 P = ParamSpec("P")
 

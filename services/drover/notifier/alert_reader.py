@@ -17,7 +17,7 @@ from drover.notifier.notice import Notice
 
 _CODECS: Final = {context: Codec.of(decider) for context, decider in DECIDERS.items()}
 _MARK: Final = b'"Alert'
-"""Every line of an alert contains it, in any version; other lines may contain it, too."""
+"""A text that every line of an alert contains, in any version. Other lines may contain it, too."""
 
 log = structlog.get_logger("drover.notifier")
 

@@ -25,14 +25,14 @@ from drover.service.tasks import end
 WAITING_MAX: Final = 500
 """If this many notices wait, reading the log pauses: the log keeps the rest."""
 CLAIM_MARGIN_S: Final = 2.0
-"""Added to the send time-out before another process may assume that the sender is dead."""
+"""Added to the time-out of a send. After both, another process may assume that the sender is dead."""
 TROUBLE_PAUSE_S: Final = 1.0
 RETRY: Final = Backoff(first_s=1.0, max_s=300.0, jitter=0.2)
 """Backoff after a receiver did not accept a notice."""
 ASKED_MAX_S: Final = 3600.0
 """The longest `Retry-After` that we obey."""
 SOON_S: Final = 0.001
-"""Shorter waits are skipped: they may be rounding errors of a subtraction."""
+"""Waits shorter than this are skipped: they may be rounding errors of a subtraction."""
 MESSAGE_CHARS_MAX: Final = 300
 """Characters of the alert's text kept for the notice of its resolution."""
 

@@ -21,7 +21,7 @@ from drover.service.reasons import reason_of
 BUCKET: Final = "drover_notifier"
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
-"""The resolution of an alert that lasts longer than this is not sent."""
+"""How long records are kept. The resolution of an alert that lasts longer is not sent."""
 
 State = Literal["begun", "failed", "sent", "dropped"]
 

@@ -15,7 +15,8 @@ from drover.bus.messages import Outcome, Rejected
 from drover.domain.decider import Command
 
 IN_FLIGHT_MAX: Final = 500
-"""A power cut can silence 10,000 phones at once: report them in turn, so that other commands are not held up."""
+"""Maximum of commands in flight. A power cut can silence 10,000 phones at once: they are reported in turn, so that
+other commands are not held up."""
 
 Submit = Callable[[Command], asyncio.Future[Outcome]]
 Answered = Callable[[bool], None]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from drover.bus.telemetry import TelemetryBatch
 
 SOURCES_MAX: Final = 1_000
-"""Gateways to remember; the one that is silent for longest is forgotten first."""
+"""How many gateways to remember; the one that is silent for longest is forgotten first."""
 
 
 class Source(NamedTuple):

@@ -25,7 +25,7 @@ PAUSE_AFTER_S: Final = UNREACHABLE_AFTER_S
 """Work is paused after this long without a connection."""
 
 ENDED_REMEMBERED_MAX: Final = 8
-"""Ended runs to remember, because an answer in flight might offer them again."""
+"""How many ended runs to remember, because an answer in flight might offer them again."""
 
 
 class Holding(NamedTuple):

@@ -25,10 +25,10 @@ from drover.simulator.tally import Tally
 SUMMARY_EVERY_S: Final = 30.0
 DRAIN_S: Final = 3.0
 DIALLING_MAX: Final = 32
-"""Sockets to open at the same time."""
+"""How many sockets to open at the same time."""
 REQUESTS_PER_PHONE_MAX: Final = 3
-"""A heartbeat, a poll or report, and the copy of a report. The queue of the senders holds this many for each phone;
-requests that an agent sent before a crash may come on top."""
+"""How many requests of each phone the queue of the senders holds: a heartbeat, a poll or report, and the copy of a
+report. Requests that an agent sent before a crash may come on top."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
 """After this many in a row we yield to other tasks: answers must be handled even when every phone is due."""
 

@@ -22,7 +22,7 @@ from drover.simulator.population import GROUP_SIZE, group_id, pc_id
 LOOK_EVERY_S: Final = 5.0
 JOBS_WAITING_MAX: Final = 50
 FORGOTTEN_AFTER: Final = timedelta(minutes=15)
-"""Older jobs do not count as waiting: they were paused, or their phones are offline."""
+"""Jobs older than this do not count as waiting: they were paused, or their phones are offline."""
 VIDEOS_MAX: Final = 9999
 
 # Weights of the kinds of targets. Jobs for all phones make the screens move; small ones keep the queue moving.

@@ -8,7 +8,7 @@ from typing import Final
 SMALLEST_S: Final = 0.0001
 GROWTH: Final = 1.1
 BUCKETS: Final = 160
-"""The last one starts at about six minutes and has no upper end."""
+"""Number of buckets. The last one starts at about six minutes and has no upper end."""
 
 
 class Latency:

@@ -14,9 +14,9 @@ class End(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     STALE = "stale"
-    """The platform had withdrawn it: 409 STALE_ATTEMPT."""
+    """The platform had withdrawn the run: 409 STALE_ATTEMPT."""
     OVER = "over"
-    """The platform says that it has ended, but the agent did not end it: 409 to a progress report."""
+    """The platform says that the run has ended, but the agent did not end it: 409 to a progress report."""
     GONE = "gone"
     """The platform does not know the run: 404."""
     REFUSED = "refused"
@@ -25,7 +25,7 @@ class End(StrEnum):
     DROPPED = "dropped"
     """The platform's verdict after a reconnect was to drop the run."""
     SUPERSEDED = "superseded"
-    """A later run of the same assignment replaced it."""
+    """A later run of the same assignment replaced the run."""
 
 
 class Observer(Protocol):

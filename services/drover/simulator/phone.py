@@ -19,7 +19,7 @@ Speech = Literal["http", "pc socket", "own socket"]
 
 
 ERRANDS_AT_ONCE_MAX: Final = 16
-"""A phone that sends more at one moment has a defect."""
+"""Maximum of actions at one moment: a phone that sends more has a defect."""
 
 
 class Identity(NamedTuple):

@@ -1,4 +1,4 @@
-"""A schedule: one moment for each number, earliest first."""
+"""A schedule: for each number (a phone, for example) the moment when it is due, earliest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Schedule:
         self._heap: list[tuple[float, int]] = []
 
     def set(self, number: int, due_at: float) -> bool:
-        """Set the moment of a number (infinite: never). Returns whether it is now the earliest."""
+        """Set when this number is due (infinite: never). Returns whether it is now the earliest."""
         if due_at == self._due_at[number]:
             return False
         first_at = self.first_at()
@@ -39,7 +39,7 @@ class Schedule:
         return heap[0][0] if heap else math.inf
 
     def pop(self) -> tuple[float, int]:
-        """Remove and return the earliest moment and its number."""
+        """Remove the number that is due first; returns its moment and the number."""
         due_at = self.first_at()
         assert due_at < math.inf, "nobody is due"
         _, number = heappop(self._heap)

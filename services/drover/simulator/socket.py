@@ -36,11 +36,11 @@ RENEW_AFTER_S: Final = 30.0
 """Minimum age of a socket before it is renewed: a phone that was moved to another PC stays unknown on it."""
 FRAMES_WAITING_PER_PHONE_MAX: Final = 4
 RECONNECT_SPREAD_S: Final = 1.0
-"""Spreads the reconnects after a restart of the platform."""
+"""Reconnects after a restart of the platform are spread over this time."""
 FREED_REMEMBERED_MAX: Final = 64
 FREED_S_MAX: Final = 30.0
-"""Slots that were freed earlier, or by another job, are ignored: they had no work, so the delay says nothing about the
-platform."""
+"""Slots that were freed longer ago, or by another job, are ignored: they had no work, so the delay says nothing about
+the platform."""
 
 UNKNOWN_SUBJECT: Final = 4404
 REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}

@@ -15,7 +15,7 @@ AGE_VERIFIED: Final = "age_verified"
 UNAVAILABLE: Final = Failure("VIDEO_UNAVAILABLE", "This video is not available", 1.0)
 AGE_RESTRICTED: Final = Failure("VIDEO_AGE_RESTRICTED", "Sign in to confirm your age", 1.0)
 REFUSED_AT: Final = 0.01
-"""A video that cannot be watched fails at its beginning."""
+"""The share at which a video fails that cannot be watched: at its beginning."""
 
 ROUNDING: Final = 1e-6
 """Tolerance in percentage points for rounding errors of floats."""

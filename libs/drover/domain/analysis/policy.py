@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 USER_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.:|-]{0,127}$"
-"""No `@`: ids appear in logs, so an e-mail address must not be one."""
+"""The pattern of user ids. It has no `@`: ids appear in logs, so an e-mail address must not be one."""
 TEST_ID_PATTERN: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 RUN_ID_PATTERN: Final = TEST_ID_PATTERN
 TIER_PATTERN: Final = r"^[a-z0-9_-]{1,32}$"
@@ -14,11 +14,11 @@ ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
 TIER_DEFAULT: Final = "free"
 TIERS_MAX: Final = 64
-"""Tiers in use at the same time. A cleanup looks at each of them, so their number needs a bound."""
+"""Maximum of tiers in use. A cleanup looks at each of them, so their number needs a bound."""
 REMAINING_MAX: Final = 1_000_000
 """Maximum balance of a user. Grants and refunds beyond it are refused."""
 UNDER_WAY_PER_USER_MAX: Final = 100
-"""A change of tier moves all of them, so their number needs a bound."""
+"""Maximum of running tests of a user. A change of tier moves all of them, so their number needs a bound."""
 
 TIMEOUT_DEFAULT_S: Final = 30 * 60
 TIMEOUT_S_MAX: Final = 7 * 24 * 3600
@@ -27,7 +27,7 @@ ARCHIVE_AFTER: Final = timedelta(hours=24)
 """How long the decider remembers an ended test; a later report gets 404."""
 
 MESSAGE_BYTES_MAX: Final = 1000
-"""Workers' error messages, in UTF-8: longer ones are cut."""
+"""Maximum size of a worker's error message, in UTF-8. Longer ones are cut."""
 RESULT_REF_BYTES_MAX: Final = 500
 REASON_BYTES_MAX: Final = 500
 
@@ -35,7 +35,7 @@ FOLLOW_UP_EVENTS_MAX: Final = 180
 """Events that one command may add to a cleanup. At some 500 bytes each they stay within a decision's bound; the next
 tick continues."""
 NOTICES_MAX: Final = 20
-"""Users notified in one step of a cleanup."""
+"""Maximum of users notified in one step of a cleanup."""
 RUNS_REMEMBERED_MAX: Final = 256
 """Finished cleanups that the decider remembers. The read model keeps them all."""
 USERS_PER_ANSWER_MAX: Final = 1000

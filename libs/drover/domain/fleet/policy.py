@@ -20,9 +20,10 @@ ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
 CAPABILITIES_MAX: Final = 32
 MESSAGE_BYTES_MAX: Final = 4000
-"""Error messages and activity stacks, in UTF-8: longer ones are cut, to keep decisions within their bound."""
+"""Maximum size of error messages and activity stacks, in UTF-8. Longer ones are cut, to keep decisions within their
+bound."""
 REFERENCE_BYTES_MAX: Final = 1000
-"""References to screenshots, in UTF-8."""
+"""Maximum size of a reference to a screenshot, in UTF-8."""
 
 PC_CAPACITY_DEFAULT: Final = 20
 PC_CAPACITY_MAX: Final = 20
@@ -68,12 +69,12 @@ CRASH_ERROR_LASTS: Final = timedelta(minutes=30)
 POISON_DEVICES: Final = 3
 HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
 HOST_DEVICES_MIN: Final = 3
-"""One or two failing phones say nothing about their PC."""
+"""A PC is blamed only if at least this many of its phones fail: one or two say nothing about their PC."""
 HOST_HOLD: Final = timedelta(minutes=10)
 HOST_SILENT_WITHIN: Final = timedelta(hours=1)
 """Phones that fell silent earlier than this do not count when the last one of their PC falls silent."""
 HOST_SILENT_DEVICES_MIN: Final = 2
-"""One silent phone says nothing about its PC."""
+"""A PC counts as silent only if at least this many of its phones fell silent: one phone says nothing about its PC."""
 THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)
@@ -147,7 +148,7 @@ _TABLE: Final = (
 )
 _UNKNOWN: Final = next(rule for rule in _TABLE if rule.name == "UNKNOWN")
 RULES: Final[dict[str, Rule]] = {}
-"""Rules by name and by code. If two share a code, it means the first."""
+"""Rules by name and by code. If two rules share a code, the code means the first one."""
 for _rule in _TABLE:
     RULES.setdefault(_rule.name, _rule)
     RULES.setdefault(_rule.code, _rule)

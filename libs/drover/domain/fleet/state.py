@@ -35,9 +35,9 @@ class Phase(StrEnum):
     """The phase of a live assignment. Clients see all but RUNNING as pending."""
 
     WAITING = "waiting"
-    """Waits without a slot for its turn, its device or its job. Agents do not see it."""
+    """The assignment waits without a slot for its turn, its device or its job. Agents do not see it."""
     RETRYING = "retrying"
-    """Keeps its slot until the delay after a failure ends. Agents do not see it."""
+    """The assignment keeps its slot until the delay after a failure ends. Agents do not see it."""
     OFFERED = "offered"
     SENT = "sent"
     RUNNING = "running"

@@ -17,12 +17,14 @@ class AccountRole(StrEnum):
 
 ID_PATTERN: Final = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 DIGEST_PATTERN: Final = r"[0-9a-f]{64}"
-"""Digest of a refresh token (SHA-256) or of an address (HMAC-SHA-256)."""
+"""The pattern of digests, of a refresh token (SHA-256) or of an address (HMAC-SHA-256)."""
 
 ACCOUNTS_MAX: Final = 10_000
-"""Accounts are for the people who run a farm, not for its customers: all of them are in memory."""
+"""Maximum of accounts, because all of them are in memory. Accounts are for the people who run a farm, not for its
+customers."""
 SESSIONS_PER_ACCOUNT_MAX: Final = 100
-"""The setting cannot exceed it: one decision ends all of them, so their number needs a bound."""
+"""Maximum of sessions of an account, also for the setting. One decision ends all of them, so their number needs a
+bound."""
 SEALED_CHARS_MAX: Final = 2_000
 USER_AGENT_CHARS_MAX: Final = 80
 LIFETIME_S_MAX: Final = 366 * 86_400
@@ -37,7 +39,7 @@ ENDED_KEPT: Final = timedelta(hours=1)
 """How long an ended session stays in the state: the longest life of an access token. A process that starts within this
 time must still learn that the session is over."""
 FIRED_AT_ONCE_MAX: Final = 200
-"""Deadlines in one decision; the rest stays due and fires in the next."""
+"""Maximum of deadlines in one decision; the rest stays due and fires in the next."""
 ALERT_LASTS: Final = timedelta(days=1)
 
 REUSED: Final = "refresh_token_reused"

@@ -13,7 +13,7 @@ ID_PATTERN: Final = r"^[A-Za-z0-9_.:@|-]{1,128}$"
 """Ids of pages and users. No `~`: it separates the parts of a sending's key."""
 SUBSCRIPTION_ID_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 CODE_PATTERN: Final = r"^[a-z0-9_]{1,64}$"
-"""Error codes of sendings."""
+"""The pattern of error codes of sendings."""
 INSTANCE_CHARS_MAX: Final = 128
 
 TEXT_CHARS_MAX: Final = 2000
@@ -29,10 +29,10 @@ SEALED_CHARS_MAX: Final = 8192
 
 SENT_COUNT_FIRST: Final = 1
 FETCH_LIMIT_MAX: Final = 200
-"""Alarms in one claim: even with the longest ids they fit into one decision."""
+"""Maximum of alarms in one claim: even with the longest ids they fit into one decision."""
 
 TRIES_MAX: Final = 50
-"""Shifted times to try when a user's minute is taken."""
+"""How many shifted times to try when a user's minute is taken."""
 SHIFT_MAX_MIN: Final = 59
 AHEAD_MAX: Final = timedelta(days=3653)
 """How far ahead an alarm can be set: ten years."""

@@ -8,7 +8,7 @@ from typing import Final
 from drover.domain.reminder.policy import TEXT_CHARS_MAX
 
 DEFLATED_FROM_BYTES: Final = 512
-"""Compression hardly shrinks shorter texts."""
+"""Texts from this size on are compressed; shorter ones hardly shrink."""
 _LEVEL: Final = 1
 _PLAIN: Final = b"="
 _DEFLATED: Final = b"z"

@@ -17,7 +17,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _UNUSABLE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*$%#\ud800-\udfff]')
 """Characters that Windows reserves, and characters that nexrender would replace or cut off in a path."""
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
-"""Windows treats these names as devices, in any folder and with any suffix."""
+"""Names that Windows treats as devices, in any folder and with any suffix."""
 
 _UNC: Final = "//"
 

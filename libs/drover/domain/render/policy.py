@@ -15,9 +15,10 @@ ARCHIVE_AFTER: Final = timedelta(hours=24)
 RECOVERIES_QUIET: Final = 3
 """A render that loses its worker more often than this raises an alert."""
 OPEN_RENDERS_MAX: Final = 5_000
-"""Renders that have not ended: the state holds the gfx_data of each."""
+"""Maximum of renders that have not ended, because the state holds the gfx_data of each."""
 DEADLINES_PER_TICK_MAX: Final = 100
-"""The rest fires at once in the next command. Each deadline causes only a few events."""
+"""Maximum of deadlines that one tick fires. The rest fires at once in the next command. Each causes only a few
+events."""
 RETRY_DELAY_MAX: Final = timedelta(hours=1)
 """The longest delay, whatever the settings are."""
 RENEWALS_PER_LEASE: Final = 3

@@ -8,7 +8,8 @@ from typing import Final
 MESSAGE_BYTES_MAX: Final = 6000
 UNMAPPED_MAX: Final = 200
 UNMAPPED_BYTES_MAX: Final = 250
-"""Even if every byte takes two on the wire, all of them fit into one decision."""
+"""Maximum size of the name of an unmapped field. Even if every byte takes two on the wire, all names fit into one
+decision."""
 
 
 def shown(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:

@@ -28,7 +28,8 @@ END;
 -- Frequencies of the statuses: without them PostgreSQL plans as if every status were rare.
 CREATE STATISTICS device_rows_status ON (device_status(error_rule, running, alive)) FROM device_rows;
 """
-"""The status rule, once for all SQL. A stored column would be as fast to read, but make each write 25 % slower."""
+"""SQL function of a device's status, used by all SQL. A stored column would be as fast to read, but make each write 25
+% slower."""
 STATUS: Final = "device_status(d.error_rule, d.running, d.alive)"
 
 

@@ -17,11 +17,11 @@ from drover.web.postgrest.values import bad_value, cast_type
 __all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]
 
 ROWS_MAX: Final = 1000
-"""Rows per answer, as in Supabase; beyond that, clients page."""
+"""Maximum of rows per answer, as in Supabase; beyond that, clients page."""
 EMBEDDED_ROWS_MAX: Final = (1000, 100, 10)
-"""Rows per embed, by depth: rows of nested embeds multiply."""
+"""Maximum of rows per embed, by depth: rows of nested embeds multiply."""
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
-"""PostgreSQL does not send a larger answer: `body` is null."""
+"""Maximum size of an answer. PostgreSQL does not send a larger one: `body` is null."""
 
 
 class Compiled(msgspec.Struct, frozen=True):

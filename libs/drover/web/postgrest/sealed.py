@@ -19,7 +19,7 @@ from drover.web.postgrest.sight import Sight
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
 """Limit of an answer with sealed columns: this process must decode it, which takes time."""
 _ASIDE_BYTES: Final = 64 * 1024
-"""Larger answers are opened in a thread, so that the event loop stays free for heartbeats."""
+"""Answers above this size are opened in a thread, so that the event loop stays free for heartbeats."""
 
 Unseal = Callable[[str, str, str], bytes]
 """(relation, column, sealed text) → the JSON in it; raises a DroverError that says why it cannot."""

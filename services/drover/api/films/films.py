@@ -34,10 +34,10 @@ from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, h
 FILE_PATH: Final = "/api/renders/{id}/file"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
-"""Concurrent films per process: each may hold a thread that waits for the NAS."""
+"""Maximum of concurrent films per process: each may hold a thread that waits for the NAS."""
 WRITE_BYTES_MAX: Final = 64 * 1024
 SEND_S: Final = 30.0
-"""Cut off a player that has not made room for the next few bytes by then. Browsers stop reading when they have
+"""A player that makes no room for the next few bytes within this time is cut off. Browsers stop reading when they have
 enough, and would keep their slot while the page is open. They request the rest with a range."""
 KEPT_S: Final = 600
 MEDIA: Final = "video/mp4"

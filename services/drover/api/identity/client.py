@@ -18,7 +18,8 @@ from drover.web.errors import not_found
 from drover.web.freshness import Freshness
 
 _CODES: Final = {Code.UNIQUE_VIOLATION: Code.CONFLICT}
-"""These routes are not PostgREST's, so their clients do not know its code for a duplicate."""
+"""Error codes that differ here. These routes are not PostgREST's, so their clients do not know its code for a
+duplicate."""
 _QUESTION: Final = Origin(by="api")
 
 

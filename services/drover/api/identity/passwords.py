@@ -19,9 +19,10 @@ from drover.web.errors import ApiError, invalid
 
 CHARS_MIN: Final = 12
 BYTES_MAX: Final = 1024
-"""A longer password is no safer, only more work."""
+"""Maximum size of a password. A longer one is no safer, only more work."""
 AT_ONCE_MAX: Final = 2
-"""Each takes 64 MiB and several cores for a while: more would starve heartbeats on the same machine."""
+"""Maximum of hashes at a time. Each takes 64 MiB and several cores for a while: more would starve heartbeats on the
+same machine."""
 WAITING_MAX: Final = 32
 
 CONTEXT: Final = "identity.password"

@@ -16,7 +16,7 @@ CHUNK_BYTES: Final = 64 * 1024
 LOG_BYTES: Final = 512 * 1024
 """How much of one read of the log is kept while it is sent; the rest is read again."""
 LOG_READERS_MAX: Final = 8
-"""Streams that read the log at once. A turn is short, so that a slow client does not block the others."""
+"""Maximum of streams that read the log at once. A turn is short, so that a slow client does not block the others."""
 LOG_PAUSE_S: Final = 0.01
 """Pause between two turns of one stream: a long catch-up must not slow down the streams that are up to date."""
 
@@ -47,7 +47,7 @@ class Follower:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more is available at once."""
+        """Whether the window already has commits after this stream's position."""
         return self._after < self._tail.window.seq
 
     async def take(self) -> list[Told]:

@@ -16,7 +16,7 @@ class Place(NamedTuple):
 
 
 START: Final = Place(0, 0)
-"""Before the first event: sequences begin with 1."""
+"""The position before the first event: sequences begin with 1."""
 
 # ASCII digits, not \d: int() would also accept full-width digits.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})\.([0-9]{1,6})")

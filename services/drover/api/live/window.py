@@ -9,7 +9,7 @@ from drover.api.live.record import RecordedCommit
 
 WINDOW_EVENTS_MAX: Final = 20_000
 WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
-"""A few seconds of the busiest farm: a client that is held up for longer counts as slow."""
+"""Maximum size of the window: a few seconds of the busiest farm. A client that is held up for longer counts as slow."""
 
 
 class Window:

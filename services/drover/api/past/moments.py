@@ -17,7 +17,7 @@ from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Permission, Route, handles
 
 FOR_EVER: Final = "private, max-age=3600, immutable"
-"""The past does not change."""
+"""Cache header of answers about the past, which does not change."""
 
 
 class Traveller(Protocol):

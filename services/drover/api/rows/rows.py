@@ -25,7 +25,7 @@ from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStrea
 
 PATH: Final = "/api/stream"
 AGENT_STREAMS_MAX: Final = 100
-"""Streams for the keys of phones: a farm of them must not use up the streams of people."""
+"""Maximum of streams for the keys of phones: a farm of them must not use up the streams of people."""
 SHOWN_CHARS_MAX: Final = 200
 
 

@@ -11,8 +11,8 @@ from drover.notifier.notice import Delivered, Failed, Outcome, Uncertain
 from drover.outbound.http import Answer, NoAnswer, NotCalled, Outbound
 
 REFUSED: Final = frozenset({400, 413, 415, 422})
-"""The receiver will never accept this notice. Other errors concern the receiver and may be fixed: a revoked URL, a
-proxy that is down."""
+"""Statuses that mean that the receiver will never accept this notice. Other errors concern the receiver and may be
+fixed: a revoked URL, a proxy that is down."""
 _WAITING: Final = frozenset({429, 503})
 
 

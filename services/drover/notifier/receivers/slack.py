@@ -19,7 +19,7 @@ from drover.notifier.receivers.answers import posted
 from drover.outbound.http import Outbound
 
 PACE_S: Final = 1.1
-"""Slack accepts one message per second."""
+"""Pause between two messages: Slack accepts one per second."""
 HEADER_CHARS_MAX: Final = 150
 TEXT_CHARS_MAX: Final = 2_000
 DETAILS_MAX: Final = 10

@@ -97,7 +97,7 @@ _AGAIN: Final[dict[str, Any]] = {
     "completed_at": None,
     "retry_due_at": None,
 }
-"""Fields that are cleared when it becomes pending again: the next attempt starts from the beginning."""
+"""Fields that are cleared when an assignment becomes pending again: the next attempt starts from the beginning."""
 
 
 def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:

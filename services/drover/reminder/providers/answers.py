@@ -8,7 +8,8 @@ from drover.outbound.http import Answer
 from drover.reminder.notification import Failed
 
 PASSING: Final = frozenset({408, 409, 425, 429})
-"""A retry may succeed, as after any 5xx. Some providers answer 409 while they still process the same key."""
+"""Statuses after which a retry may succeed, besides any 5xx. Some providers answer 409 while they still process the
+same key."""
 ERROR_CHARS_MAX: Final = 200
 
 

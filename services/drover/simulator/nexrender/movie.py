@@ -19,7 +19,7 @@ WHOLE_BYTES_MIN: Final = 160 * 1024
 """Minimum size of a good file: 003 §3.6 refuses files below 100 KiB."""
 SMALL_BYTES: Final = 40 * 1024
 KINDS_MAX: Final = 16
-"""Encoded files to keep, some hundred KiB each."""
+"""How many encoded files to keep, some hundred KiB each."""
 
 
 def film(file: File, size: Size, mark: str) -> bytes:
