@@ -10,7 +10,7 @@ from drover.eventlog.log import EventLog, Reader, StoredCommit
 
 
 class _Head:
-    """One partition: its next commit, up to its end."""
+    """The next commit of one partition, up to the partition's end."""
 
     def __init__(self, reader: Reader, end: int) -> None:
         self._reader = reader

@@ -33,7 +33,7 @@ class PartitionStatus(msgspec.Struct):
     """The instance that holds the lease; None while nobody does."""
     log_seq: int
     projected_seq: int | None
-    """None while Postgres is unavailable."""
+    """The last commit in the read model; None while Postgres is unavailable."""
     behind: int | None
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""

@@ -42,7 +42,7 @@ def on_sign_of_life(device: Device, claims: Claims | None) -> list[Command]:
 
 
 def after_silence(device: Device, silent: Silent) -> Command | None:
-    """The command to send when a device is silent for at least as long as makes an idle one offline."""
+    """The command to send for a device that is silent, for at least the time after which an idle device is offline."""
     if device.running:
         return MarkSilent(device.device_id, silent.last_seen) if silent.for_s >= SILENT_AFTER_S else None
     return MarkOffline(device.device_id, silent.last_seen) if device.alive else None

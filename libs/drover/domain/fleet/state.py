@@ -209,7 +209,8 @@ class Job(msgspec.Struct):
     waiting: dict[str, None] = {}
     """Live assignments without a slot."""
     returned_at: int | None = None
-    """`Fleet.arrivals` when the search found no device: it is not tried again until that changes."""
+    """The value of `Fleet.arrivals` when the search found no device for the job. The job is not tried again until that
+    value changes."""
     ran: dict[str, str] = {}
     """Devices where the job ended, successfully or not, with the assignment. It does not return there by itself."""
     taken_back: dict[str, None] = {}

@@ -33,7 +33,8 @@ _CHANGE: Final = Body(ChangeSending)
 
 
 class Sending:
-    """The value is recorded, so it also applies to instances that start later."""
+    """Changes how many alarms a claim takes. The value is recorded, so it also applies to instances that start
+    later."""
 
     def __init__(self, clients: PartitionedClient) -> None:
         self._clients = clients
