@@ -1,1 +1,2 @@
-"""The API over the read models, for people and the dashboard. Agents use the gateway."""
+"""The HTTP API over the read models, for people and the dashboard. Agents (the programs that run phones) use the
+gateway."""

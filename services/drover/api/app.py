@@ -60,7 +60,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _rows(host: Host) -> Assembly:
-    """Changed rows: received once for all streams of this process."""
+    """Build the row streams. This process receives each changed row once, for all of them."""
     hub = Hub(host.partitions)
     heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
     return Assembly(
@@ -83,7 +83,7 @@ def _reads(host: Host) -> Reads:
 
 
 def _films(host: Host) -> Films:
-    """Finished files, if this process has a NAS to read them from."""
+    """Build the endpoints for finished files. Without a NAS, they answer 501."""
     nas = host[NasSettings]
     store = open_nas(nas) if nas.render_nas else None
     return Films(host.access, ReadModels(host.pool), store, host.settings.jwt_secrets)

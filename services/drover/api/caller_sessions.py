@@ -1,4 +1,4 @@
-"""Sessions of streams that a caller may hear: each ends when the caller's key expires or is revoked."""
+"""Opens event streams for callers. Each stream ends when the caller's key expires or is revoked."""
 
 from __future__ import annotations
 

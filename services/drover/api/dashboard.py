@@ -27,7 +27,7 @@ SCREENS: Final = (
     "/alerts",
     "/system",
 )
-"""The application's routes: each one serves its single page."""
+"""The paths of the dashboard's screens. The server answers each of them with the same HTML page."""
 FILE_BYTES_MAX: Final = 8 * 1024 * 1024
 KEPT: Final = "public, max-age=31536000, immutable"
 """Cache header of files whose name contains a hash of their content."""
@@ -52,7 +52,7 @@ log = structlog.get_logger("drover.api")
 
 @dataclass(frozen=True)
 class Page:
-    """One file, ready to send."""
+    """One file of the dashboard, with what its response needs."""
 
     body: bytes
     zipped: bytes | None
@@ -114,8 +114,8 @@ def _read(root: Path) -> dict[str, Page]:
 
 
 def find_dashboard() -> Path | None:
-    """The folder of the dashboard's files: in a wheel next to this module, in a working tree the build output. None: it
-    was not built."""
+    """Find the folder of the dashboard's files: next to this module in a wheel, the build output in a working tree.
+    None: the dashboard was not built."""
     for root in (Path(str(files("drover.api"))) / "dashboard", Path(__file__).parents[2] / "dashboard" / "dist"):
         if (root / "index.html").is_file():
             return root

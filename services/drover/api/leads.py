@@ -1,4 +1,5 @@
-"""The state of every partition by NATS: its leader, whether it would accept a command now, its position."""
+"""The state of every partition according to NATS: its leader, its last commit, and whether it would accept a command
+now."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ PING_S: Final = 2
 
 
 class Lead(NamedTuple):
-    """The state of a partition."""
+    """The state of one partition."""
 
     partition: Partition
     leader: str | None
@@ -36,13 +37,13 @@ class Lead(NamedTuple):
 
 
 class LogState(Protocol):
-    """The port to NATS."""
+    """The interface to NATS."""
 
     async def leads(self) -> tuple[list[Lead], str]:
-        """The state of every partition, and the status of NATS: `connected`, or what is wrong."""
+        """Return the state of every partition, and the status of NATS: `connected`, or the error."""
 
     async def ping(self) -> float:
-        """Round-trip time to NATS in milliseconds."""
+        """Measure the round-trip time to NATS in milliseconds."""
 
     @property
     def version(self) -> str | None: ...

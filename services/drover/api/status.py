@@ -30,17 +30,17 @@ class PartitionStatus(msgspec.Struct):
     context: str
     partition: str
     leader: str | None
-    """The instance that holds the lease; None while nobody does."""
+    """The instance that holds the lease of the partition and so writes to it; None while there is none."""
     log_seq: int
     projected_seq: int | None
-    """The last commit in the read model; None while Postgres is unavailable."""
+    """The last commit that the read model has applied; None while Postgres is unavailable."""
     behind: int | None
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
 
 
 class PlatformStatus(msgspec.Struct):
-    """The platform's status in short."""
+    """A short summary of the platform's state."""
 
     at: datetime
     nats: str

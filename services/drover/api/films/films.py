@@ -1,6 +1,6 @@
-"""`/api/renders/{id}/preview` and `/api/renders/{id}/file`: whether a finished file can be shown, and its bytes.
+"""`/api/renders/{id}/preview` says where a finished video can be watched; `/api/renders/{id}/file` sends its bytes.
 
-Only the read model says which file that is, and only files below the root of this process's NAS are opened.
+The read model says which file belongs to a render. Only files below the root of this process's NAS are opened.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, h
 FILE_PATH: Final = "/api/renders/{id}/file"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
-"""Maximum of concurrent films per process: each may hold a thread that waits for the NAS."""
+"""Maximum of videos that a process sends at a time: each may hold a thread that waits for the NAS."""
 WRITE_BYTES_MAX: Final = 64 * 1024
 SEND_S: Final = 30.0
-"""A player that makes no room for the next few bytes within this time is cut off. Browsers stop reading when they have
-enough, and would keep their slot while the page is open. They request the rest with a range."""
+"""Time-out for sending the next bytes to a player. A player that accepts none for this long is disconnected, because
+browsers stop reading when they have enough, and would hold a connection while the page is open. They request the rest
+with a range."""
 KEPT_S: Final = 600
 MEDIA: Final = "video/mp4"
 
@@ -46,7 +47,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class RenderPreview(msgspec.Struct):
-    """Where the finished file is available, for some minutes, without a token."""
+    """The URL of a finished file, which works for some minutes without a token."""
 
     url: str
     name: str
@@ -76,7 +77,8 @@ class Films:
         *,
         send_s: float = SEND_S,
     ) -> None:
-        """`store`: where finished files are; None: this process has no NAS. `secrets`: sign the tickets."""
+        """`store`: where finished files are; None if this process has no NAS. `secrets`: the secrets that sign the
+        tickets."""
         self._access = access
         self._models = models
         self._store = store
@@ -227,7 +229,7 @@ class Films:
         raise ConnectionResetError("The file is shorter than its recorded size")
 
     async def _write(self, response: web.StreamResponse, piece: bytes) -> None:
-        """Write in small parts, to tell a slow connection from one that nobody reads."""
+        """Write the bytes in small parts, so that a slow connection is not mistaken for one that nobody reads."""
         rest = memoryview(piece)
         while rest:
             async with asyncio.timeout(self._send_s):
@@ -236,7 +238,7 @@ class Films:
 
 
 def _span(request: web.Request, film: Film) -> Span | None:
-    """The requested range. None: the whole file."""
+    """Return the range of bytes that the request asks for. None: the whole file."""
     if request.headers.get("If-Range", film.tag) != film.tag:  # the range is of another file
         return None
     try:

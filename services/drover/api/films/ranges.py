@@ -1,4 +1,4 @@
-"""Parses the Range header: one range, as players send it. Several ranges get the whole file."""
+"""Parses the Range header with one range, as players send it. A request for several ranges gets the whole file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Unsatisfiable(Exception):
 
 
 def wanted(header: str | None, size_bytes: int) -> Span | None:
-    """The requested range. None: the whole file, also for an invalid header, which RFC 9110 says to ignore."""
+    """Parse the requested range of bytes. None: the whole file, also for an invalid header, which RFC 9110 says to
+    ignore."""
     found = None if header is None else _RANGE.fullmatch(header.strip())
     if found is None or found.group(0) == "bytes=-":
         return None

@@ -1,4 +1,4 @@
-"""The port to the store of finished files. The NAS of the render service is one."""
+"""The interface to the store of finished files, which the NAS of the render service implements."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Protocol
 
 
 class FilmStore(Protocol):
-    """Every failure is a DroverError."""
+    """A store of finished files. Its methods raise only `DroverError`."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """The path of a file that the read model names. None: it is not below this store's root."""
+        """Return the path of a file that the read model names. None: the file is not below this store's root."""
 
     async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> tuple[int, bytes] | None:
-        """The size of the whole file, and its bytes from `start` on. None: there is no such file."""
+        """Return the size of the whole file, and at most `bytes_max` of its bytes from `start` on. None: no such
+        file."""

@@ -1,4 +1,4 @@
-"""A ticket for one film and some minutes: players send no token, so the URL must carry the permission."""
+"""Tickets: each permits one video for some minutes. Players send no token, so the URL must carry the permission."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hmac import compare_digest, digest
 from typing import Final
 
 TICKET_S: Final = 600
-"""Lifetime of a ticket, longer than people watch a film. A page that needs longer asks for another ticket."""
+"""Lifetime of a ticket in seconds, longer than people watch a video. A page that needs longer requests another
+ticket."""
 _PURPOSE: Final = b"drover: ticket for the file of a render"
 
 
@@ -24,7 +25,7 @@ class Tickets:
         self._clock = clock
 
     def make(self, render_id: int) -> tuple[str, int]:
-        """The ticket, and when it expires (Unix time)."""
+        """Make a ticket. Returns it with the Unix time at which it expires."""
         ends = int(self._clock()) + TICKET_S
         return f"{ends}.{_seal(self._keys[0], render_id, ends)}", ends
 

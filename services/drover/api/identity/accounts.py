@@ -1,4 +1,5 @@
-"""`/api/accounts`: people as admins see them. E-mail addresses are unsealed here, for those who may see them."""
+"""`/api/accounts`: admins manage people's accounts. E-mail addresses are decrypted here, for callers who may see
+them."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class NewAccount(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True):
-    """A change of an account. It has one field at a time, because each is a separate decision."""
+    """The body of a request to change an account: exactly one field, because each change is a separate decision."""
 
     role: AccountRole | UnsetType = UNSET
     disabled: bool | UnsetType = UNSET
@@ -242,7 +243,7 @@ class Accounts:
 async def new_account(
     addresses: Addresses, passwords: Passwords, account_id: str, email: str, password: str, role: AccountRole
 ) -> CreateAccount:
-    """The command, with all personal data hashed or sealed."""
+    """Make the command that creates an account, with all personal data hashed or sealed (encrypted)."""
     address = addresses.checked(email)
     email_hash, *also = addresses.hashes(address)
     return CreateAccount(

@@ -1,4 +1,4 @@
-"""E-mail addresses: normalized, hashed to find an account, and sealed to show them to those who may see them."""
+"""E-mail addresses: normalizes them, hashes them to find an account, and seals (encrypts) them to be shown later."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class Addresses:
         self._sealer = sealer
 
     def hashes(self, address: str) -> tuple[str, ...]:
-        """Under the current key first. Accepts any text, so that a sign-in reveals nothing about its validity."""
+        """Hash the address under every key, the current key first. Accepts any text, so that a sign-in does not reveal
+        whether an address is valid."""
         return self._keys.email_hashes(_normal(address))
 
     def checked(self, address: str) -> str:
-        """The normalized address; 400 if it is invalid, without echoing it."""
+        """Normalize the address. Raises 400 if it is invalid, with a message that does not repeat it."""
         address = _normal(address)
         if len(address) > CHARS_MAX or _FORM.fullmatch(address) is None:
             raise not_an_address()
@@ -40,7 +41,7 @@ class Addresses:
         return self._sealer.seal(address.encode(), context=CONTEXT, subject=account_id)
 
     def opened(self, sealed: str, account_id: str) -> str | None:
-        """The address in clear text. None if the key is gone: the account still works, but its address cannot be
+        """Decrypt a sealed address. None if its key was deleted: the account still works, but its address cannot be
         shown."""
         try:
             return self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
@@ -49,7 +50,7 @@ class Addresses:
             return None
 
     def resealed(self, sealed: str, account_id: str) -> tuple[tuple[str, ...], str]:
-        """Hashes and sealed form of the same address under the current keys. Raises the errors of `Sealer`."""
+        """Hash and seal the same address under the current keys. Raises the errors of `Sealer`."""
         address = self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
         return self.hashes(address), self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 
@@ -59,6 +60,6 @@ def not_an_address() -> ApiError:
 
 
 def _normal(address: str) -> str:
-    """Surrounding spaces, case and Unicode form do not make a different person."""
+    """Normalize an address: surrounding spaces, upper case and the Unicode form make no difference."""
     text = unicodedata.normalize("NFKC", address[: 4 * CHARS_MAX]).strip().casefold()
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The answers of the issuer, and what its routes share."""
+"""The response bodies of the sign-in service, and the helpers that its routes share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SessionRef(msgspec.Struct):
 
 
 class SignedIn(msgspec.Struct):
-    """A new access token. The refresh token is in a cookie that no script can read."""
+    """The answer to a sign-in: a new access token. The refresh token is in a cookie that scripts cannot read."""
 
     access_token: str
     token_type: str
@@ -44,7 +44,7 @@ class SignedIn(msgspec.Struct):
 
 
 class Someone(msgspec.Struct):
-    """The caller. For people of another issuer, only id and role are known."""
+    """The caller of the request. If another issuer signed the token, only the caller's id and role are known."""
 
     id: str | None
     role: str
@@ -72,7 +72,7 @@ class Session(msgspec.Struct):
 
 class OwnSession(Session):
     current: bool
-    """Whether it is the session of the caller."""
+    """Whether the caller's own token belongs to this session."""
 
 
 class Sessions(msgspec.Struct):
@@ -140,7 +140,7 @@ def route(
     errors: tuple[int, ...] = (),
     https: bool = True,
 ) -> Route:
-    """Requires HTTPS: these requests carry passwords and tokens."""
+    """Declare a route. It requires HTTPS by default, because these requests carry passwords and tokens."""
     return Route(
         method=method,
         path=path,
@@ -158,5 +158,5 @@ def route(
 
 
 def mine(verb: Verb) -> Permission:
-    """What a person may do with their own account."""
+    """The permission that a person needs to read or change their own account."""
     return Permission("me", verb)

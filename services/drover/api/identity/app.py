@@ -1,4 +1,5 @@
-"""Composition root of the issuer: its writer, parts and routes. Without keys of its own, only the writer runs."""
+"""Builds the sign-in service: the writer of accounts and sessions, and the routes. Without signing keys, only the
+writer runs."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ log = structlog.get_logger("drover.identity")
 
 
 def is_configured(settings: Settings) -> bool:
-    """Whether people can sign in here. Half a configuration is an error at start."""
+    """Whether this process has the keys to sign people in. Raises an error at the start if only some keys are set."""
     has_keys, can_seal = bool(settings.identity_secrets), bool(settings.sealing_keys)
     if has_keys != can_seal:
         missing = "DROVER_SEALING_KEYS" if has_keys else "DROVER_IDENTITY_SECRETS"
@@ -50,7 +51,7 @@ def is_configured(settings: Settings) -> bool:
 
 
 class Identity:
-    """The issuer. One per process of the api service."""
+    """The built-in sign-in service, one per process of the api service."""
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class Identity:
 
 
 def assemble(host: Host) -> Assembly:
-    """The writer of accounts and sessions, and the issuer if it has keys."""
+    """Build the writer of accounts and sessions, and the sign-in service if it has keys."""
     settings = host.settings
     writer = nats_writer(host.client, IDENTITY, instance=settings.instance, lease_token=host.lease_token)
     writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)

@@ -1,5 +1,5 @@
-"""Rate limits of sign-in. They count by account, against guessing one password from many addresses, and by address,
-against guessing many passwords from one. Each process counts for itself."""
+"""Limits how often people may try to sign in: per account, against guessing one password from many network addresses,
+and per network address, against guessing many passwords from one. Each process counts for itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from drover.api.identity.metrics import SIGN_INS
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 ADDRESS_SHARE: Final = 5
-"""The limit of an address is this many times the limit of an account, because a whole office may share it."""
+"""The limit per network address is this many times the limit per account, because a whole office may share an
+address."""
 
 
 class Attempts:
@@ -21,7 +22,7 @@ class Attempts:
         self._addresses = Limiter(per_min * ADDRESS_SHARE / 60, burst * ADDRESS_SHARE, stop_after=None, clock=clock)
 
     def check(self, address: str, email_hash: str) -> None:
-        """429 beyond the limits, whether or not there is such an account."""
+        """Count an attempt. Raises 429 beyond a limit, whether or not the account exists."""
         for limiter, key in ((self._addresses, address), (self._accounts, email_hash)):
             allowed = limiter.check(key)
             if isinstance(allowed, Refused):

@@ -1,4 +1,4 @@
-"""Bodies with passwords and tokens: read strictly, and never echoed in an error."""
+"""Parses request bodies with passwords and tokens. Errors never repeat their content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class SignInBody(msgspec.Struct):
-    """Supabase's clients send more fields than these; the others are ignored."""
+    """E-mail address and password. Other fields, which Supabase's clients send, are ignored."""
 
     email: str
     password: str
@@ -41,5 +41,5 @@ async def read(request: web.Request, shape: type[T]) -> T:
 
 
 def respond(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """JSON that must not be cached."""
+    """Make a JSON response that must not be cached."""
     return json_answer(body, status=status, headers={**PRIVATE, **(headers or {})})

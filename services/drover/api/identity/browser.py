@@ -29,7 +29,7 @@ from drover.web.same_origin import demand_same_origin
 
 COOKIE: Final = "drover_refresh"
 COOKIE_PATH: Final = "/api/auth"
-"""Browsers send the cookie to these routes only."""
+"""The path of the cookie: browsers send the refresh token to routes below it only."""
 CLIENT_ERROR: Final = 400
 
 
@@ -118,7 +118,7 @@ class Browser:
         )
     )
     async def sign_out(self, request: web.Request) -> web.Response:
-        """End the cookie's session. Without a cookie, the caller is signed out already."""
+        """End the session of the refresh token in the cookie. A request without a cookie succeeds too."""
         demand_same_origin(request)
         session_id = self._issuing.session_of(request.cookies.get(COOKIE, ""))
         if session_id is not None:
@@ -201,7 +201,7 @@ class Browser:
         )
     )
     async def end_others(self, request: web.Request, principal: Principal) -> web.Response:
-        """End all sessions but the caller's own, which ends by signing out."""
+        """End all sessions of the caller except the one that sends this request."""
         person = person_of(principal)
         command = EndAllSessions(person.account_id, keep_session_id=person.session_id)
         ended = await self._client.send(command, origin_of(person.principal))
@@ -264,7 +264,7 @@ class Browser:
 
 
 def _as_401(error: ApiError) -> ApiError:
-    """GoTrue answers 400; here it is 401: the caller is not signed in."""
+    """Turn the 400 that Supabase's clients expect into a 401 for the dashboard: the caller is not signed in."""
     if error.status != CLIENT_ERROR:
         return error
     code, message = error.plain

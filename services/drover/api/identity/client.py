@@ -1,4 +1,4 @@
-"""Identity's command client, and its queries for accounts."""
+"""Sends commands about accounts and sessions to their writer, and queries it for accounts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from drover.web.errors import not_found
 from drover.web.freshness import Freshness
 
 _CODES: Final = {Code.UNIQUE_VIOLATION: Code.CONFLICT}
-"""Error codes that differ here. These routes are not PostgREST's, so their clients do not know its code for a
-duplicate."""
+"""Error codes to replace: a duplicate is reported as a conflict, because clients of these routes do not know
+PostgREST's code for it."""
 _QUESTION: Final = Origin(by="api")
 
 
 class KnownAccount(msgspec.Struct, frozen=True):
-    """An account as the writer knows it. Sealed fields stay sealed."""
+    """An account in the writer's state. Its sealed (encrypted) fields stay sealed."""
 
     account_id: str
     email_hash: str
@@ -39,7 +39,8 @@ class KnownAccount(msgspec.Struct, frozen=True):
 
 
 class IdentityClient(CommandClient):
-    """Never uses the client's Idempotency-Key: the command's id would put a digest of a password into the log."""
+    """Sends commands to the writer of accounts and sessions. Never derives a command's id from the client's
+    Idempotency-Key: that would put a digest of a password into the log."""
 
     def __init__(self, bus: Bus, freshness: Freshness | None = None) -> None:
         super().__init__(bus, IDENTITY.context, freshness=freshness, codes=_CODES)
@@ -51,14 +52,14 @@ class IdentityClient(CommandClient):
         return await self._known(ReadAccount(account_id))
 
     async def existing(self, account_id: str) -> KnownAccount:
-        """The account, or 404."""
+        """Read the account. Raises 404 if there is none."""
         account = await self.read(account_id)
         if account is None:
             raise not_found("Account")
         return account
 
     async def end(self, command: EndSession | EndAllSessions, origin: Origin) -> None:
-        """End sessions. Those that are gone count as ended."""
+        """End sessions. Succeeds also if they have already ended."""
         outcome = await self.outcome(command, origin)
         if isinstance(outcome, Rejected) and outcome.code != Code.NOT_FOUND:
             raise self.refusal(outcome)

@@ -1,4 +1,5 @@
-"""The first account, which can create all others. `drover up` creates it; elsewhere use `drover account add`."""
+"""Creates the first admin account, which can create all others, for `drover up`. Elsewhere, use `drover account
+add`."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ log = structlog.stdlib.get_logger("drover.identity")
 async def made(
     client: IdentityClient, addresses: Addresses, passwords: Passwords, admin: FirstAdmin
 ) -> AsyncIterator[None]:
-    """Create the account if it is missing. Its owner's changes, such as the password, stay."""
+    """Create the account if it is missing. An existing account keeps its changes, such as a new password."""
     try:
         if await client.find(addresses.hashes(admin.email)) is None:
             account_id = str(uuid4())

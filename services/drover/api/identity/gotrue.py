@@ -104,7 +104,7 @@ class GoTrue:
         )
     )
     async def logout(self, request: web.Request, principal: Principal) -> web.Response:
-        """`scope`: global (all sessions, the default), local (this one), others."""
+        """End sessions. `scope` says which: `global` (all sessions, the default), `local` (this one) or `others`."""
         person = person_of(principal)
         ends: dict[str, EndSession | EndAllSessions] = {
             "global": EndAllSessions(person.account_id),

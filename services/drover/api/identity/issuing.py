@@ -1,4 +1,4 @@
-"""Sign-in and refresh, independent of HTTP, which is in `gotrue` and `browser`."""
+"""Sign-in and refresh of tokens, without HTTP. The routes are in `gotrue` and `browser`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Rotated(msgspec.Struct):
 
 
 class Issuing:
-    """The issuer without its routes."""
+    """Signs people in and refreshes their tokens."""
 
     issuer = ISSUER
 
@@ -80,7 +80,8 @@ class Issuing:
         self._sessions_max = settings.sessions_max
 
     async def sign_in(self, email: str, password: str, *, address: str, user_agent: str) -> SignedIn:
-        """Sign in. The session is always new: nothing from the request becomes part of it (session fixation)."""
+        """Sign a person in. Always starts a new session, with nothing from the request in it (against session
+        fixation)."""
         account = await self._checked(email, password, address=address)
         session_id = str(uuid4())
         token = self._refresh_tokens.first(session_id)
@@ -105,8 +106,8 @@ class Issuing:
         return self._issued(account, session_id, token, msgspec.convert(started.result["expires_at"], datetime))
 
     async def _checked(self, email: str, password: str, *, address: str) -> KnownAccount:
-        """The account with this password. An unknown address, a wrong password and a disabled account cost the same
-        work and get the same answer."""
+        """Return the account if the password is right. An unknown address, a wrong password and a disabled account take
+        the same time and get the same answer."""
         hashes = self._addresses.hashes(email)
         self._attempts.check(address, hashes[0])
         account = await self._client.find(hashes)
@@ -122,12 +123,13 @@ class Issuing:
         return account
 
     async def confirms(self, account: KnownAccount, password: str, *, address: str) -> bool:
-        """Whether this is the password of a signed-in person. Counts as an attempt, like a sign-in."""
+        """Check the password of a person who is signed in. Counts as an attempt to sign in."""
         self._attempts.check(address, account.email_hash)
         return await self._passwords.matches(password, account.password_sealed, account.account_id)
 
     async def refresh(self, token: str) -> SignedIn:
-        """The next pair of tokens, or `session_over`."""
+        """Exchange a refresh token for the next pair of tokens. Raises the error of `session_over` if its session has
+        ended."""
         try:
             session_id = self._refresh_tokens.session_of(token)
         except NotOurs:
@@ -157,7 +159,7 @@ class Issuing:
         return session_over("REFRESH_TOKEN_ALREADY_USED" if rejected.code == Code.CONFLICT else "SESSION_EXPIRED")
 
     def session_of(self, token: str) -> str | None:
-        """The session of a refresh token; None if the token is not one of ours."""
+        """Return the session of a refresh token. None: this service did not issue the token."""
         try:
             return self._refresh_tokens.session_of(token)
         except NotOurs:
@@ -184,7 +186,7 @@ class Issuing:
         )
 
     def person(self, account: KnownAccount) -> dict[str, Any]:
-        """An account as its owner and admins see it."""
+        """Make the description of an account that its owner and admins see."""
         return {
             "id": account.account_id,
             "email": self._addresses.opened(account.email_sealed, account.account_id),
@@ -197,11 +199,11 @@ class Issuing:
 
 
 def wrong() -> ApiError:
-    """400 for Supabase's clients; the dashboard's routes turn it into 401."""
+    """Make the error for a wrong address or password: 400, which the dashboard's routes turn into 401."""
     return ApiError(400, "INVALID_CREDENTIALS", "Invalid login credentials")
 
 
 def session_over(code: str) -> ApiError:
-    """400 for Supabase's clients; the dashboard's routes turn it into 401. The reason is in the log and the alerts, but
-    not in the answer to the holder of the token."""
+    """Make the error for a session that has ended: 400, which the dashboard's routes turn into 401. It does not say
+    why: the holder of the token may be a thief. The reason is in the log and the alerts."""
     return ApiError(400, code, "The session is over; sign in again", plain=(code, "Please sign in again"))

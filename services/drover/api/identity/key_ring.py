@@ -1,7 +1,8 @@
-"""`/api/keys`: which keys this process signs with and still accepts, by names that reveal nothing about them.
+"""`/api/keys`: lists the secrets that this process signs with or still accepts, by names that reveal nothing about
+them.
 
-There is no list of API keys: a key is valid until the secret that signed it is removed. During a rotation, this shows
-whether every process has both secrets.
+It does not list API keys: an API key is valid until the secret that signed it is removed. During a rotation, the list
+shows whether every process has both the old and the new secret.
 """
 
 from __future__ import annotations
@@ -30,19 +31,20 @@ class KeyInUse(msgspec.Struct):
     id: str
     """A name that reveals nothing about the key. The same secret has the same name everywhere."""
     use: Literal["current", "former"]
-    """`current` signs or seals; `former` ones are being rotated in or out, and their signatures are still accepted."""
+    """`current`: signs or seals. `former`: being rotated in or out; its signatures are accepted, but it makes no new
+    ones."""
 
 
 class KeyRing(msgspec.Struct):
-    """The keys of the process that answers."""
+    """The secrets of the process that answers."""
 
     instance: str
     api_keys: list[KeyInUse]
-    """DROVER_JWT_SECRETS: sign the keys of agents and back offices."""
+    """The secrets in DROVER_JWT_SECRETS, which sign the API keys of agents and back offices."""
     access_tokens: list[KeyInUse]
-    """DROVER_IDENTITY_SECRETS: sign people's tokens; the same as in `/auth/v1/.well-known/jwks.json`."""
+    """The secrets in DROVER_IDENTITY_SECRETS, which sign people's tokens, as in `/auth/v1/.well-known/jwks.json`."""
     sealing: list[KeyInUse]
-    """DROVER_SEALING_KEYS: seal personal fields."""
+    """The keys in DROVER_SEALING_KEYS, which encrypt personal fields."""
 
 
 def key_ring(settings: Settings) -> KeyRing:

@@ -1,4 +1,4 @@
-"""The issuer's metrics. Labels are bounded: there are few outcomes and reasons, and unknown ones count as `other`."""
+"""Metrics of the sign-in service. Labels have few values: an unknown outcome or reason counts as `other`."""
 
 from __future__ import annotations
 

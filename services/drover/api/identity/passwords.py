@@ -1,4 +1,4 @@
-"""Passwords: argon2id in a few threads, and the hash sealed. Nothing here stores or logs a password."""
+"""Hashes passwords with argon2id in a few threads, and seals (encrypts) the hashes. Never stores or logs a password."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from drover.web.errors import ApiError, invalid
 
 CHARS_MIN: Final = 12
 BYTES_MAX: Final = 1024
-"""Maximum size of a password. A longer one is no safer, only more work."""
+"""Maximum size of a password in bytes; a longer one is refused. More bytes would be no safer, only more work."""
 AT_ONCE_MAX: Final = 2
-"""Maximum of hashes at a time. Each takes 64 MiB and several cores for a while: more would starve heartbeats on the
-same machine."""
+"""Maximum of passwords that are hashed at a time; others wait. Each takes 64 MiB and several cores, so more would delay
+heartbeats on the same machine."""
 WAITING_MAX: Final = 32
 
 CONTEXT: Final = "identity.password"
@@ -47,7 +47,7 @@ class Passwords:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def sealed(self, password: str, account_id: str) -> str:
-        """The sealed hash of a new password. 400 if it is too short or too long."""
+        """Hash a new password and seal the hash. Raises 400 if the password is too short or too long."""
         password = _normal(password)
         if len(password) < CHARS_MIN:
             raise invalid(f"The password must have at least {CHARS_MIN} characters", field="password")
@@ -57,7 +57,7 @@ class Passwords:
         return self._sealer.seal(hashed.encode(), context=CONTEXT, subject=account_id)
 
     async def matches(self, password: str, sealed: str | None, account_id: str) -> bool:
-        """Whether the password is right. Without an account (`sealed` is None) the check takes the same time."""
+        """Check the password against a sealed hash. Takes the same time without an account (`sealed` is None)."""
         if sealed is None:
             sealed, account_id = self._nobodys, NOBODY
         password = _normal(password)
@@ -66,7 +66,7 @@ class Passwords:
         return await self._in_thread(lambda: self._verify(hashed, "" if too_long else password)) and not too_long
 
     def resealed(self, sealed: str, account_id: str) -> str:
-        """The same hash under the current sealing key."""
+        """Seal the same hash again, under the current sealing key."""
         return self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 
     def _verify(self, hashed: str, password: str) -> bool:
@@ -86,6 +86,6 @@ class Passwords:
 
 
 def _normal(password: str) -> str:
-    """The same text in one Unicode form: keyboards and systems compose Hangul and accents differently."""
+    """Normalize the Unicode form of a password: keyboards and systems compose Hangul and accents differently."""
     # A lone surrogate cannot be encoded, so no password contains one.
     return unicodedata.normalize("NFKC", password).encode("utf-8", "replace").decode()

@@ -1,8 +1,7 @@
-"""Refresh tokens: how to issue them, detect forgeries, and derive a child from its parent. They are never stored.
+"""Issues and checks refresh tokens: `drt1.<session>.<secret>.<tag>`. They are never stored, only their digests.
 
-`drt1.<session>.<secret>.<tag>`. The tag proves that we issued it, so that forged tokens never reach the writer and
-cannot end a session. A child's secret is an HMAC of its parent, so that it can be issued again within the grace
-period.
+The tag proves that this service issued the token, so a forged one never reaches the writer and cannot end a session. A
+token's secret is an HMAC of its predecessor, so the same successor can be issued again within the grace period.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _FORM: Final = re.compile(rf"{PREFIX}\.([A-Za-z0-9_-]{{22}})\.([A-Za-z0-9_-]{{43
 
 
 class NotOurs(DroverError):
-    """Not a refresh token that we issued under a live key."""
+    """The text is not a refresh token of this service, or its key is no longer accepted."""
 
 
 class RefreshTokens:
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """`keys`: the current one first, then those being rotated out."""
+        """`keys`: the current key first, then those being rotated out."""
         assert keys
         self._keys = tuple(keys)
 
@@ -42,11 +41,12 @@ class RefreshTokens:
         return _token(self._keys[0], _session_text(session_id), os.urandom(SECRET_BYTES))
 
     def children(self, parent: str) -> list[str]:
-        """Possible successors, under the current key first. A recorded digest says which one was issued."""
+        """Derive the possible successors of a token, one per key, the current key first. The stored digest tells which
+        was issued."""
         return [self._child(key, parent) for key in self._keys]
 
     def session_of(self, token: str) -> str:
-        """The token's session id; raises NotOurs."""
+        """Return the id of the token's session. Raises NotOurs for a token that was not issued here."""
         match = _FORM.fullmatch(token) if len(token) <= TOKEN_CHARS_MAX else None
         if match is None:
             raise NotOurs
@@ -61,7 +61,8 @@ class RefreshTokens:
 
 
 def digest(token: str) -> str:
-    """The digest of a token, which is stored instead of it. A token has 256 random bits, so it cannot be recovered."""
+    """Compute the digest of a token, which is stored instead of the token. The token has 256 random bits, so it cannot
+    be recovered from its digest."""
     return sha256(token.encode()).hexdigest()
 
 

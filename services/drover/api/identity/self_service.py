@@ -1,4 +1,4 @@
-"""Requests of a person for their own data: only for people of the built-in issuer."""
+"""Helpers for requests of people about their own account. Only people of the built-in issuer have one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Person(NamedTuple):
 
 
 def person_of(principal: Principal) -> Person:
-    """403 for an API key, and for people of another issuer, whose ids may mean somebody else here."""
+    """Return the id of the person who calls. Raises 403 for an API key, and for people of another issuer, whose ids may
+    belong to somebody else here."""
     if principal.issuer != ISSUER or principal.user_id is None or principal.session_id is None:
         raise ApiError(403, "FOREIGN_ISSUER", "Another issuer manages your account; ask there")
     return Person(principal, principal.user_id, principal.session_id)

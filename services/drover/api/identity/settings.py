@@ -10,14 +10,15 @@ class IdentitySettings(Section, frozen=True, kw_only=True):
     """How long people stay signed in, and how often they may try."""
 
     access_token_s: AccessSeconds = 900
-    """Lifetime of a person's access token."""
+    """Lifetime of a person's access token in seconds."""
     session_days: Days = 30
     """Maximum lifetime of a session."""
     session_idle_days: Days = 7
-    """A session that is not used for this long ends."""
+    """A session that is not used for this many days ends."""
     sessions_max: SessionCount | None = None
-    """Sessions per account; a new one ends the least recently used one. Not set: no limit."""
+    """Maximum of sessions per account; a new session beyond it ends the least recently used one. Not set: no limit."""
     sign_ins_per_min: Rate = 6.0
-    """Attempts to sign in per account in the long run; five times as many per address."""
+    """How many attempts to sign in per minute an account may make in the long run. A network address may make five
+    times as many."""
     sign_ins_burst: Burst = 10
-    """How many attempts to sign in an account may make at once."""
+    """How many attempts to sign in an account may make at once, before `sign_ins_per_min` applies."""

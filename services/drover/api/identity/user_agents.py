@@ -1,4 +1,5 @@
-"""The label of a session in the list of sessions: `Firefox on Windows`. The header itself is not stored."""
+"""Turns a User-Agent header into the label of a session, such as `Firefox on Windows`. The header itself is not
+stored."""
 
 from __future__ import annotations
 

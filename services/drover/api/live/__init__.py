@@ -1,1 +1,1 @@
-"""The log as it grows: `GET /api/events/stream`. Passes events on without decoding them."""
+"""`GET /api/events/stream`: sends new events of the log to clients, without decoding them."""

@@ -1,4 +1,5 @@
-"""One stream's reader of one context: reads the shared window while it keeps up, else the log itself."""
+"""Reads the events of one context for one stream: from the shared window in memory while the stream keeps up, otherwise
+from the log."""
 
 from __future__ import annotations
 
@@ -12,30 +13,31 @@ from drover.api.live.tail import Tail
 from drover.api.live.window import first_of
 
 CHUNK_BYTES: Final = 64 * 1024
-"""How much a connection gets at once; a larger single commit is sent whole."""
+"""How many bytes a connection gets at once. A single commit that is larger is sent whole."""
 LOG_BYTES: Final = 512 * 1024
-"""How much of one read of the log is kept while it is sent; the rest is read again."""
+"""How many bytes of one read of the log are kept in memory until they are sent. The rest is read again."""
 LOG_READERS_MAX: Final = 8
-"""Maximum of streams that read the log at once. A turn is short, so that a slow client does not block the others."""
+"""Maximum of streams that read the log at once; others wait. Each read is short, so a slow client does not block
+others."""
 LOG_PAUSE_S: Final = 0.01
-"""Pause between two turns of one stream: a long catch-up must not slow down the streams that are up to date."""
+"""Pause in seconds before each read of the log, so that a stream that is far behind does not slow down the others."""
 
 
 class Told(NamedTuple):
-    """The next part of one commit."""
+    """One commit, or the part of it that the client does not have yet."""
 
     seq: int
     records: tuple[Record, ...]
 
 
 class Follower:
-    """Sends every event after a position once, in order."""
+    """Returns every event of a context after a position, once and in order."""
 
     def __init__(self, tail: Tail, place: Place, lines: int, readers: asyncio.Semaphore) -> None:
-        """`lines`: how many events the commit at that position has."""
+        """`place`: the position to start after. `lines`: how many events the commit at that position has."""
         self.context: Final = tail.context
         self.place = place
-        """The last event that was sent or filtered out."""
+        """The position of the last event that `take` returned."""
         self._tail = tail
         self._readers = readers
         # Inside a commit: start after the previous commit, and skip the first lines of this one.
@@ -51,7 +53,7 @@ class Follower:
         return self._after < self._tail.window.seq
 
     async def take(self) -> list[Told]:
-        """The next commits, if there are any. Safe to cancel: nothing is lost."""
+        """Return the next commits; empty if there are none. If the call is cancelled, no commit is lost."""
         if self._from_log:
             return self._tell(first_of(self._from_log, CHUNK_BYTES))
         window = self._tail.window
@@ -66,7 +68,7 @@ class Follower:
         return self._tell(first_of(self._from_log, CHUNK_BYTES))
 
     async def _read_log(self) -> list[RecordedCommit]:
-        """Read the log: the window begins after this stream's position, so there is a commit to read."""
+        """Read the next commits from the log. Call it only if the log has commits after this stream's position."""
         await asyncio.sleep(LOG_PAUSE_S)
         async with self._readers, self._tail.log.read(self._after) as reader:
             batch = await reader.next()

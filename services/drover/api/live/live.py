@@ -1,4 +1,5 @@
-"""The endpoint of the event stream: permission, start position, and what all streams of a process share."""
+"""The endpoint of the event stream: checks the permission, finds the start position, and holds what all streams
+share."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ PATH: Final = "/api/events/stream"
 
 
 class Live:
-    """One per process, with the log of every context that people may watch."""
+    """The endpoint of the event stream, one per process, with the logs of all contexts that people may watch."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class Live:
         )
 
     def _streams_of(self, app: web.Application) -> Streams:
-        """The streams of this process's application."""
+        """Return the event streams that are open in this process."""
         if self._streams is None:
             self._streams = Streams(app[SOCKETS], PATH, self._streams_max)
         return self._streams
@@ -119,7 +120,7 @@ class Live:
 
 
 async def _lines_of(tail: Tail, place: Place) -> int:
-    """How many events the commit at this position has. 0: there is no such commit."""
+    """Count the events of the commit at this position. 0: there is no such commit."""
     if place.seq == START.seq:
         return 1  # the start is before the first event, and a valid position
     commit = tail.window.get(place.seq)

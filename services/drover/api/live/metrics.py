@@ -1,4 +1,4 @@
-"""Metrics of live streams. `web.sse` counts the open ones."""
+"""Metrics of event streams. The number of open streams is counted in `web.sse`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The position of an event, and the ids of streams: `fleet=12.3` is line 3 of commit 12, lines counted from 0."""
+"""The position of an event in the log, and the ids of stream events: `fleet=12.3` is line 3 of commit 12, counted from
+0."""
 
 from __future__ import annotations
 
@@ -23,18 +24,19 @@ _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31})=([0-9]{1,19})\.([0-9]{1,6})"
 
 
 def format_id(places: Mapping[str, Place]) -> str:
-    """The id of a stream's event. It has the positions of all its contexts, because SSE has only one id to resume
-    from."""
+    """Format the id of a stream event. It contains the positions of all contexts, because SSE resumes from a single
+    id."""
     return ",".join(f"{context}={place.seq}.{place.line}" for context, place in places.items())
 
 
 def format_position(places: Mapping[str, Place]) -> str:
-    """Positions for the header `Drover-Min-Position`. They name commits only, as read models move by whole commits."""
+    """Format positions for the header `Drover-Min-Position`. They name whole commits, because read models apply commits
+    whole."""
     return ",".join(f"{context}={place.seq}" for context, place in places.items())
 
 
 def parse_id(text: str) -> dict[str, Place]:
-    """Parse the id of a stream's event. Raises ValueError with a message for people."""
+    """Parse the id of a stream event. Raises ValueError with a message for people."""
     if len(text) > ID_CHARS_MAX:
         raise ValueError(f"longer than {ID_CHARS_MAX} characters")
     places: dict[str, Place] = {}

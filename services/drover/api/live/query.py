@@ -1,4 +1,5 @@
-"""Parses the parameters of a stream strictly: a filter with a typo would match everything, or nothing."""
+"""Parses the query parameters of a stream. Refuses unknown ones: a filter with a typo would match everything, or
+nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ LAST_ID: Final = "last_event_id"
 TYPES_MAX: Final = 64
 ENTITY_CHARS_MAX: Final = 200
 SHOWN_CHARS_MAX: Final = 200
-"""How many characters of a refused value an error shows."""
+"""How many characters of a refused value are repeated in the error message."""
 
 _TYPE: Final = re.compile(r"[A-Za-z*][A-Za-z0-9*]{0,63}")
 
@@ -26,13 +27,13 @@ class Wish(NamedTuple):
     contexts: tuple[str, ...]
     selection: Selection
     after: dict[str, Place]
-    """Positions to resume from, by context. Empty: from now on."""
+    """The position to resume from in each context. Empty: the stream starts with new events."""
     after_field: str
-    """The header or parameter that gave them."""
+    """The name of the header or parameter that gave the positions in `after`."""
 
 
 def read_wish(headers: Mapping[str, str], query: MultiMapping[str], served: Sequence[str]) -> Wish:
-    """Read the parameters of a stream. Raises 400 with the field."""
+    """Read the parameters of a stream. Raises 400 that names the invalid field."""
     for name in query:
         if name not in ("type", "entity", "context", LAST_ID):
             raise _bad(name, query[name], "Unknown parameter; use type, entity, context or last_event_id")

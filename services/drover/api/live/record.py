@@ -1,4 +1,5 @@
-"""A commit as streams send it: the unchanged lines of the log, each with its type. Less for a private context."""
+"""Commits in the form in which streams send them: the lines of the log and their types. Payloads of private contexts
+are removed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from drover.eventlog.codec import lines
 from drover.eventlog.log import StoredCommit
 
 UNREADABLE: Final = "unreadable"
-"""The type of a line that is not an event. It is sent like any other: nothing is skipped."""
+"""The type given to a line of the log that cannot be parsed as an event. The line is sent like any other."""
 
 
 class _Line(msgspec.Struct):
@@ -24,11 +25,11 @@ _decode_fields: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 ENVELOPE: Final = frozenset({"type", *Event.__struct_fields__})
 _OPEN: Final = ("AlertRaised", "AlertResolved", "TermStarted")
-"""Event types that are never private: they are made for people to read."""
+"""Event types that are sent whole even from a private context, because they are written for people to read."""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One event."""
+    """One event of a commit, as a line of JSON."""
 
     line: int
     type: str
@@ -46,8 +47,8 @@ class RecordedCommit(msgspec.Struct, frozen=True, gc=False):
 
 
 def recorded(commit: StoredCommit, *, private: bool = False, untold: frozenset[str] = frozenset()) -> RecordedCommit:
-    """`private`: keep only actor, time, type and ids of the events. `untold`: fields to remove from events that are not
-    private."""
+    """Convert a commit for streams. `private`: keep only actor, time, type and ids of its events. `untold`: fields to
+    remove from the events of a context that is not private."""
     told: Iterable[bytes] = lines(commit.payload)
     if private:
         told = map(_without_payload, told)

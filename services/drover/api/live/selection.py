@@ -1,4 +1,4 @@
-"""Which events a client wants. The same rules as in `drover events tail`."""
+"""Filters events by the conditions of a client. `drover events tail` has the same rules."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Selection:
-    """All given conditions must match."""
+    """The conditions of one client. An event must meet all that are given."""
 
     def __init__(self, types: Sequence[str] = (), entity: str | None = None) -> None:
-        """`types`: any of these; `*` matches any letters. `entity`: an id that the event has in any field."""
+        """`types`: types of which the event must have one; `*` matches any letters. `entity`: an id that must be in
+        some field of the event."""
         self._types = tuple(types)
         self._entity = entity
         self._quoted = None if entity is None else msgspec.json.encode(entity)

@@ -1,4 +1,5 @@
-"""What one client gets: a hello, then every event that it wants, from all contexts that it asked for."""
+"""The content of one client's event stream: first an event `hello`, then every event that matches the client's
+filter."""
 
 from __future__ import annotations
 
@@ -16,16 +17,17 @@ from drover.api.live.tail import Bell
 from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
 
 PAUSE_S: Final = 0.05
-"""Pause after sending events, to batch those that follow. The first one after a quiet time is sent at once."""
+"""Pause in seconds after sending events, so that the next ones are sent together. After a quiet time, the first is sent
+at once."""
 
 
 class Hello(msgspec.Struct):
-    """The first event. Its id is the position, so that a client that loses its connection at once misses nothing."""
+    """The first event of a stream, `hello`. Its id is the start position, so a client can resume from it at once."""
 
     position: str
     """The stream begins after this position."""
     min_position: str
-    """The position for `Drover-Min-Position`: a read with it, followed by this stream, leaves no gap."""
+    """The value for `Drover-Min-Position`: a client that reads with it and then applies this stream misses nothing."""
     contexts: list[str]
     heartbeat_s: float
 
@@ -33,7 +35,8 @@ class Hello(msgspec.Struct):
 async def chunks(
     followers: Sequence[Follower], wanted: Selection, bell: Bell, *, pause_s: float = PAUSE_S
 ) -> AsyncGenerator[Chunk, None]:
-    """The chunks of the stream, without end. A request for the next chunk means that the previous one was sent."""
+    """Produce the chunks of the stream, without end. The caller requests the next chunk when the previous one was
+    sent."""
     yield _hello(followers)
     while True:
         grown = bell.listen()

@@ -15,8 +15,8 @@ from drover.eventlog.follow import Follower
 from drover.eventlog.log import EventLog, StoredCommit
 
 WARM_COMMITS: Final = 256
-"""How many commits before the end it starts. So clients that reconnect after a restart find what they missed in
-memory."""
+"""How many commits before the end of the log the reading starts. So clients that reconnect after a restart of this
+process find what they missed in memory."""
 
 
 class Bell:
@@ -26,7 +26,7 @@ class Bell:
         self._next = asyncio.Event()
 
     def listen(self) -> asyncio.Event:
-        """An event that the next ring sets. Take it before checking for data, so that no ring is missed."""
+        """Return an event that the next ring sets. Call this before checking for data, so that no ring is missed."""
         return self._next
 
     def ring(self) -> None:
@@ -35,21 +35,22 @@ class Bell:
 
 
 class Tail:
-    """One partition, up to where it has been read."""
+    """Reads the log of one partition, and keeps its last commits in memory."""
 
     def __init__(self, event_log: EventLog, bell: Bell, window: Callable[[int], Window] = Window) -> None:
         self.log = event_log
         self.context: Final = event_log.partition.context
         self.window = window(0)
         self.end: Place | None = None
-        """The last known event: a stream without a start position begins after it. None: no answer from the log yet."""
+        """The position of the last known event: a stream without a start position begins after it. None: the log was
+        not read yet."""
         self._make_window = window
         self._bell = bell
         self._follower = Follower(event_log, self._add, name=f"the live stream of {self.context}", begin=self._begin)
         self.wait_failed = self._follower.wait_failed
 
     def recorded(self, commit: StoredCommit) -> RecordedCommit:
-        """A commit of this context in the form that streams may send."""
+        """Convert a commit of this context into the form in which streams send it."""
         known = context_named(self.context)
         return recorded(commit, private=known.is_private, untold=known.hidden_fields)
 

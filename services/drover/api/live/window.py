@@ -1,4 +1,5 @@
-"""The last commits of a partition, in bounded memory, for all its streams. Slower streams read the log."""
+"""The last commits of a partition, in bounded memory, shared by its streams. A stream that is further behind reads the
+log."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ from drover.api.live.record import RecordedCommit
 
 WINDOW_EVENTS_MAX: Final = 20_000
 WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Maximum size of the window: a few seconds of the busiest farm. A client that is held up for longer counts as slow."""
+"""Maximum size of the window in bytes: a few seconds of the busiest farm. A stream that is further behind reads the
+log."""
 
 
 class Window:
-    """Everything after `floor` up to `seq`, without a gap."""
+    """All commits after the sequence number `floor` up to `seq`, without a gap."""
 
     def __init__(self, after: int, *, events_max: int = WINDOW_EVENTS_MAX, bytes_max: int = WINDOW_BYTES_MAX) -> None:
         self.floor = after
@@ -28,7 +30,8 @@ class Window:
         return len(self._commits)
 
     def add(self, commit: RecordedCommit) -> None:
-        """Add the next commit. Drops the oldest ones to make room, but keeps this one, however large it is."""
+        """Add the next commit. Drops the oldest commits if there is no room, but never the new one, however large it
+        is."""
         assert commit.seq > self.seq
         self._commits.append(commit)
         self.seq = commit.seq
@@ -41,13 +44,14 @@ class Window:
             self._bytes -= oldest.size_bytes
 
     def covers(self, after: int) -> bool:
-        """Whether everything after this sequence is in the window or still to come."""
+        """Whether the window has all commits after this sequence number that exist so far."""
         return after >= self.floor
 
     def after(self, seq: int, bytes_max: int) -> list[RecordedCommit]:
-        """The commits after a sequence, oldest first: up to `bytes_max`, but at least one if there is one.
+        """Return the commits after a sequence number, oldest first: at most `bytes_max`, but at least one if there is
+        one.
 
-        Searches from the end, where the commits are that a stream has not sent yet.
+        Searches from the end of the window, because most streams lack only the newest commits.
         """
         assert self.covers(seq)
         newer: list[RecordedCommit] = []
@@ -66,7 +70,7 @@ class Window:
 
 
 def first_of(commits: list[RecordedCommit], bytes_max: int) -> list[RecordedCommit]:
-    """The first commits within `bytes_max`, but at least one."""
+    """Return the first commits that fit into `bytes_max`, but at least one."""
     size_bytes = 0
     for number, commit in enumerate(commits):
         size_bytes += commit.size_bytes

@@ -1,1 +1,1 @@
-"""`?as_of=`: the farm and the queue at a past moment."""
+"""Queries with `?as_of=`: the farm and the render queue at a past moment."""

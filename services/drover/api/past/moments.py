@@ -1,4 +1,5 @@
-"""`GET /api/moments/fleet?as_of=T` and `/render`: the endpoints of time travel."""
+"""`GET /api/moments/fleet?as_of=T` and `/api/moments/render?as_of=T`: the farm and the render queue at a past
+moment."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ FOR_EVER: Final = "private, max-age=3600, immutable"
 
 
 class Traveller(Protocol):
-    """The part of `drover.history.travel.TimeTraveller` that is needed here."""
+    """The methods of `drover.history.travel.TimeTraveller` that these endpoints call."""
 
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: object) -> bytes: ...
 

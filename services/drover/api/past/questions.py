@@ -1,6 +1,6 @@
-"""Queries on a past state: the farm and the render queue, as pages show them. Pure.
+"""Queries on a past state of the farm and the render queue, for the dashboard's pages. Pure.
 
-They run in a separate process (`drover.history`), so each is a plain function of a module and returns bytes.
+They run in a separate process (`drover.history`), so each is a function of this module and returns bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def render_decider() -> Decider[Any]:
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A device's assignment at that moment."""
+    """The assignment that a device was working on at that moment."""
 
     assignment_id: str
     job_id: str
@@ -76,13 +76,13 @@ class OpenAlert(msgspec.Struct, frozen=True):
 
 
 class FleetMoment(msgspec.Struct, frozen=True):
-    """The farm at a moment. Without signs of life and progress between two events, which are not recorded."""
+    """The farm at a past moment, without heartbeats and progress between two events: the log does not record them."""
 
     at: datetime
     pcs: list[PastPc]
     devices: list[PastDevice]
     jobs: list[PastJob]
-    """Jobs that had not ended, or had ended within the day before."""
+    """The jobs that had not ended at that moment, or had ended within the day before."""
     alerts: list[OpenAlert]
 
 

@@ -1,1 +1,1 @@
-"""The read models for people: `GET /api/…`. Lists page by key, never by offset. Read-only."""
+"""Queries on the read models, for people: `GET /api/…`. A list is paged by the key of its last row, never by offset."""

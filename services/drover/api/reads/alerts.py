@@ -17,7 +17,7 @@ PATH: Final = "/api/alerts"
 
 
 class Alert(AlertRow, frozen=True, kw_only=True):
-    """An alert that needs or needed a person."""
+    """An alert: something that needs a person's attention, or needed it until it was resolved."""
 
     context: str
 

@@ -1,4 +1,5 @@
-"""`/api/analyses`, `/api/cleanup-runs`, `/api/users/{id}/ledger`: tests, cleanups and balances."""
+"""`/api/analyses`, `/api/cleanup-runs` and `/api/users/{id}/ledger`: tests of users, cleanups of unfinished tests, and
+balances."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ LEDGER_PATH: Final = "/api/users/{id}/ledger"
 
 
 class Analysis(TestRow, frozen=True):
-    """A test of a user."""
+    """A test of a user, and its result."""
 
 
 class CleanupRun(RunRow, frozen=True):
-    """A search for tests that never finished."""
+    """A run of the cleanup, which searches for tests that never finished."""
 
 
 class CleanedTest(FoundTest, frozen=True):
@@ -39,7 +40,7 @@ class CleanedTest(FoundTest, frozen=True):
 
 
 class CleanupRunDetail(msgspec.Struct):
-    """A cleanup and the tests that it found."""
+    """A run of the cleanup, and the tests that it found."""
 
     run: CleanupRun
     tests: Page[CleanedTest]
@@ -47,17 +48,17 @@ class CleanupRunDetail(msgspec.Struct):
 
 
 class User(UserRow, frozen=True):
-    """Tier and balance."""
+    """A user's tier and balance."""
 
 
 _make_user: Final = maker(User)
 
 
 class Ledger(msgspec.Struct):
-    """Every change of a user's balance, newest first."""
+    """A user, and every change of the user's balance, newest first."""
 
     user: User | None
-    """Null only while there is no read model of analyses."""
+    """The user; null only while the read model of analyses does not exist."""
     items: list[LedgerEntry]
     next: str | None
 

@@ -1,4 +1,4 @@
-"""Assembles the reads: one reader of the read models for all subjects."""
+"""Builds all read endpoints, over one connection pool to the read models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Reads:
         instance: str,
         document: Callable[[], dict[str, Any]],
     ) -> None:
-        """`document`: makes the OpenAPI document of all services, on the first request for it."""
+        """`document`: a function that makes the OpenAPI document of all services; it is called at the first request for
+        it."""
         models = ReadModels(pool)
         endpoint = Endpoint(freshness, models)
         reader = SystemReader(log, models, instance)

@@ -1,4 +1,4 @@
-"""Assignments of a job, and the history of their attempts, as lists."""
+"""The lists of a job's assignments and of their attempts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTEXT: Final = "fleet"
 
 
 class Assignment(AssignmentRow, frozen=True, kw_only=True):
-    """One job on one device."""
+    """The assignment of one job to one device."""
 
     serial_number: str | None
     """The serial number of the device."""

@@ -1,4 +1,4 @@
-"""The history of attempts: event by event, and as bars over time."""
+"""The history of attempts: as single events, and combined into one entry per attempt for a time line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ENDINGS: Final = frozenset({"SUCCEEDED", "FAILED", "TIMEOUT", "ROLLED_BACK", "CA
 
 
 class AttemptEvent(AttemptFacts, frozen=True):
-    """A row of `tasks_event`."""
+    """One event of an attempt: a row of the table `tasks_event`."""
 
     job_id: UUID
     assignment_id: UUID
 
 
 class Attempt(msgspec.Struct):
-    """One run of an assignment, from offer to end."""
+    """One attempt at an assignment, from its offer to its end."""
 
     assignment_id: UUID
     job_id: UUID
@@ -34,9 +34,9 @@ class Attempt(msgspec.Struct):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: str | None = None
-    """`SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null: it is still running."""
+    """How the attempt ended: `SUCCEEDED`, `FAILED`, `TIMEOUT`, `ROLLED_BACK` or `CANCELLED`; null while it runs."""
     final: bool = False
-    """Whether it failed and no attempt is left."""
+    """Whether the attempt failed and the assignment has no attempts left."""
     error_code: str | None = None
     message: str | None = None
     retry_due_at: datetime | None = None
@@ -44,7 +44,7 @@ class Attempt(msgspec.Struct):
 
 
 def attempts_of(events: Iterable[Any]) -> list[Attempt]:
-    """Combine the rows of `tasks_event` of one device, oldest first."""
+    """Combine the rows of `tasks_event` of one device, oldest first, into attempts."""
     found: dict[tuple[UUID, int], Attempt] = {}
     for event in events:
         kind, at = event["event_type"], event["created_at"]

@@ -1,4 +1,4 @@
-"""`/api/events/…/chain`: the command that caused an event, all its effects, and what happened next."""
+"""`/api/events/…/chain`: the command that caused an event, all events of that command, and what happened next."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from drover.domain.contexts import CONTEXTS
 PATH: Final = f"{ONE_PATH}/chain"
 EVENTS_MAX: Final = 500
 ENTITIES_MAX: Final = 100
-"""Maximum of entities of a chain for which to look up what happened next."""
+"""Maximum of entities for which the answer says what happened next; further ones are left out."""
 
 
 class Cause(msgspec.Struct):
-    """The command, as far as the log knows it: from its events."""
+    """The command that caused the events, as far as its events describe it: commands are not in the log."""
 
     id: str
     by: str
@@ -30,12 +30,12 @@ class Cause(msgspec.Struct):
 
 
 class Continuation(msgspec.Struct):
-    """What another command did next to an entity that this command changed."""
+    """The next event of an entity that the command changed, caused by another command."""
 
     entity: str
     context: str
     after_seq: int
-    """The commit of the chain's last event about the entity."""
+    """The sequence number of the commit with the command's last event about the entity."""
     after_line: int
     event: Event
 
@@ -45,13 +45,13 @@ class Chain(msgspec.Struct):
     """The requested event."""
     command: Cause
     preceded_by: Event | None
-    """The previous event of the same entity, by another command."""
+    """The previous event of the same entity, caused by another command; null if there is none."""
     events: list[Event]
     """All events that the command caused, in every context, oldest first."""
     events_left_out: bool
-    """Whether there are more than 500 events; the rest is left out."""
+    """Whether the command caused more than 500 events: those after the first 500 are missing here."""
     continues: list[Continuation]
-    """The next events of the first 100 entities that the command changed, oldest first."""
+    """For the first 100 entities that the command changed: the next event of each, oldest first."""
 
 
 class Chains(Subject):

@@ -42,9 +42,9 @@ COLUMNS: Final = {
     "next_of_entities": _EVENT,
     "event_before": _EVENT,
 }
-"""The columns of each query, by its name."""
+"""The SELECT list of each query, by the name of the query."""
 
 
 def with_columns(name: str, sql: str) -> str:
-    """The query of this name with its columns filled in. A request adds the rest."""
+    """Return the query of this name with its columns filled in. The conditions are added for each request."""
     return sql.replace("{columns}", COLUMNS.get(name, "")).replace("{work}", WORK)

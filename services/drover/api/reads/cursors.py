@@ -1,4 +1,4 @@
-"""Cursors: the key of a page's last row, as a text that clients send back and need not understand."""
+"""Cursors of lists: the sort key of a page's last row, encoded as a text that clients send back unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def write_cursor(listing: str, key: Sequence[Any]) -> str:
 
 
 def read_cursor(listing: str, text: str, types: Sequence[Any]) -> list[Any]:
-    """The values of the key, of exactly these types. 400 for an invalid cursor, or that of another list."""
+    """Decode the sort key, with values of exactly these types. Raises 400 for an invalid cursor, or one of another
+    list."""
     try:
         raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         name, *values = msgspec.json.decode(raw, type=list[Any])

@@ -1,4 +1,5 @@
-"""Queries the read models with time-outs: 503 while they are unavailable, empty before they exist."""
+"""Queries the read models, with time-outs. Answers 503 while Postgres is unavailable, and no rows before a read model
+exists."""
 
 from __future__ import annotations
 
@@ -20,18 +21,18 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Pool(Protocol):
-    """The part of an asyncpg pool that is needed here."""
+    """The methods of an asyncpg pool that `ReadModels` calls."""
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]: ...  # noqa: ASYNC109
 
 
 class ReadModels:
-    """The read models of all contexts. One without a schema has no rows; one with half a schema is an error."""
+    """Queries the read models of all contexts. A missing schema gives no rows; an incomplete schema raises an error."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._known: set[str] = set()
-        """Contexts whose read model existed at the last query."""
+        """The contexts whose read model existed at the last query."""
 
     async def fetch(self, context: str, sql: str, *values: Any) -> list[Any]:
         try:
@@ -45,7 +46,7 @@ class ReadModels:
     async def fetch_united(
         self, contexts: Sequence[str], statement: Callable[[Sequence[str]], tuple[str, Sequence[Any]]]
     ) -> list[Any]:
-        """Rows of all these contexts that have a read model, in one statement."""
+        """Fetch rows of those of the contexts that have a read model, in one statement."""
         for _ in range(2):
             there = await self.existing(contexts)
             if not there:
@@ -59,7 +60,7 @@ class ReadModels:
         raise _not_now(failure) from failure
 
     async def ask(self, sql: str, *values: Any) -> list[Any]:
-        """Query the platform's own tables, which belong to no read model."""
+        """Query the platform's own tables, which belong to no context."""
         try:
             return await self._fetch(sql, values)
         except asyncpg.UndefinedTableError as error:
@@ -70,7 +71,7 @@ class ReadModels:
         return rows[0] if rows else None
 
     async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
-        """The contexts that have a read model, in the given order."""
+        """Return those of the contexts that have a read model, in the given order."""
         unknown = [f"rm_{context}" for context in contexts if context not in self._known]
         if unknown:
             self._known |= {row["context"] for row in await self._fetch(_SCHEMAS, (unknown,))}

@@ -1,4 +1,4 @@
-"""`/api/devices`: phones, their current work, and what each did within a day."""
+"""`/api/devices`: phones, their current work, and the attempts of each within a day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ PATH: Final = "/api/devices"
 WINDOW_DEFAULT: Final = timedelta(days=1)
 WINDOW_MAX: Final = timedelta(days=31)
 ATTEMPT_MAX: Final = timedelta(hours=1)
-"""The longest possible attempt, from offer to end: the first one of a window may begin this much earlier."""
+"""The longest time from the offer to the end of an attempt. The search for attempts starts this much before the
+window."""
 ATTEMPT_EVENTS_MAX: Final = 5_000
 
 
@@ -44,7 +45,7 @@ class Window(msgspec.Struct, rename={"from_": "from"}):
 
 
 class DeviceDetail(msgspec.Struct):
-    """A device, and what it did."""
+    """A device, and its attempts within a window of time."""
 
     device: Device
     reported: Any
@@ -54,7 +55,7 @@ class DeviceDetail(msgspec.Struct):
     attempts: list[Attempt]
     """Attempts, oldest first, including those that began before the window."""
     attempts_left_out: bool
-    """Whether there were too many attempts; the oldest are left out."""
+    """Whether the window has more attempts than the answer holds: the oldest are missing."""
 
 
 _make_device: Final = maker(Device, columns=DeviceColumns)

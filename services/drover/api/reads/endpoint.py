@@ -1,4 +1,5 @@
-"""Declares reads. Each one parses its parameters, waits for fresh data, and answers with JSON that is not cached."""
+"""Declares read endpoints. Each parses its parameters, waits until the read model is as new as the request demands, and
+answers with JSON that is not cached."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ from drover.web.permissions import Verb
 from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
 MAY_READ: Final = Permission("dashboard", Verb.READ)
-"""The permission for all reads here: they are one relation in the table of permissions."""
+"""The permission for all read endpoints: the table of permissions has one entry for all of them."""
 READ_ERRORS: Final = (400, 503)
 
 T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """A permitted read."""
+    """A request to a read endpoint, after its permission was checked."""
 
     request: web.Request
     asked: Asked
@@ -42,14 +43,14 @@ class Endpoint:
     async def ask(
         self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
     ) -> Question:
-        """Parse the parameters, and wait for the position that the caller needs."""
+        """Parse the parameters, and wait until the read models have reached the position that the caller demands."""
         asked = read_query(request.query, kinds)
         await self._freshness.wait(request.headers, principal.name, *contexts)
         return Question(request, asked, principal)
 
 
 class Subject:
-    """The reads of one kind of data: methods that `reads` and `lists` declare."""
+    """The read endpoints for one kind of data: the methods that are declared with `reads` and `lists`."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -72,7 +73,8 @@ def reads(
     parameters: tuple[Parameter, ...] = (),
     errors: tuple[int, ...] = (),
 ) -> Callable[[Read[S]], Handle[S]]:
-    """Declare a read. `contexts`: the read models that it uses. `kinds`: the parameters of its query."""
+    """Declare a method as a read endpoint. `contexts`: the read models that it queries. `kinds`: its query
+    parameters."""
     route = Route(
         method="GET",
         path=path,
@@ -107,7 +109,7 @@ def lists(
     parameters: tuple[Parameter, ...] = (),
     in_path: Callable[[web.Request], dict[str, Any]] | None = None,
 ) -> Handle[Any]:
-    """Declare a list. `in_path`: reads its parameters in the path."""
+    """Declare a method as the endpoint of a list. `in_path`: parses the parameters in the path."""
 
     async def read(subject: Subject, question: Question) -> Page[Any]:
         request, asked, _ = question

@@ -1,4 +1,4 @@
-"""The event types of each context: a search by type only asks contexts that have it."""
+"""The event types of each context, so that a search by type queries only contexts that have the type."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ EVERYDAY: Final = frozenset(
         "RefreshRotated",
     }
 )
-"""The types of most events. Every entity has some of them, so filtering its events finds them fast, while an index on
-the type would return too many to help."""
+"""The most frequent event types. A search for one of them filters the events of its entity, because an index on the
+type would return too many rows."""

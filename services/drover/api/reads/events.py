@@ -1,4 +1,4 @@
-"""`/api/events`: the log as rows, searched by entity, type, actor, command and time."""
+"""`/api/events`: searches the log by entity, type, actor, command and time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drover.web.route import in_path
 PATH: Final = "/api/events"
 ONE_PATH: Final = f"{PATH}/{{context}}/{{seq}}/{{line}}"
 PEOPLE: Final = "user:"
-"""Prefix of actors with few events."""
+"""Prefix of actors who are people. They cause few events, so an index finds these fast."""
 
 
 class Event(EventRow, frozen=True, kw_only=True):
@@ -37,19 +37,21 @@ make_event: Final = maker(Event)
 
 
 def _by_index(column: str, place: str) -> str:
-    """Compare by hash, which is indexed, and by value. Use it for several such conditions at once.
+    """Make a condition on the hash, which is indexed, and on the value. For queries with several such conditions.
 
-    PostgreSQL assumes that comparing the value filters out most of the rest, so it reads all matches of the indices and
+    PostgreSQL assumes that the comparison of the value removes most rows, so it reads all matches from the indices and
     sorts them.
     """
     return f"{_hash(column)} = {_hash(place)} AND {column} = {place}"
 
 
 def _in_order(column: str, place: str) -> str:
-    """Compare by hash and by value. Use it for a single such condition, whose index returns matches in order of time.
+    """Make a condition on the hash and on the value. For queries with one such condition: its index returns rows by
+    time.
 
-    PostgreSQL assumes that comparing the value keeps every other row, so it walks the index until it has enough. The
-    newest hundred events of a job with a hundred thousand then cost as much as those of a phone.
+    PostgreSQL assumes that the comparison of the value keeps every other row, so it reads the index only until it has
+    enough. So the newest hundred events cost the same for a job with a hundred thousand events as for a phone with
+    few.
     """
     return f"{_hash(column)} = {_hash(place)} AND {_is(column, place)}"
 
@@ -59,8 +61,8 @@ def _hash(text: str) -> str:
 
 
 def _is(column: str, place: str) -> str:
-    """Compare by value, without an index. Use it for values that are frequent among the matches of another
-    condition."""
+    """Make a condition on the value, which no index supports. For values that are frequent among the rows that another
+    condition finds."""
     return f"coalesce({column} = {place}, FALSE)"
 
 
@@ -110,7 +112,8 @@ def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Bra
 
 
 def _about(place: str, look_up: Callable[[str, str], str]) -> list[str]:
-    """An entity may be at any place in an event. The branches exclude duplicates."""
+    """Make the conditions for an entity that may be in any field of an event: one branch per field, without
+    duplicates."""
     found: list[str] = []
     for number in range(1, ENTITIES_MAX + 1):
         earlier = "".join(f" AND e.entities[{before}] <> {place}" for before in range(1, number))
@@ -163,7 +166,7 @@ class Events(Subject):
 
 
 async def find_event(endpoint: Endpoint, request: web.Request) -> Event:
-    """The event in the path, or 404."""
+    """Find the event that the path names. Raises 404 if there is none."""
     context = request.match_info["context"]
     seq, line = number_in(request, "seq", BIGINT_MAX), number_in(request, "line", INT_MAX)
     if context not in CONTEXTS:

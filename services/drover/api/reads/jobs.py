@@ -35,11 +35,11 @@ class FailureCount(msgspec.Struct):
 
 
 class JobDetail(msgspec.Struct):
-    """A job, and the first page of what belongs to it."""
+    """A job, and the first pages of its assignments and attempts."""
 
     job: Job
     failures: list[FailureCount]
-    """The errors of failed assignments, most frequent first, at most 20."""
+    """The errors of assignments that failed for good, most frequent first, at most 20."""
     assignments: Page[Assignment]
     """The first page of `/api/jobs/{id}/assignments`."""
     attempts: Page[AttemptEvent]

@@ -1,8 +1,7 @@
-"""Lists that page by key: builds the statement of a request, and turns its rows into a page.
+"""Lists that are paged by key: builds the SQL statement of a request, and turns its rows into a page.
 
-A statement consists of fixed parts, one for each given parameter. It never tests whether a parameter is set, so that
-each combination gets its own plan and index. It finds the rows of the page first, in their own table, and joins only
-these with what belongs to them.
+A statement has a condition only for parameters that the request has, so that PostgreSQL plans each combination
+separately. It first selects the keys of the page from one table, and then joins other tables to these rows only.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Page(msgspec.Struct, Generic[R]):
-    """Some rows of a list, in its order."""
+    """One page of a list."""
 
     items: list[R]
     next: str | None
-    """The `cursor` of the next page; null: there is none now."""
+    """The `cursor` of the next page; null if this is the last one now."""
 
 
 def page_of(records: Sequence[Any], limit: int, *, make: Callable[[Any], R], name: str, key: Sequence[str]) -> Page[R]:
-    """The first rows, and a cursor if there are more. `key`: the columns of the list's order."""
+    """Make a page of the first rows, with a cursor if there are more. `key`: the columns that the list is sorted by."""
     shown = records[:limit]
     last = shown[-1] if len(records) > limit else None
     cursor = None if last is None else write_cursor(name, [last[column] for column in key])
@@ -39,7 +38,7 @@ def page_of(records: Sequence[Any], limit: int, *, make: Callable[[Any], R], nam
 
 
 class Key(NamedTuple):
-    """One column of the sort order. All of them together are unique, and none is ever null."""
+    """One column of a list's sort order. Together, the columns identify a row, and none of them is ever null."""
 
     column: str
     """The name of the column in the row."""
@@ -58,19 +57,20 @@ class Where(NamedTuple):
     words: Mapping[str, str] = {}
     """For a parameter whose values have different conditions: the condition of each value."""
     fans: bool = False
-    """Whether each of several values becomes a branch of its own. Only then does an index return the rows in order."""
+    """Whether several values of the parameter become one SELECT each, united: only so does an index return sorted
+    rows."""
     in_path: bool = False
     """Whether the value comes from the path instead of a query parameter."""
 
 
 def within(column: str) -> tuple[Where, Where]:
-    """The filters `from` and `to` of a list over time."""
+    """Make the filters `from` and `to` for a column of times."""
     return Where(FROM, f"{column} >= {{}}"), Where(TO, f"{column} < {{}}")
 
 
 FETCHED: Final = (26, 101, LIMIT_MAX + 1)
-"""Limits of statements: the first one that exceeds the request is used, and the extra row shows that there is a next
-page. A literal, not a parameter: a generic plan would assume that a limit parameter is a tenth of all rows."""
+"""The values of LIMIT in statements. The smallest one above the requested limit is used: an extra row shows that there
+is a next page. They are literals, because for a LIMIT parameter PostgreSQL would plan for a tenth of all rows."""
 
 
 def fetched(asked: Asked) -> int:
@@ -84,7 +84,7 @@ class Statement(NamedTuple):
 
 
 class Values:
-    """The parameters of a statement, in order."""
+    """Collects the parameters of a statement, in order."""
 
     def __init__(self) -> None:
         self.all: list[Any] = []
@@ -108,8 +108,8 @@ class Listing(Generic[R]):
         descending: bool = True,
         order: Kind | None = None,
     ) -> None:
-        """`table`: the table and its alias, which keys and conditions use. The query named like the list selects from
-        `{page}`. `order`: a parameter whose second value reverses the list."""
+        """`table`: the table and the alias for it in keys and conditions. The query with the list's name selects from
+        `{page}`. `order`: a request parameter whose second value reverses the order."""
         self.name = name
         self.context = context
         self.contexts = (context,)
@@ -135,7 +135,7 @@ class Listing(Generic[R]):
         return page_of(records, limit, make=self._make, name=self.name, key=[part.column for part in self._key])
 
     async def one(self, models: ReadModels, what: str, condition: str, *values: Any) -> R:
-        """The row that meets the condition, or 404. `what`: what it is, for the message."""
+        """Fetch the row that meets the condition. Raises 404 if there is none, with `what` as the name of the thing."""
         page = f"(SELECT * FROM {self._table} WHERE {condition}) AS {self._letter}"  # noqa: S608
         record = await models.fetch_one(self.context, self._query.format(page=page), *values)
         if record is None:
@@ -159,7 +159,8 @@ class Listing(Generic[R]):
         return Statement(f"{sql}\nORDER BY {order}", values.all)
 
     def _branches(self, asked: Asked, after: list[Any] | None, values: Values) -> list[list[str]]:
-        """The conditions of each branch; there is one branch unless a parameter fans out."""
+        """Make the conditions of each SELECT. There is one SELECT, unless a parameter with `fans` has several
+        values."""
         shared: list[str] = []
         fanned: list[str] = []
         for where in self._wheres:

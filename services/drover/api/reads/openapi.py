@@ -1,4 +1,4 @@
-"""`GET /api/openapi.json`: the document of all services. It is made where all of them are known."""
+"""`GET /api/openapi.json`: the OpenAPI document of all services, made by the process that assembles them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DocumentPage:
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """Anybody may read it: it describes the API and contains no data."""
+        """Send the OpenAPI document. Needs no permission: the document describes the API and contains no data."""
         if self._body is None:  # in a thread: it reads the source of every type, and the event loop is shared
             self._body = await asyncio.to_thread(lambda: msgspec.json.encode(self._document()))
         headers = {"Cache-Control": "no-cache"}

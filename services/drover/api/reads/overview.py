@@ -1,4 +1,4 @@
-"""`/api/overview`: what is running, waiting and failing, in one answer."""
+"""`/api/overview`: what is running, waiting and failing, for the first page of the dashboard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from drover.projection.positions import MIN_POSITION_HEADER
 
 PATH: Final = "/api/overview"
 KEPT_S: Final = 1.0
-"""Cache time: many dashboards of one farm cost as much as one. Not for requests that name a position."""
+"""How many seconds an answer is cached, so that many dashboards cost as much as one. Requests that demand a position
+are not answered from the cache."""
 OPEN_ALERTS_MAX: Final = 20
 
 
@@ -41,26 +42,28 @@ class AlertSummary(msgspec.Struct):
 
 
 class Overview(msgspec.Struct):
-    """Counts by state: everything that has not ended, and what ended within a day."""
+    """Counts by state: all that has not ended, and what ended within the last day."""
 
     at: datetime
     devices: dict[str, int]
-    """`online`, `offline`, `busy`, `error`."""
+    """The number of devices that are `online`, `offline`, `busy` and `error`."""
     jobs: dict[str, int]
-    """`created`, `active`, `paused`; and `completed`, `expired`, `deactivated`, `cancelled` within a day."""
+    """The number of jobs that are `created`, `active` and `paused`, and of those that became `completed`, `expired`,
+    `deactivated` or `cancelled` within a day."""
     assignments: dict[str, int]
-    """`waiting`, `offered`, `sent`, `running`, `retrying`; and `completed`, `failed` within a day."""
+    """The number of assignments that are `waiting`, `offered`, `sent`, `running` and `retrying`, and of those that
+    became `completed` or `failed` within a day."""
     renders: dict[str, int]
     """The number of renders by status; ended ones only if they ended within a day."""
     analyses: dict[str, int]
-    """`processing`; and `completed`, `failed` within a day."""
+    """The number of analyses that are `processing`, and of those that became `completed` or `failed` within a day."""
     alarms: dict[str, int]
-    """`due`, `in_hand` (being sent, or the outcome is unknown), `failing`, and `next_day`: due within a day, counted up
-    to 10,000."""
+    """The number of alarms that are `due`, `in_hand` (being sent, or sent with an unknown outcome) and `failing`, and
+    of those due in the `next_day`, counted up to 10,000."""
     alerts: AlertSummary
     last_hour: Series
     partitions: list[PartitionState]
-    """The leaders, and the lag of the read models."""
+    """The partitions, with their leaders and the lag of their read models."""
 
 
 class Overviews(Subject):

@@ -1,4 +1,4 @@
-"""Query parameters of reads: typed and bounded, with clear errors. What they select is declared where they are used."""
+"""Parses query parameters of read endpoints into typed and bounded values. Errors say what is expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.web.route import Parameter
 
 TEXT_CHARS_MAX: Final = 256
 VALUES_MAX: Final = 8
-"""Maximum of values in one parameter, separated by commas."""
+"""Maximum of values in one parameter, separated by commas; more are refused."""
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 500
 CURSOR_CHARS_MAX: Final = 1024
@@ -26,7 +26,7 @@ SHOWN_CHARS_MAX: Final = 64
 
 
 class Asked:
-    """The values of a request by parameter; None if not given."""
+    """The values of a request, by parameter; None for those that were not given."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
@@ -40,7 +40,7 @@ class Asked:
 
 
 class Kind:
-    """A parameter and its parser. `parse` raises ValueError with what is expected."""
+    """A parameter and its parser. `parse` raises ValueError that says what is expected."""
 
     def __init__(self, described: Parameter, parse: Callable[[str], Any]) -> None:
         self.described = described
@@ -140,7 +140,8 @@ def parse_number(value: str, least: int, most: int) -> int:
 
 
 def parse_moment(value: str) -> datetime:
-    """Requires a UTC offset: a time without one is ambiguous. Accepts a `+` that was not escaped."""
+    """Parse a time. Requires a UTC offset, because a time without one is ambiguous. Accepts a `+` that was not
+    escaped."""
     try:
         if len(value) > SHOWN_CHARS_MAX:
             raise ValueError

@@ -1,4 +1,4 @@
-"""`/api/pcs`: PCs as racks, each with its slots in use."""
+"""`/api/pcs`: PCs, each with the slots in use for phones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATH: Final = "/api/pcs"
 
 
 class Slot(msgspec.Struct):
-    """A slot of a PC that is in use."""
+    """A slot of a PC that a device uses."""
 
     device_id: UUID
     serial_number: str
@@ -30,7 +30,7 @@ class Slot(msgspec.Struct):
 
 
 class PcCounts(PcRow, frozen=True, kw_only=True):
-    """A PC with its devices by status."""
+    """A PC, and the number of its devices by status."""
 
     slots: int
     """How many slots the PC has: its capacity, but at most 20."""

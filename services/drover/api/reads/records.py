@@ -1,4 +1,4 @@
-"""Maps types to SELECT lists, and records to types."""
+"""Makes SELECT lists from types, and values of these types from records of the database."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def selected(shape: type[msgspec.Struct], letter: str, computed: Mapping[str, str] | None = None) -> str:
-    """The SELECT list of a type's columns. `letter`: the table's alias."""
+    """Make the SELECT list of a type's columns. `letter`: the table's alias."""
     sql = computed or {}
     columns = [replace(one, sql=sql.get(one.name)) for one in columns_of(shape)]
     return ", ".join(select_list(columns, letter))
 
 
 def maker(made: type[S], columns: type[msgspec.Struct] | None = None) -> Callable[..., S]:
-    """A function that makes the type from a record by column name. `columns`: the type whose columns the record has, if
-    the caller adds the other fields.
+    """Make a function that turns a record into a value of this type. `columns`: a type with only the columns of the
+    record, if the caller adds the other fields.
 
-    JSON is passed on as Postgres wrote it.
+    JSON columns are passed on as Postgres wrote them.
     """
     fields = columns_of(columns or made)
     names = [one.name for one in fields]

@@ -1,4 +1,4 @@
-"""`/api/reminders`: alarms by due time, and the history of sendings."""
+"""`/api/reminders`: alarms by due time, and the history of their sendings."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ EVENTS_PATH: Final = "/api/reminder-events"
 
 
 class Reminder(AlarmFacts, frozen=True, kw_only=True):
-    """The alarm of a page."""
+    """The alarm of a user's page."""
 
     title: str | None
     """The user's own text; null for callers who may not read it."""
     timezone: str | None
-    """The time zone of its user."""
+    """The time zone of the alarm's user."""
     state: str
     """`upcoming`, `due`, or `in_hand`: it is being sent, or the outcome of sending is unknown."""
 
 
 class ReminderEvent(AlarmEventRow, frozen=True):
-    """A row of `alarms_event`."""
+    """One event in the history of an alarm: a row of the table `alarms_event`."""
 
 
 class ReminderDetail(msgspec.Struct):
@@ -137,5 +137,5 @@ class Reminders(Subject):
 
 
 def _reads_words(question: Question) -> bool:
-    """Only callers who may read the alarms themselves see titles and bodies."""
+    """Whether the caller may read alarms themselves, and so sees their titles and bodies."""
     return may(question.principal, "alarm", Verb.READ)

@@ -24,7 +24,7 @@ WORKERS_MAX: Final = 500
 
 
 class Stage(RenderStage, frozen=True):
-    """How long a render was in a stage, compared with the usual range."""
+    """How long a render was in a stage, and how long renders usually are in it."""
 
 
 class RenderDetail(msgspec.Struct):
@@ -34,12 +34,12 @@ class RenderDetail(msgspec.Struct):
     audit: list[StatusChange]
     """Changes of status, newest first."""
     audit_left_out: bool
-    """Whether there were more than 500 changes; the oldest are left out."""
+    """Whether there were more than 500 changes of status: the oldest are missing."""
     stages: list[Stage]
 
 
 class RenderWorker(WorkerFacts, frozen=True):
-    """A worker and its current render."""
+    """A render worker and its current render."""
 
     render_id: int | None
 
@@ -99,6 +99,6 @@ class Renders(Subject):
         contexts=(CONTEXT,),
     )
     async def workers(self, question: Question) -> Page[RenderWorker]:
-        """All workers on one page: there are only as many as licences."""
+        """List all workers on one page: there are never more workers than licences."""
         rows = await self._endpoint.models.fetch(CONTEXT, QUERIES["render_workers"], WORKERS_MAX)
         return Page([_make_worker(row) for row in rows], None)

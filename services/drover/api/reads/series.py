@@ -1,4 +1,4 @@
-"""Counts per minute over the last hour, for charts: one list of numbers per line."""
+"""Counts per minute over the last hour, for charts: one list of numbers per line of a chart."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ class AttemptSeries(msgspec.Struct):
     started: list[int]
     succeeded: list[int]
     failed: list[int]
-    """Failed attempts, final or not; timeouts are counted separately."""
+    """The number of attempts that failed, whether or not others follow. Time-outs are counted separately."""
     timed_out: list[int]
     failed_final: list[int]
-    """Assignments that failed for good."""
+    """The number of assignments that failed for good."""
     rolled_back: list[int]
     wait_s: list[float | None]
-    """Mean time from offer to start; null if nothing started."""
+    """Mean seconds from offer to start of an attempt; null for a minute in which none started."""
     run_s: list[float | None]
-    """Mean time from start to success; null if nothing succeeded."""
+    """Mean seconds from start to success of an attempt; null for a minute in which none succeeded."""
 
 
 class EndSeries(msgspec.Struct):
-    """For renders and analyses."""
+    """Renders or analyses that ended, per minute."""
 
     completed: list[int]
     failed: list[int]
 
 
 class SendSeries(msgspec.Struct):
-    """For reminders."""
+    """Sendings of reminders, per minute."""
 
     sent: list[int]
     failed: list[int]
@@ -45,7 +45,7 @@ class SendSeries(msgspec.Struct):
 
 class Series(msgspec.Struct):
     minutes: list[datetime]
-    """The beginnings of the 60 minutes, oldest first. The last minute is not over yet."""
+    """The start times of the 60 minutes, oldest first. The last minute is not over yet."""
     attempts: AttemptSeries
     renders: EndSeries
     analyses: EndSeries
@@ -76,8 +76,8 @@ def attempt_series(minutes: list[datetime], rows: Iterable[Any]) -> AttemptSerie
 
 
 def lines_by_state(minutes: list[datetime], rows: Iterable[Any], states: Mapping[str, str]) -> dict[str, list[int]]:
-    """Turn rows of minute, state and count into one list of counts per state. `states`: by name in the answer, the
-    state in the table."""
+    """Turn rows of minute, state and count into one list of counts per state. `states`: for each name in the answer,
+    the state in the table."""
     counts = {(row["minute"], row["state"]): row["count"] for row in rows}
     return {name: [counts.get((minute, state), 0) for minute in minutes] for name, state in states.items()}
 

@@ -1,4 +1,4 @@
-"""`/api/system`: leaders and positions of partitions, lag of read models, health of servers, connections."""
+"""`/api/system`: partitions with their leaders and positions, lag of read models, health of servers, connections."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ PATH: Final = "/api/system"
 
 
 class PartitionState(msgspec.Struct):
-    """One partition of a context: its log, its writer, its read model."""
+    """The state of one partition of a context: its log, its writer and its read model."""
 
     context: str
     partition: str
     leader: str | None
-    """The instance that holds the lease; null while nobody does."""
+    """The instance that holds the lease of the partition and so writes to it; null while there is none."""
     leads_since: datetime | None
     log_seq: int
-    """The last commit of the partition."""
+    """The sequence number of the partition's last commit."""
     log_at: datetime | None
     projected_seq: int | None
-    """The last commit in the read model; null while Postgres is unavailable or has no read model of it."""
+    """The last commit that the read model has applied; null while Postgres is unavailable or the read model does not
+    exist."""
     projected_at: datetime | None
-    """When the read model last moved to a new commit."""
+    """When the read model last applied a commit."""
     behind: int | None
-    """Lag in sequence numbers."""
+    """How many sequence numbers the read model is behind the log."""
     lag_s: float | None
-    """Lag in seconds: how long the read model has lacked the last commit; 0 if it has it."""
+    """For how many seconds the read model has lacked the last commit; 0 if it has it."""
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
 
@@ -47,32 +48,32 @@ class ReadModel(msgspec.Struct):
     schema: str
     version: int
     created_at: datetime
-    """When its last rebuild from the log began."""
+    """When the last rebuild of the read model from the log began."""
 
 
 class TableDifference(msgspec.Struct):
-    """A row that differed."""
+    """A row that differs between the rebuilt and the live read model."""
 
     table: str
     key: str
     kind: str
-    """`missing`: only the log has the row. `extra`: only the table has it. `differs`: both have it, with other
-    values."""
+    """`missing`: only the rebuilt read model has the row. `extra`: only the live one has it. `differs`: both have it,
+    with different values."""
     columns: dict[str, tuple[str, str]] = {}
-    """For a row that differs, by column: the value by the log, and the value in the table."""
+    """If `kind` is `differs`, for each column: the value that the log gives, and the value in the live table."""
 
 
 class RebuiltTable(msgspec.Struct):
     table: str
     rows: int
-    """Rows that were compared."""
+    """How many rows were compared."""
     different: int
     examples: list[TableDifference]
-    """The first 20 differences."""
+    """At most 20 of the differences."""
 
 
 class RebuildState(msgspec.Struct):
-    """A current or past rebuild of a read model from the log: `drover projection rebuild`."""
+    """A running or finished rebuild of a read model from the log by `drover projection rebuild`."""
 
     id: int
     projection: str
@@ -80,15 +81,15 @@ class RebuildState(msgspec.Struct):
     """The machine that runs the rebuild."""
     dry_run: bool
     stage: str
-    """`folding`, `comparing` or `swapping`, then `swapped`, `dropped` or `failed`. `interrupted`: its process has
-    died."""
+    """`folding` (applying events), `comparing` or `swapping`; at the end `swapped`, `dropped` or `failed`.
+    `interrupted`: the process of the rebuild has died."""
     folded: int
-    """Number of events folded so far."""
+    """The number of events that were applied so far."""
     events: int | None
-    """Events to fold in total; null while unknown."""
+    """The number of events to apply in total; null while unknown."""
     positions: dict[str, int] | None
     tables: list[RebuiltTable] | None
-    """What differs from the live read model, by table; null before the comparison."""
+    """What differs from the live read model, for each table; null before the comparison."""
     error: str | None
     started_at: datetime
     updated_at: datetime
@@ -108,14 +109,14 @@ class Dependency(msgspec.Struct):
     name: str
     """`nats` or `postgres`."""
     status: str
-    """`connected`, or what is wrong."""
+    """`connected`, or the error."""
     version: str | None = None
     latency_ms: float | None = None
     size_bytes: int | None = None
 
 
 class Connection(msgspec.Struct):
-    """A process that is connected to Postgres, by its application name."""
+    """The connections of one process to Postgres, by its application name."""
 
     name: str
     connections: int
@@ -127,7 +128,7 @@ class System(msgspec.Struct):
     at: datetime
     version: str
     instance: str
-    """The process that answers."""
+    """The name of the process that answers."""
     partitions: list[PartitionState]
     read_models: list[ReadModel]
     rebuilds: list[RebuildState]
@@ -143,7 +144,7 @@ class Partitions(NamedTuple):
 
 
 class SystemReader:
-    """Reports what it can: one unreachable server does not hide the other."""
+    """Collects the state of the system. If NATS or Postgres is unreachable, it still reports the other one."""
 
     def __init__(self, log: LogState, models: ReadModels, instance: str) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""Lists over several contexts: each context is a branch with its own index, and their newest rows are merged."""
+"""Lists over several contexts: one SELECT per context, with its own index, whose newest rows are merged."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Branch(NamedTuple):
-    """One context and its conditions."""
+    """The conditions of the SELECT for one context."""
 
     context: str
     conditions: tuple[str, ...]
 
 
 Branches = Callable[[Sequence[str], Asked, Values], list[Branch]]
-"""Makes the branches from the contexts that have a read model, the request, and the parameters of the statement.
-Without branches nothing can match."""
+"""Makes one branch per context from the contexts that have a read model, the request, and the parameters of the
+statement. Without branches, the list is empty."""
 
 
 class United(Generic[R]):
-    """A list over several contexts, newest first. The key is the time, then the context, then the rest."""
+    """A list over several contexts, newest first, sorted by time, then context, then the other columns of the key."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class United(Generic[R]):
         return QUERIES[self.name].format(context=context)
 
     def _after(self, asked: Asked, values: Values) -> Callable[[str], tuple[str, ...]]:
-        """The condition for rows after the cursor, by context."""
+        """Make the condition for the rows of a context that come after the cursor."""
         cursor = asked["cursor"]
         if cursor is None:
             return lambda context: ()

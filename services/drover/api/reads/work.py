@@ -1,4 +1,4 @@
-"""A device's current work, as devices and slots show it."""
+"""The current work of a device, as the lists of devices and of slots show it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from drover.readmodel.fleet.assignments import PROGRESS
 
 
 class DeviceWork(msgspec.Struct):
-    """An assignment that holds a slot: offered, sent, running, or about to be retried."""
+    """An assignment that occupies its device: offered, sent, running, or about to be retried."""
 
     assignment_id: UUID
     job_id: UUID
     job_title: str | None
     phase: str
-    """`offered`, `sent`, `running` or `retrying`."""
+    """The state of the assignment: `offered`, `sent`, `running` or `retrying`."""
     run: int
     attempt: int
     progress_pct: int
-    """The progress. Between two events it comes from telemetry."""
+    """The progress in percent. Reports of the device that are newer than the last event count."""
     ad_playing: bool
     assigned_at: datetime | None
     sent_at: datetime | None
     started_at: datetime | None
     timeout_at: datetime | None
-    """When the attempt times out, whatever the device reports."""
+    """When the attempt times out, even if the device still reports progress."""
     retry_due_at: datetime | None
 
 

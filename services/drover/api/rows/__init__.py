@@ -1,1 +1,1 @@
-"""Live changes of the read models' rows, for callers who may read them: `GET /api/stream`."""
+"""`GET /api/stream`: sends changed rows of the read models to callers who may read them."""

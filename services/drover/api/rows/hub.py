@@ -1,4 +1,4 @@
-"""Shared by all streams of a process: receives every change once, keeps the last ones, and wakes the streams."""
+"""Receives each change of rows once per process, keeps the last ones, and wakes the streams that send them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from drover.readmodel.models import LIVE
 from drover.service.tasks import in_background
 
 STALE_S: Final = 5.0
-"""A partition without a heartbeat for this long has stalled: its projector, PostgreSQL or NATS is down."""
+"""After this many seconds without a heartbeat, a partition counts as stalled: its projector, PostgreSQL or NATS is
+down."""
 LOOK_S: Final = 1.0
 RING_EVERY_S: Final = 0.02
-"""Minimum interval of wake-ups: a busy farm has hundreds of messages a second, and each would wake all streams."""
+"""Minimum seconds between two wake-ups of all streams: a busy farm has hundreds of messages a second."""
 
 
 class Hub:
-    """The tracks of all relations. Feed it with `changed` and `heartbeat`. Queries never wait."""
+    """The last changes (`Track`) of all relations. `changed` and `heartbeat` add messages; the other methods only
+    read."""
 
     def __init__(
         self,
@@ -35,7 +37,7 @@ class Hub:
         live: Mapping[str, tuple[LiveRelation, ...]] = LIVE,
         make_track: Callable[[Callable[[], int]], Track] = Track,
     ) -> None:
-        """`partitions`: those of every context."""
+        """`partitions`: the partitions of every context."""
         self.bell: Final = Bell()
         self.live: Final = live
         number = count(1)
@@ -62,7 +64,7 @@ class Hub:
         return [line for line in self._lines.values() if line.context in wanted]
 
     def is_stale(self, context: str) -> bool:
-        """Whether heartbeats are missing, so that the rows may be old."""
+        """Whether heartbeats of the context are missing, so that its rows may be old."""
         return context in self._stale
 
     def changed(self, context: str, relation: str, message: RowsChanged) -> None:
@@ -77,7 +79,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look for stalled partitions while the block runs."""
+        """Check for stalled partitions while the block runs."""
         async with in_background(self._watch(), name="rows-watch"):
             yield
 
@@ -105,7 +107,7 @@ class Hub:
             self._wake()
 
     def _wake(self) -> None:
-        """Wake the streams: at once after a quiet time, otherwise at the next interval."""
+        """Wake the streams: at once after a quiet time, otherwise when `RING_EVERY_S` has passed."""
         if self._ring is None:
             loop = asyncio.get_running_loop()
             self._ring = loop.call_at(max(loop.time(), self._rang_at + RING_EVERY_S), self._ring_now)

@@ -1,4 +1,4 @@
-"""What this process knows of one partition: a track for each relation, checked by heartbeats. Pure."""
+"""The changes of one partition: a `Track` per relation, checked for lost messages at every heartbeat. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class RowsTold(msgspec.Struct, frozen=True):
-    """The data of an event `rows`."""
+    """The data of a stream event `rows`: changed and deleted rows of a relation."""
 
     relation: str
     context: str
@@ -22,7 +22,7 @@ class RowsTold(msgspec.Struct, frozen=True):
     """The position of the read model after this change."""
     rows: list[msgspec.Raw]
     gone: list[msgspec.Raw]
-    """Keys of rows that were deleted, or that this client may no longer see."""
+    """The keys of rows that were deleted, or that this client may no longer see."""
 
 
 class Line:
@@ -31,7 +31,7 @@ class Line:
         self.place: Final = place
         self.epoch: str | None = None
         self.seq = 0
-        """The read model has reached at least this position."""
+        """The highest position in any message: the read model has reached at least this commit."""
         self.tracks: Final = {name: make_track() for name in relations}
 
     def changed(self, relation: str, message: RowsChanged) -> None:

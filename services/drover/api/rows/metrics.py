@@ -1,4 +1,4 @@
-"""Metrics of row streams. `web.sse` counts the open ones."""
+"""Metrics of row streams. The number of open streams is counted in `web.sse`."""
 
 from __future__ import annotations
 

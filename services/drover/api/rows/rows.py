@@ -1,4 +1,4 @@
-"""The endpoint of row streams: permission, relations, start position."""
+"""The endpoint of row streams: checks the permission, and reads the wanted relations and the start position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStrea
 
 PATH: Final = "/api/stream"
 AGENT_STREAMS_MAX: Final = 100
-"""Maximum of streams for the keys of phones: a farm of them must not use up the streams of people."""
+"""Maximum of streams that the API keys of phones may open; more are refused. So phones cannot use up the streams of
+people."""
 SHOWN_CHARS_MAX: Final = 200
 
 
@@ -94,7 +95,7 @@ class RowStreams:
         return EventStream(streams, self._sessions.open(rows.chunks(), request, principal))
 
     def _streams_for(self, principal: Principal, app: web.Application) -> Streams:
-        """The streams of this process's application: those of phones, or of everybody else."""
+        """Return the open streams of this process: those of phones, or those of all other callers."""
         is_agent = principal.role in (Role.ANON, Role.DEVICE)
         if is_agent not in self._streams:
             limit = self._agent_streams_max if is_agent else self._streams_max
@@ -103,7 +104,7 @@ class RowStreams:
 
 
 def read_relations(query: MultiMapping[str], live: Mapping[str, object]) -> list[str]:
-    """Read the requested relations. Raises 400 with the field."""
+    """Read the requested relations. Raises 400 that names the invalid field."""
     for name in query:
         if name not in ("relations", LAST_ID):
             shown = query[name][:SHOWN_CHARS_MAX]

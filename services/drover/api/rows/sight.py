@@ -1,4 +1,4 @@
-"""Which relations and rows a caller gets: the same that it may read."""
+"""Decides which relations and rows a caller's stream sends: those that the caller may read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.web.auth import Principal
 from drover.web.permissions import Verb, demand
 
 SEEN_MAX: Final = 10_000
-"""How many sent keys a stream remembers if its caller sees only some rows."""
+"""How many keys of sent rows a stream remembers, to report those that its caller may no longer see."""
 
 _decode: Final = msgspec.json.Decoder(RowsTold).decode
 _decode_row: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -22,7 +22,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class OwnRows:
-    """Sends only the rows of one device. Nothing of other rows is sent, not even their keys."""
+    """Keeps only the rows of one device. Of other rows, not even the keys are sent."""
 
     def __init__(self, live: LiveRelation, device_id: str) -> None:
         assert live.relation.owner is not None, f"{live.name} does not say which device owns a row"
@@ -32,7 +32,7 @@ class OwnRows:
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def filter(self, data: bytes) -> bytes:
-        """The data of an event `rows`, filtered; empty: nothing is left for this caller."""
+        """Filter the data of an event `rows`. Empty: nothing is left for this caller."""
         told = _decode(data)
         rows, gone = [], [*told.gone]
         for raw in told.rows:
@@ -58,7 +58,8 @@ class OwnRows:
 def row_filters(
     principal: Principal, relations: Iterable[str], live: Mapping[str, tuple[LiveRelation, ...]]
 ) -> dict[str, OwnRows]:
-    """Filters by relation, if this caller sees only its own rows. 403 for a relation that it may not read."""
+    """Make a filter per relation for a caller who may read only its own rows. Raises 403 for a relation that it may not
+    read."""
     filters: dict[str, OwnRows] = {}
     for name in relations:
         if demand(principal, name, Verb.READ).own:

@@ -1,4 +1,5 @@
-"""What one client gets: a hello, then changed rows, and which relations it must read again."""
+"""The content of one client's row stream: first an event `hello`, then changed rows, and events `reset` with the
+relations that the client must read again."""
 
 from __future__ import annotations
 
@@ -18,36 +19,37 @@ from drover.projection.positions import format_position
 from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
 
 CHUNK_BYTES: Final = 64 * 1024
-"""How much a connection gets at once; a larger single message is sent whole."""
+"""How many bytes a connection gets at once. A single message that is larger is sent whole."""
 PAUSE_S: Final = 0.05
-"""Pause after sending, to batch what follows. The first change after a quiet time is sent at once."""
+"""Pause in seconds after sending, so that the next changes are sent together. After a quiet time, the first is sent at
+once."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class RelationTold(msgspec.Struct, frozen=True):
-    """A relation of this stream, as the hello describes it."""
+    """A relation of this stream, as the first event (`hello`) describes it."""
 
     key: list[str]
-    """The columns that identify a row, in the order of the values in `gone`."""
+    """The columns that identify a row, in the order of the values in the field `gone` of `rows`."""
     withheld: list[str]
-    """Columns that are null in every row here: read them where they are needed."""
+    """Columns that are null in every row of this stream. Clients that need them read them from the list endpoints."""
     contexts: list[str]
     """The contexts whose rows are sent."""
 
 
 class RowsHello(msgspec.Struct, frozen=True):
-    """The first event of a stream of rows."""
+    """The first event of a row stream, `hello`."""
 
     epochs: dict[str, str | None]
     min_position: str
-    """For `Drover-Min-Position`: a read with it after this event, and then the stream, leave no gap."""
+    """The value for `Drover-Min-Position`: a client that reads with it and then applies this stream misses nothing."""
     relations: dict[str, RelationTold]
     heartbeat_s: float
 
 
 class RowsReset(msgspec.Struct, frozen=True):
-    """Read these again."""
+    """The relations that the client must read again, because changes of them are missing from the stream."""
 
     relations: list[str]
     min_position: str
@@ -55,18 +57,18 @@ class RowsReset(msgspec.Struct, frozen=True):
 
 
 class RowsLag(msgspec.Struct, frozen=True):
-    """A context's read model has stalled, or moves again."""
+    """Tells that the read model of a context has stalled, or moves again."""
 
     context: str
     stale: bool
 
 
 class _Follower:
-    """One client's position in one track."""
+    """A client's position in the changes of one relation of one partition."""
 
     def __init__(self, line: Line, relation: str, stand: Stand | None, *, is_new: bool) -> None:
-        """`stand`: the position to resume from. `is_new`: the client has read nothing yet and starts with the next
-        change."""
+        """`stand`: the position to resume from. `is_new`: the client has read nothing yet, so its stream starts with
+        the next change."""
         self.line = line
         self.relation = relation
         self.track: Track = line.tracks[relation]
@@ -85,7 +87,7 @@ class _Follower:
             self.must_reset = Why.EPOCH if is_other else Why.HOLE
 
     def resets(self) -> Entry | None:
-        """The reset to send before any row, if there is one."""
+        """Return the reset that must be sent before any row. None: there is none."""
         if self.must_reset is not None:
             why, self.must_reset = self.must_reset, None
             self.number = self.track.newest
@@ -115,7 +117,8 @@ class _Follower:
 
 
 class RowsSession:
-    """One client. Has no queue: builds the next chunk from the shared tracks when the connection has room."""
+    """The row stream of one client. It has no queue: it builds the next chunk from the shared tracks when the
+    connection has room."""
 
     def __init__(
         self,
@@ -126,7 +129,7 @@ class RowsSession:
         *,
         pause_s: float = PAUSE_S,
     ) -> None:
-        """`stands`: the positions to resume from. None: the stream starts now."""
+        """`stands`: the positions to resume from. None: the stream starts with the next change."""
         self._hub = hub
         self._relations = {name: hub.live[name] for name in relations}
         self._filters = filters
@@ -142,7 +145,8 @@ class RowsSession:
         self._stale = dict.fromkeys(contexts, False)
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
-        """The chunks of the stream, without end. A request for the next chunk means that the previous one was sent."""
+        """Produce the chunks of the stream, without end. The caller requests the next chunk when the previous one was
+        sent."""
         yield self._hello()
         while True:
             woken = self._hub.bell.listen()
@@ -175,8 +179,8 @@ class RowsSession:
         return frames
 
     def _resets(self) -> list[bytes]:
-        """Send all resets at once, before any row. Only the last one has an id, because an earlier id would skip the
-        resets after it."""
+        """Send all resets together, before any row. Only the last one has an id: a client that resumed from an earlier
+        id would miss the resets after it."""
         found: dict[Why, dict[str, int]] = {}
         names: dict[Why, dict[str, None]] = {}
         for follower in self._followers:
@@ -195,7 +199,7 @@ class RowsSession:
         ]
 
     def _rows(self) -> list[bytes]:
-        """The next changed rows in the order of arrival, as many as fit into a chunk."""
+        """Collect the next changed rows, in the order of arrival, as many as fit into a chunk."""
         pending = [(entry, follower) for follower in self._followers for entry in follower.pending()]
         pending.sort(key=lambda item: item[0].number)
         frames: list[bytes] = []

@@ -1,4 +1,5 @@
-"""Resume tokens: the epoch, and the position in each relation. Clients send them back unchanged."""
+"""Resume tokens of row streams: the projector's epoch, and the position in each relation. Clients send them back
+unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 TOKEN_CHARS_MAX: Final = 8_000
-"""The maximum length of a token: it must fit into a header. A partitioned context has an entry for each relation and
+"""Maximum length of a token: it must fit into a header. A partitioned context has one entry per relation and
 partition."""
 SEQ_MAX: Final = 2**63 - 1
 
@@ -22,11 +23,11 @@ class Stand(NamedTuple):
 
 
 Stands = Mapping[tuple[str, str], Stand]
-"""Positions by place (a context or its partition) and relation."""
+"""Positions by partition (or context, if it has only one partition) and relation."""
 
 
 def format_token(stands: Stands) -> str:
-    """`fleet=1f0c:devices.125:jobs.120,render=…`."""
+    """Format a token: `fleet=1f0c:devices.125:jobs.120,render=…`."""
     groups: dict[tuple[str, str], list[str]] = {}
     for (place, relation), stand in stands.items():
         groups.setdefault((place, stand.epoch), []).append(f":{relation}.{stand.position}")
@@ -34,8 +35,8 @@ def format_token(stands: Stands) -> str:
 
 
 def parse_token(text: str) -> dict[tuple[str, str], Stand]:
-    """The positions in a token. An invalid token, or that of another server, gives none, so the client reads everything
-    again."""
+    """Parse the positions in a token. Returns none for an invalid token or that of another server, so that the client
+    reads everything again."""
     found: dict[tuple[str, str], Stand] = {}
     for group in text.split(",") if len(text) <= TOKEN_CHARS_MAX else ():
         if (match := _GROUP.fullmatch(group)) is None:

@@ -1,8 +1,8 @@
-"""The last changes of one relation in one partition: a chain without gaps in bounded memory. Pure.
+"""The last changes of one relation in one partition, without gaps and in bounded memory. Pure.
 
-A position is a commit of the partition. A number counts the entries of all tracks of a process, so that entries of
-several tracks can be ordered. Presence (rows that changed without an event) is kept in a small window of its own:
-dropping it leaves no gap.
+A position is the sequence number of a commit in the partition. A number is given to each entry in the order of arrival
+in this process, so that entries of several tracks can be ordered. Presence (rows that changed without an event) is kept
+in a separate small window, because dropping some of it leaves no gap.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ import msgspec
 
 WINDOW_MESSAGES_MAX: Final = 512
 WINDOW_BYTES_MAX: Final = 1024 * 1024
-"""Maximum of bytes per track: a few seconds of the busiest farm. A client that is held up for longer counts as slow."""
+"""Maximum of bytes per track: a few seconds of the busiest farm. A client that is further behind must read the relation
+again."""
 PRESENCE_SHARE: Final = 4
-"""Presence may take a further quarter of those bytes. A client that is held up for longer misses some of it."""
+"""Presence may use one part in this many of `WINDOW_BYTES_MAX`, in addition. A client that is further behind misses
+some of it."""
 
 
 class Why(StrEnum):
-    """Why a relation must be read again."""
+    """Why a client must read a relation again."""
 
     BEHIND = "behind"
     """The projector has too many changes to publish."""
     HOLE = "hole"
-    """A message was lost, or is older than what is kept."""
+    """A message was lost, or the client's position is older than the oldest entry."""
     EPOCH = "epoch"
     """Another projector has taken over, or the read model was rebuilt."""
     SLOW = "slow"
@@ -45,7 +47,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Track:
-    """Every entry after `floor`, without a gap. A reset makes all earlier entries useless."""
+    """All entries after `floor`, without a gap. A reset replaces all earlier entries."""
 
     def __init__(
         self,
@@ -55,11 +57,12 @@ class Track:
         bytes_max: int = WINDOW_BYTES_MAX,
     ) -> None:
         self.epoch: str | None = None
-        """The projector's term. None: no message has arrived yet."""
+        """The epoch of the projector that sends the changes. None: no message has arrived yet."""
         self.last: int | None = None
-        """The last known position of the relation. None: the next message cannot be checked for a gap."""
+        """The last known position of the relation. None: it is unknown, so the next message cannot be checked for a
+        gap."""
         self.newest = next_number()
-        """Number of the last entry; without entries, the number at which this track began."""
+        """The number of the last entry, or the number at which this track began if it has no entries."""
         self._next_number = next_number
         self._messages_max = messages_max
         self._bytes_max = bytes_max
@@ -69,17 +72,18 @@ class Track:
         self._presence_bytes = 0
         self._floor_number = self.newest
         self._floor_position: int | None = None
-        """The position from which a reader can still resume. None: no reader can."""
+        """The oldest position from which a client can still resume. None: no client can."""
 
     def begin(self, epoch: str, last: int | None, to: int) -> None:
-        """Begin a new term of the projector. `last`: the relation's last position in it. `to`: a read at this position
+        """Begin a new epoch of the projector. `last`: the relation's last position in it. `to`: a read at this position
         has all changes so far."""
         self.epoch, self.last = epoch, last
         self._reset(Why.EPOCH, to)
         self._floor_position = last
 
     def add(self, after: int, to: int, data: bytes) -> None:
-        """Add changed rows. If they do not follow the last position, something is missing."""
+        """Add changed rows. If they do not continue from the last position, a message was lost and clients must read
+        again."""
         if after != self.last:
             self.reset(Why.HOLE, to)
             return
@@ -91,19 +95,19 @@ class Track:
             self._append(entry)
 
     def reset(self, why: Why, to: int) -> None:
-        """Readers must read again, at this position or later."""
+        """Tell all clients to read the relation again, at this position or a later one."""
         self.last = to
         self._reset(why, to)
 
     def check(self, last: int) -> None:
-        """Compare with the last position that the projector has sent, to notice a lost message."""
+        """Compare with the last position that the projector has sent, to detect a lost message."""
         if self.last is None and self._entries and last <= self._entries[-1].to:
             self.last = self._floor_position = last  # readers were already told to read at a later position
         elif last != self.last:
             self.reset(Why.HOLE, last)
 
     def after(self, number: int) -> list[Entry] | None:
-        """The entries after this number, oldest first. None: some of them were dropped."""
+        """Return the entries after this number, oldest first. None: some of them were dropped."""
         if number < self._floor_number:
             return None
         newer = _newer(self._entries, number)
@@ -112,8 +116,8 @@ class Track:
         return newer
 
     def resume(self, epoch: str, position: int) -> int | None:
-        """The number of the last entry that a reader at this position has. None: the reader must read the relation
-        again."""
+        """Return the number of the last entry that a client at this position has. None: the client must read the
+        relation again."""
         if epoch != self.epoch or self._floor_position is None or position < self._floor_position:
             return None
         number = self._floor_number
