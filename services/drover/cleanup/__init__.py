@@ -1,1 +1,2 @@
-"""Analyses and their cleanup: the writer of `analysis`, cron, and the HTTP routes for people, workers and cron jobs."""
+"""Analyses (tests of users) and their cleanup: the writer of the context `analysis`, the cron schedule, and the HTTP
+routes."""

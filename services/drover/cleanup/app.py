@@ -1,4 +1,4 @@
-"""Composition root of the cleanup service: the writer of analyses, cron, the audit, and the routes."""
+"""Builds the cleanup service: the writer of analyses, the cron schedule, the audit, and the HTTP routes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from drover.writer.writer import Writer
 
 
 class Cleanup:
-    """One for each process. The leader fires cron and writes the audit; the others are warm standbys."""
+    """The part of the service that runs in each process. The leading process runs the cron schedule and the audit; the
+    others can take over at once."""
 
     def __init__(
         self, client: Client, settings: CleanupSettings, *, instance: str, lease_token: str | None = None
@@ -51,14 +52,16 @@ class Cleanup:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Run cron and the audit. They stop before the writer, because a draining writer accepts no commands."""
+        """Run the cron schedule and the audit. They stop before the writer, because a stopping writer accepts no
+        commands."""
         async with self.audit.running(), self._cron.running():
             yield
 
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupEdge:
-    """The routes for people, workers, cron jobs and monitoring. Works in any process: commands go over the bus."""
+    """The HTTP routes for people, workers, cron jobs and monitoring. Any process can serve them, because commands go
+    over NATS."""
 
     settings: Settings
     cleanup: CleanupSettings

@@ -1,6 +1,7 @@
-"""Follows the log and reports: a log line for each cleanup, and metrics. Only the leading process does this.
+"""Follows the log of analyses: writes a log line for each cleanup, and updates metrics. Only the leading process does
+this.
 
-It starts at the end of the log: the tables have the history, and nothing is reported twice.
+It starts at the end of the log: older cleanups are in the tables, and none is reported twice.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Audit:
 
     @property
     def at(self) -> int:
-        """The sequence of the last commit read."""
+        """The sequence number of the last commit that was read."""
         return self._follower.seq
 
     @asynccontextmanager

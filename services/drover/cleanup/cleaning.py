@@ -1,4 +1,5 @@
-"""`POST /api/system/cleanup-tests`: a cleanup now, for callers with the cron secret. Answers as in 001 §1.4."""
+"""`POST /api/system/cleanup-tests`: runs a cleanup now, for callers with the cron secret. Its answer is specified in
+001 §1.4."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ from drover.web.route import Answer, Route, handles
 
 PATH: Final = "/api/system/cleanup-tests"
 BY: Final = "cron_secret"
-"""The actor of every caller with the secret."""
+"""The actor recorded for every caller with the cron secret."""
 TOLD_EVERY_S: Final = 1.0
-"""Wrong secrets are logged at most this often and otherwise only counted, so that guessing does not fill the disk."""
+"""Minimum seconds between two log lines about wrong secrets. Those in between are only counted, so that guessing does
+not fill the disk."""
 
 
 class Cleaned(msgspec.Struct):
@@ -59,7 +61,8 @@ class Cleaning:
         )
     )
     async def clean(self, request: web.Request) -> web.Response:
-        """Only the header counts: the body is ignored, and so is the query, where a secret would end up in logs."""
+        """Run a cleanup if a header has the cron secret. Ignores the body, and the query, where a secret would end up
+        in logs."""
         if not self._secrets.match(request.headers):
             self._log_wrong_secret(self._callers.key_of(request))
             headers = {"WWW-Authenticate": 'Bearer realm="drover"'}

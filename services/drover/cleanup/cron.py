@@ -1,6 +1,7 @@
-"""Scheduled cleanup: the leading process fires it, once for each scheduled time.
+"""Starts the scheduled cleanups: the leading process does so once for each scheduled time.
 
-The log has the last scheduled time, so a time missed while no process ran is made up for once at the next start.
+The log records the last scheduled time. If times were missed because no process ran, one cleanup runs at the next
+start.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from drover.writer.writer import Writer
 
 BY: Final = "cron"
 LOOK_EVERY_S: Final = 5.0
-"""How often to check whether a cleanup is due. It is at most this late, also after a change of leader or of the
-clock."""
+"""Seconds between two checks whether a cleanup is due. A cleanup starts at most this late, also after a change of
+leader or of the clock."""
 STUCK_AFTER: Final = timedelta(minutes=5)
-"""A cleanup that runs for this long is stuck."""
+"""A cleanup that has run for this long is reported as stuck."""
 
 
 class CleanupCron:
@@ -45,7 +46,7 @@ class CleanupCron:
         self._clock = clock or SystemClock()
         self._asking: asyncio.Future[Outcome] | None = None
         self._reported: str | None = None
-        """The run that was reported as stuck."""
+        """The id of the cleanup that was last reported as stuck."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -67,7 +68,7 @@ class CleanupCron:
         return max(0.0, min(due_in_s, LOOK_EVERY_S))
 
     def look(self) -> None:
-        """Start the cleanup that is due, if any, unless it was already started."""
+        """Start a cleanup if one is due and none is running."""
         state = self._writer.state
         if not self._writer.leading.is_set() or state is None:
             return

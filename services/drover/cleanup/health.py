@@ -1,4 +1,5 @@
-"""`GET /api/system/health`: the health of each dependency, for monitoring. Answers as in 001 §3.2, and no more."""
+"""`GET /api/system/health`: the health of each dependency, for monitoring. The answer has only the fields of 001
+§3.2."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from drover.writer.acceptance import ask_in_use
 PATH: Final = "/api/system/health"
 PROBE_S: Final = 2.0
 KEPT_S: Final = 2.0
-"""How long an answer is cached. Anybody may ask, so many callers must cost as much as one."""
+"""How many seconds an answer is cached. The route is public, so many callers must cost as much as one."""
 
 CONNECTED: Final = "connected"
 REACHABLE: Final = "reachable"
@@ -34,7 +35,7 @@ _WELL: Final = (CONNECTED, REACHABLE, NOT_CONFIGURED)
 log = structlog.stdlib.get_logger("drover.cleanup")
 
 Probe = Callable[[], Awaitable[str]]
-"""Returns the status of a dependency. May raise, and may hang."""
+"""A function that returns the status of a dependency. It may raise an exception or never return."""
 
 
 class SystemHealth(msgspec.Struct):
@@ -56,7 +57,7 @@ class Dependencies:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`probes`: by the name of the dependency; None: it is not configured."""
+        """`probes`: the probe of each dependency by its name; None for a dependency that is not configured."""
         self._probes = dict(probes)
         self._version = version
         self._probe_s = probe_s
@@ -138,7 +139,8 @@ def nats(client: Any) -> Probe:
 
 
 def writers(client: Client) -> Probe:
-    """Whether every writer accepts commands now. The reason goes to the log only, because anybody may ask."""
+    """Make a probe that checks whether every writer accepts commands. A refusal is explained in the log only, because
+    the route is public."""
 
     async def ask() -> str:
         refused = [one.refusal for one in await ask_in_use(client, CONTEXTS) if one.refusal is not None]
@@ -150,7 +152,8 @@ def writers(client: Client) -> Probe:
 
 
 def address(url: str) -> Probe:
-    """Whether a server answers without a server error. A refusal for the missing key is fine."""
+    """Make a probe that checks whether a server answers with a status below 500. 401 counts as reachable: the probe
+    sends no key."""
 
     async def ask() -> str:
         async with (

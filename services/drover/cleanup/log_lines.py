@@ -1,4 +1,4 @@
-"""The log lines of the cleanup, as 001 §4.1 prescribes them. User ids only."""
+"""Writes the log lines about cleanups, as 001 §4.1 prescribes them. Of users, they contain only ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 USERS_SHOWN_MAX: Final = 100
-"""Maximum of user ids in a log line, which is for people to read. The table `cleanup_runs` has all ids."""
+"""Maximum of user ids in a log line; the rest is left out. The table `cleanup_runs` has all ids."""
 
 log = structlog.get_logger("cleanup-tests")
 

@@ -1,4 +1,4 @@
-"""A cleanup on request. It may take several commits, so the caller polls for its end."""
+"""Runs a cleanup on request. It may take several commits, so this module polls until it has ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.web.commands import CommandClient, Origin
 from drover.web.errors import ApiError
 
 WAIT_S: Final = 25.0
-"""How long to wait for the end of a cleanup. A thousand tests take less than a second."""
+"""Seconds to wait for the end of a cleanup; then it counts as failed. A thousand tests take less than a second."""
 LOOK: Final = Backoff(first_s=0.02, max_s=0.5)
 REPORT_S: Final = 2.0
 
@@ -61,7 +61,8 @@ class ManualCleanup:
         self._wait_s = wait_s
 
     async def answer(self, *, by: str) -> Finished:
-        """Like `run`, for a request: a failure is logged, counted and reported, and raised as an HTTP error."""
+        """Run a cleanup for an HTTP request. A failure is logged, counted and reported as an alert, and raised as an
+        HTTP error."""
         try:
             return await self.run(by=by)
         except CleanupFailed as error:
@@ -102,7 +103,7 @@ class ManualCleanup:
         return msgspec.convert(outcome.result, shape)
 
     async def _report(self, reason: str, *, by: str) -> None:
-        """Raise an alert, if the writer can be reached."""
+        """Raise an alert about a failed cleanup, if the writer can be reached."""
         try:
             async with asyncio.timeout(REPORT_S):
                 await self._client.outcome(ReportCleanupFailed(reason), Origin(by=by))

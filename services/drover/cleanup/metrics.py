@@ -1,4 +1,4 @@
-"""Metrics of analyses and their cleanup. Only the leading process counts."""
+"""Metrics of analyses and their cleanup. Only the leading process updates them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a cleanup: the settings of this process as fields of the command."""
+"""Turns the settings of the cleanup into fields of the command `Cleanup`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _A_RUN = "00000000-0000-7000-8000-000000000000"
 
 
 def cleanup_options(settings: CleanupSettings) -> dict[str, Any]:
-    """Fields of `Cleanup`. Invalid ones are refused at the start instead of every hour."""
+    """Make the fields of the command `Cleanup`. Raises an error for invalid settings at the start, instead of at every
+    cleanup."""
     tiers = dict(pair.split("=") for pair in settings.cleanup_tier_timeouts_s)
     options: dict[str, Any] = {
         "timeout_s": settings.cleanup_timeout_s,

@@ -1,4 +1,4 @@
-"""`POST /api/saju/cleanup-runs`: a cleanup now, for operators. Cron jobs use `cleaning`."""
+"""`POST /api/saju/cleanup-runs`: runs a cleanup now, for operators. Cron jobs use the route in `cleaning`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATH: Final = "/api/saju/cleanup-runs"
 
 
 class CleanupDone(msgspec.Struct):
-    """The result of a cleanup. If one was already running, it is the result of that one."""
+    """The result of a cleanup. If one was already running when the request came, this is its result."""
 
     run_id: UUID
     cleaned_count: int
@@ -44,7 +44,7 @@ class CleanupByPeople:
         )
     )
     async def clean(self, request: web.Request, principal: Principal) -> web.Response:
-        """Run a cleanup. It is idempotent, so it needs no key. The body is ignored."""
+        """Run a cleanup. Repeating the request is harmless, so it needs no idempotency key. The body is ignored."""
         done = await self._cleanup.answer(by=principal.name)
         body = CleanupDone(UUID(done.run_id), done.cleaned, done.skipped, len(done.users))
         return json_answer(body, status=201)

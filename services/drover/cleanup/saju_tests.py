@@ -45,7 +45,7 @@ _REMAINING: Final = "SELECT remaining_tests FROM rm_analysis.users WHERE id = $1
 
 
 class StartTest(msgspec.Struct, forbid_unknown_fields=True):
-    """All fields are optional: a person starts their own test."""
+    """The body of a request to start a test. `user_id` is optional: without it, people start a test of their own."""
 
     user_id: str | None = None
 
@@ -87,7 +87,7 @@ class TestList(msgspec.Struct):
 
 
 class TestAnswer(msgspec.Struct):
-    """The fields of a test that were just recorded."""
+    """The fields of a test that the request has just changed."""
 
     __test__ = False
 
@@ -212,7 +212,7 @@ class SajuTests:
 
 
 async def _body(request: web.Request) -> bytes:
-    """The body is optional. If it is empty, ignore its content type."""
+    """Read the body, which is optional. An empty one may have any content type."""
     return await read_body(request) if request.body_exists else b""
 
 

@@ -1,4 +1,4 @@
-"""The times of a cron expression, in UTC."""
+"""Computes the times of a cron expression, in UTC."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Schedule:
             raise ConfigurationError((problem,)) from error
 
     def latest(self, now: datetime) -> datetime:
-        """The last scheduled time up to now, the current second included."""
+        """Return the last scheduled time that is not after `now`."""
         return next(CronSim(self._expression, now.replace(microsecond=0) + _SECOND, reverse=True))
 
     def following(self, now: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""The cron secret: in a header, compared in constant time; two are valid during a rotation."""
+"""Checks the cron secret in a request's header, in constant time. Two secrets are valid during a rotation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CronSecrets:
         self._secrets = tuple(secret.encode() for secret in secrets)
 
     def match(self, headers: Mapping[str, str]) -> bool:
-        """Whether the request has one of the secrets in either header. Without secrets: never."""
+        """Whether one of the two accepted headers has a valid secret. Always false if no secret is configured."""
         sent = _sent(headers).encode("utf-8", "surrogateescape")
         # Compare every secret, in full: the time taken must not reveal how close a guess was.
         matches = [compare_digest(sent, secret) for secret in self._secrets]

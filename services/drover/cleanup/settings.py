@@ -7,7 +7,7 @@ from drover.service.setting_types import CleanupSeconds, CronExpression, CronSec
 
 
 class CleanupSettings(Section, frozen=True, kw_only=True):
-    """When stalled analyses are cleaned up, and who may start it."""
+    """When stalled analyses are cleaned up, and who may start a cleanup."""
 
     cron_secrets: CronSecrets = ()
     """The secrets that `POST /api/system/cleanup-tests` accepts; a second one is for rotation. Default: CRON_SECRET;
@@ -17,8 +17,8 @@ class CleanupSettings(Section, frozen=True, kw_only=True):
     cleanup_timeout_s: CleanupSeconds = 1800
     """How long an analysis may take. One that takes longer is stalled: it is failed and refunded."""
     cleanup_tier_timeouts_s: TierTimeouts = ()
-    """How long an analysis may take, for users of certain tiers."""
+    """How long an analysis may take for users of certain tiers, instead of DROVER_CLEANUP_TIMEOUT_S."""
     cleanup_notifies: Flag = True
-    """Record for each user of a cleanup that they must be notified."""
+    """Whether a cleanup records, for each user whose test it ended, that the user must be notified."""
     analysis_url: HttpUrl | None = None
-    """The provider of analyses. Only used to check that it can be reached, for `GET /api/system/health`."""
+    """The URL of the provider of analyses. Only used by `GET /api/system/health`, to check that it can be reached."""

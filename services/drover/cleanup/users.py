@@ -1,4 +1,5 @@
-"""`/api/saju/users`: the back office registers users, grants tests, sets tiers, freezes. `/rest/v1` reads them."""
+"""`/api/saju/users`: the back office registers users, grants tests, sets tiers and freezes accounts. `/rest/v1` reads
+them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ RELATION: Final = "users"
 
 
 class RegisterUser(msgspec.Struct, forbid_unknown_fields=True):
-    """A user, by an id that does not identify the person."""
+    """The body of a request to register a user. The id must not identify the person."""
 
     user_id: str
     remaining_tests: int = 0
@@ -31,7 +32,7 @@ class RegisterUser(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChangeUser(msgspec.Struct, forbid_unknown_fields=True):
-    """Only the given fields change."""
+    """The body of a request to change a user. Fields that are not given stay the same."""
 
     tier: str | None = None
     frozen: bool | None = None
@@ -39,7 +40,7 @@ class ChangeUser(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class UserAnswer(msgspec.Struct):
-    """The fields of a user that were just recorded."""
+    """The fields of a user that the request has just changed."""
 
     id: str
     tier: str | UnsetType = UNSET

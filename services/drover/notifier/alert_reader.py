@@ -17,7 +17,7 @@ from drover.notifier.notice import Notice
 
 _CODECS: Final = {context: Codec.of(decider) for context, decider in DECIDERS.items()}
 _MARK: Final = b'"Alert'
-"""A text that every line of an alert contains, in any version. Other lines may contain it, too."""
+"""A text that every line with an alert contains, in any version. Lines without it are skipped without parsing them."""
 
 log = structlog.get_logger("drover.notifier")
 
@@ -56,7 +56,8 @@ def _notice(context: str, event: AlertRaised | AlertResolved) -> Notice:
 
 
 def _tellable(context: str, details: dict[str, Any]) -> dict[str, Any]:
-    """The details that may be sent: only ids for private contexts, and no hidden fields for the others."""
+    """Select the details of an alert that may be sent: only ids for a private context, and no hidden fields for other
+    contexts."""
     known = context_named(context)
     if known.is_private:
         return {name: value for name, value in details.items() if name.endswith("_id")}

@@ -1,4 +1,4 @@
-"""Composition root of the notifier: of all processes that run it, only the leader delivers."""
+"""Builds the notifier. Of all processes that run it, only the one with the lease sends notices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from drover.writer.clock import SystemClock
 from drover.writer.nats_lease import NatsLease
 
 LEADER: Final = Partition("notifier")
-"""The name of the lease. There is no stream of this name: the notifier writes no events."""
+"""The name of the notifier's lease. No stream has this name, because the notifier writes no events."""
 
 log = structlog.get_logger("drover.notifier")
 

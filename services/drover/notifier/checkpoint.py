@@ -1,4 +1,4 @@
-"""A checkpoint in one log: all notices up to its position are settled, even if later ones are settled, too."""
+"""The position in one log up to which every notice is settled (delivered or dropped). A restart continues after it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 
 class Checkpoint:
-    """The checkpoint of one context, one delivery queue and one term."""
+    """The settled position of one delivery queue in the log of one context, while this process leads."""
 
     def __init__(self, position: int) -> None:
         self._read_to = position
         self._open: dict[int, int] = {}
-        """Sequence number of a commit → number of its unsettled notices."""
+        """The number of unsettled notices of each commit, by the commit's sequence number."""
 
     def opened(self, seq: int) -> Callable[[], None]:
         """Count one more notice of this commit. The caller calls the returned function when the notice is settled."""

@@ -1,4 +1,5 @@
-"""The delivery queue of one receiver: sends notices one at a time, with retries; a bounded number may wait.
+"""The delivery queue of one receiver: sends notices one at a time, and retries. The number of waiting notices is
+bounded.
 
 A failed notice goes behind those that have failed less often, so that a notice that always fails does not block the
 others. The resolution of an alert is never sent before the alert itself.
@@ -23,27 +24,28 @@ from drover.notifier.notice import Delivered, Failed, Notice, Outcome, Receiver,
 from drover.service.tasks import end
 
 WAITING_MAX: Final = 500
-"""If this many notices wait, reading the log pauses: the log keeps the rest."""
+"""Maximum of waiting notices. While this many wait, no more of the log is read."""
 CLAIM_MARGIN_S: Final = 2.0
-"""Added to the time-out of a send. After both, another process may assume that the sender is dead."""
+"""Seconds added to the time-out of a send. After both have passed, another process may assume that the sender is
+dead."""
 TROUBLE_PAUSE_S: Final = 1.0
 RETRY: Final = Backoff(first_s=1.0, max_s=300.0, jitter=0.2)
-"""Backoff after a receiver did not accept a notice."""
+"""The pauses before a notice is sent again to a receiver that did not accept it."""
 ASKED_MAX_S: Final = 3600.0
-"""The longest `Retry-After` that we obey."""
+"""The longest pause in seconds that a receiver's `Retry-After` can demand; a longer one is shortened to this."""
 SOON_S: Final = 0.001
 """Waits shorter than this are skipped: they may be rounding errors of a subtraction."""
 MESSAGE_CHARS_MAX: Final = 300
-"""Characters of the alert's text kept for the notice of its resolution."""
+"""Maximum length of an alert's text that is kept for the notice of its resolution; the rest is cut off."""
 
 log = structlog.get_logger("drover.notifier")
 
 
 class Times(msgspec.Struct, frozen=True):
     timeout_s: float
-    """Time-out of one send."""
+    """Time-out of one send, in seconds."""
     max_age: timedelta
-    """Older notices are dropped."""
+    """Notices that are older than this are dropped."""
 
 
 class Item(msgspec.Struct, eq=False):
@@ -55,7 +57,7 @@ class Item(msgspec.Struct, eq=False):
     tries: int = 0
     due_s: float = float("-inf")
     result: tuple[Record, int] | None = None
-    """The outcome and the revision of its record, until the ledger has stored them."""
+    """The record of the outcome, and the revision that it replaces, until the ledger has stored it."""
 
 
 class DeliveryQueue:
@@ -69,7 +71,7 @@ class DeliveryQueue:
         now: Callable[[], datetime],
         roll: Callable[[], float] = random.random,
     ) -> None:
-        """`token`: marks our records. Unique for each process and start."""
+        """`token`: marks the records of this process. It is different after each start."""
         self._receiver = receiver
         self._ledger = ledger
         self._times = times
@@ -81,13 +83,13 @@ class DeliveryQueue:
         self._room = asyncio.Event()
         self._room.set()
         self._free_s = float("-inf")
-        """The receiver gets nothing before this time."""
+        """The time before which nothing is sent to the receiver."""
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """On exit, start no more sends and let the present one finish."""
+        """Run the queue. On exit, start no more sends, and let the current one finish."""
         async with self._receiver.running():
             self._task = asyncio.create_task(self._run(), name=f"notices to {self._receiver.name}")
             try:
@@ -104,7 +106,7 @@ class DeliveryQueue:
         await asyncio.shield(self._task)
 
     async def offer(self, notice: Notice, settled: Callable[[], None]) -> None:
-        """Add a notice; waits while the queue is full."""
+        """Add a notice. Waits while the queue is full."""
         while len(self._items) >= WAITING_MAX:
             self._room.clear()
             await self._room.wait()
@@ -125,7 +127,7 @@ class DeliveryQueue:
                 await self._attend(item)
 
     def _next(self) -> Item | None:
-        """The next notice: due ones first, then those with the fewest failures, then the oldest."""
+        """Choose the next notice: due ones first, then those with the fewest failures, then the oldest."""
         told_first = {item.notice.alert for item in self._items if item.notice.phase == "raised"}
         free = [item for item in self._items if item.notice.phase == "raised" or item.notice.alert not in told_first]
         now_s = asyncio.get_running_loop().time()
@@ -173,7 +175,8 @@ class DeliveryQueue:
         item.result = self._result(notice, attempt, outcome, revision)
 
     async def _completed(self, notice: Notice) -> Notice | None:
-        """The notice with the data of its alert; None: a resolution whose alert this receiver never got."""
+        """Add the data of the alert to the notice of its resolution. None: this receiver never got the alert, so the
+        resolution is not sent."""
         if notice.phase == "raised":
             return notice
         raised, _ = await self._ledger.get(self._receiver.name, f"{notice.alert}.raised")
@@ -212,7 +215,7 @@ class DeliveryQueue:
         self._free_s = asyncio.get_running_loop().time() + pause_s
 
     def _result(self, notice: Notice, attempt: int, outcome: Outcome, revision: int) -> tuple[Record, int] | None:
-        """The record of the outcome; None if it is unknown: the record says so already."""
+        """Make the record of an outcome. None if the outcome is unknown: the record written before the send stays."""
         if isinstance(outcome, Uncertain):
             return None
         if isinstance(outcome, Failed):
@@ -228,7 +231,8 @@ class DeliveryQueue:
         return Record(state="dropped", attempt=attempt, by=self._token, why=why)
 
     async def _write_down(self, item: Item, record: Record, revision: int) -> None:
-        """Keep the outcome until the ledger has stored it: an unreachable ledger must not cause a second send."""
+        """Store the outcome in the ledger, and retry until it is stored: an unreachable ledger must not cause a second
+        send."""
         await self._ledger.put(self._receiver.name, item.notice.key, record, revision)
         item.result = None
         if record.state in ("sent", "dropped"):

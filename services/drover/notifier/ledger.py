@@ -1,7 +1,7 @@
-"""The ledger of notices: which receiver got which notice, and how far each log has been read. A NATS bucket.
+"""The ledger of notices, in a NATS bucket: which receiver got which notice, and how far each log has been read.
 
-A record is written before and after a notice is sent. Each write names the expected revision: if two processes both
-believe that they lead, one of them gets a conflict.
+A record is written before and after a notice is sent. Each write names the revision that it replaces, so if two
+processes both believe that they lead, one of them gets a conflict.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from drover.service.reasons import reason_of
 BUCKET: Final = "drover_notifier"
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
-"""How long records are kept. The resolution of an alert that lasts longer is not sent."""
+"""How many seconds records are kept. The resolution of an alert that lasts longer is not sent."""
 
 State = Literal["begun", "failed", "sent", "dropped"]
 
 
 class LedgerTrouble(DroverError):
-    """The ledger's bucket did not answer as expected."""
+    """The bucket of the ledger did not answer as expected."""
 
 
 class Taken(DroverError):
-    """Another process has written this record in the meantime."""
+    """Another process has written the record in the meantime."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one notice at one receiver."""
+    """The state of one notice for one receiver."""
 
     state: State
     attempt: int
     by: str
-    """Token of the process that wrote it."""
+    """The token of the process that wrote the record."""
     until: datetime | None = None
-    """For a send in progress: the time by which its process knows the outcome, or is dead."""
+    """For a send in progress: after this time, its process knows the outcome or is dead."""
     at: datetime | None = None
     """When the alert was raised, for the notice of its resolution."""
     message: str = ""
@@ -51,22 +51,23 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 class Ledger(Protocol):
     async def position(self, context: str) -> int | None:
-        """The settled position in a context's log; None: it was never read."""
+        """Return the position up to which a context's notices are settled. None: its log was never read."""
 
     async def set_position(self, context: str, seq: int) -> None: ...
 
     async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
-        """The record and its revision (0: there is no record)."""
+        """Return the record and its revision; revision 0 if there is no record."""
 
     async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
-        """Write the record if it still has this revision; returns the new revision. Raises Taken."""
+        """Write the record if its revision is still this one. Returns the new revision. Raises Taken if it is
+        another."""
 
 
 class NatsLedger:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._revisions: dict[str, int] = {}
-        """Revisions of the positions, as this process last saw them."""
+        """The revisions of the stored positions, as this process last saw them."""
 
     async def position(self, context: str) -> int | None:
         data, revision = await self._read(f"position.{context}")
@@ -85,7 +86,7 @@ class NatsLedger:
         return await self._write(f"told.{receiver}.{key}", msgspec.json.encode(record), revision, RECORD_TTL_S)
 
     async def _read(self, key: str) -> tuple[bytes, int]:
-        """Read from the stream's leader, as for leases: a replica may lag."""
+        """Read from the leader of the bucket's stream, because a replica may lag."""
         answer = await self._request(
             f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{key}"})
         )
@@ -108,7 +109,8 @@ class NatsLedger:
         return int(answer["seq"])
 
     async def _landed_unseen(self, key: str, body: bytes) -> int:
-        """Detect an earlier write of ours whose acknowledgement was lost: the stored body equals ours."""
+        """Whether an earlier write of this process was stored although its acknowledgement was lost: the stored body
+        equals ours."""
         data, revision = await self._read(key)
         if data != body:
             raise Taken(key)

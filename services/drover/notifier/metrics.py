@@ -1,4 +1,4 @@
-"""Metrics of the notifier. Labels are bounded: receivers, phases, outcomes."""
+"""Metrics of the notifier. Labels have few values: receivers, phases and outcomes."""
 
 from __future__ import annotations
 

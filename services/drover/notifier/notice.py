@@ -31,18 +31,18 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
     until: datetime | None = None
     reason: str = ""
-    """Why it was resolved."""
+    """Why the alert was resolved."""
     raised_at: datetime | None = None
-    """For a resolution: when the alert was raised."""
+    """When the alert was raised, if this is the notice of its resolution."""
 
     @property
     def key(self) -> str:
-        """The idempotency key: the same for every retry, so that receivers can recognise duplicates."""
+        """The idempotency key of the notice: the same for every retry, so that receivers can recognise duplicates."""
         return f"{self.alert}.{self.phase}"
 
     @property
     def alert(self) -> str:
-        """Context and id, each a valid token of a bucket key."""
+        """The context and the id of the alert, in a form that is valid in the keys of a NATS bucket."""
         id_ = self.alert_id
         return f"{self.context}.{id_ if _TOKEN.fullmatch(id_) else sha256(id_.encode()).hexdigest()[:32]}"
 
@@ -52,21 +52,21 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver acknowledged it."""
+    """The receiver acknowledged the notice."""
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """The receiver certainly did not get it."""
+    """The receiver certainly did not get the notice."""
 
     code: str
     permanent: bool = False
-    """A retry would fail again."""
+    """Whether a retry would fail again."""
     retry_after_s: float | None = None
-    """The pause that the receiver asks for."""
+    """The pause in seconds that the receiver demands before a retry."""
 
 
 class Uncertain(msgspec.Struct, frozen=True):
-    """The receiver may have it: the request was sent, but no answer came."""
+    """The receiver may have the notice: the request was sent, but no answer came."""
 
     code: str
 
@@ -75,13 +75,13 @@ Outcome = Delivered | Failed | Uncertain
 
 
 class Receiver(Protocol):
-    """A destination of notices. `send` returns an outcome; an exception is a defect and counts as uncertain."""
+    """A destination of notices. `send` returns an outcome; an exception is a defect, and counts as `Uncertain`."""
 
     name: str
     pace_s: float
-    """Minimum pause between two notices."""
+    """Minimum pause between two notices, in seconds."""
 
     def running(self) -> AbstractAsyncContextManager[object]: ...
 
     async def send(self, notice: Notice, *, repeat: bool) -> Outcome:
-        """Send the notice. `repeat`: an earlier try may have arrived."""
+        """Send the notice. `repeat`: an earlier try may have arrived, so it may be a duplicate."""

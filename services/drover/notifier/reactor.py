@@ -1,7 +1,7 @@
-"""The reactor: while this process leads, follows the logs of all contexts and hands their alerts to delivery queues.
+"""While this process leads: follows the logs of all contexts, and hands their alerts to the delivery queues.
 
-It starts at the settled position in the ledger. Without a position it starts at the end of the log: alerts from before
-the notifier was set up are not sent. It runs only as a service: rebuilds, imports and verifications do not use it.
+It starts at the settled position in the ledger, or at the end of a log that has none: alerts from before the notifier
+was set up are not sent. Only the notifier service runs this: rebuilds, imports and verifications send nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Reactor:
         held: Collection[str] = (),
         critical_only: bool = False,
     ) -> None:
-        """`queues`: makes new ones for each term. `held`: contexts whose alerts are not sent for now."""
+        """`queues`: makes the delivery queues, each time this process becomes the leader. `held`: contexts whose alerts
+        are not sent."""
         self._logs = logs
         self._ledger = ledger
         self._lease = lease
@@ -50,7 +51,7 @@ class Reactor:
         self._held = held
         self._critical_only = critical_only
         self._checkpoints: dict[str, list[Checkpoint]] = {}
-        """Checkpoints by context, one for each delivery queue."""
+        """The checkpoints of each context, one per delivery queue."""
         self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()
@@ -58,7 +59,7 @@ class Reactor:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """On exit, let the present sends finish and release the lease at once."""
+        """Run the reactor. On exit, let the current sends finish, and release the lease at once."""
         self._task = asyncio.create_task(self._run(), name="notifier")
         try:
             yield
@@ -91,7 +92,7 @@ class Reactor:
                 await self._lease.release()
 
     async def _term(self, lost: asyncio.Event) -> None:
-        """Run until the lease is lost, the process stops, or a fault occurs that only a new term can fix."""
+        """Lead until the lease is lost, the process stops, or an error occurs that only a new start can fix."""
         self._checkpoints = {}
         queues = self._queues()
         async with AsyncExitStack() as stack:
@@ -163,7 +164,8 @@ class Reactor:
                 log.warning("position_not_saved", error=repr(error))
 
     async def _save(self) -> None:
-        """Save the position that all queues have settled. The ledger knows which later notices were sent."""
+        """Save the position up to which all queues have settled their notices. The ledger knows which later notices
+        were sent."""
         for context, checkpoints in self._checkpoints.items():
             position = min(checkpoint.position for checkpoint in checkpoints)
             if position != self._saved[context]:

@@ -1,1 +1,1 @@
-"""All services together: their registry, their settings, and any set of them in one process."""
+"""All services together: the list of them, their settings, and a server that runs any set of them in one process."""

@@ -1,7 +1,7 @@
-"""Checks that the NATS servers sync every write: before the start, and every minute after it.
+"""Checks that the NATS servers sync every write to disk: before the start, and every minute after it.
 
-Before the start, a server that does not sync is refused. Later, a server restarted with another configuration is only
-reported, by an error in the log and the metric `drover_log_synced`: it still has what it acknowledged.
+Before the start, a server that does not sync is an error. Later, it causes only an error in the log and the metric
+`drover_log_synced`: what the server has acknowledged so far was synced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ log = structlog.get_logger("drover.serve")
 
 
 async def check_durability(settings: Settings) -> None:
-    """Raises if a server does not sync, or cannot be asked, unless the settings allow that."""
+    """Raise an error if a NATS server does not sync, or does not say whether it does, unless the settings allow
+    that."""
     SYNCED.set(0)
     if settings.allow_unsynced:
         log.warning("unsynced_servers_allowed", setting="DROVER_ALLOW_UNSYNCED")
@@ -39,7 +40,7 @@ async def check_durability(settings: Settings) -> None:
 
 @asynccontextmanager
 async def watching_durability(settings: Settings, *, look_every_s: float = LOOK_EVERY_S) -> AsyncIterator[None]:
-    """Check every minute. Does nothing if the settings allow unsynced servers."""
+    """Check the servers every minute. Does nothing if the settings allow servers that do not sync."""
     if settings.allow_unsynced or settings.nats_system_url is None:
         yield
         return

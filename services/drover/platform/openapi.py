@@ -18,7 +18,8 @@ DESCRIPTION: Final = (
 
 
 def all_routes() -> tuple[Route, ...]:
-    """The routes of every service, whether it runs here or not, and the routes of every process, once each."""
+    """Return the routes of every service, whether it runs here or not, and the routes that every process has, once
+    each."""
     handlers = dict.fromkeys(one for service in REGISTRY.values() for one in service.handlers)
     return routes_of(*handlers, Probes)
 

@@ -1,4 +1,4 @@
-"""All services, in the order of composition."""
+"""The list of all services, in the order in which a process builds them."""
 
 from __future__ import annotations
 

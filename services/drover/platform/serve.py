@@ -1,4 +1,4 @@
-"""Runs any set of services in one process on one HTTP port. Each service is described in its own `app`."""
+"""Runs any set of services in one process on one HTTP port. Each service is described in its own module `app`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = structlog.get_logger("drover.serve")
 
 
 def compose(host: Host, health: Health) -> tuple[web.Application, list[Component]]:
-    """The application and the components of all services of the host."""
+    """Build the HTTP application and the components of all services that this process runs."""
     app = create_application(health, body_bytes_max=host.settings.body_bytes_max)
     components: list[Component] = []
     writers: list[Writer[Any]] = []
@@ -76,7 +76,7 @@ async def serve(
     lease_token: str | None = None,
     first_admin: FirstAdmin | None = None,
 ) -> int:
-    """Run these services and components until a signal or a fault. Returns the exit code."""
+    """Run these services and components until a signal or an error stops them. Returns the exit code."""
     settings = configuration[Settings]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(
@@ -118,7 +118,7 @@ async def serve(
 
 
 def _servers(host: Host) -> list[Component]:
-    """Components that watch the NATS and Postgres servers of the process."""
+    """Make the components that watch this process's connections to NATS and Postgres."""
     components = [
         Component("nats connection", Phase.SERVER, nullcontext(), failure=partial(wait_closed, host.client)),
         Component("durability watch", Phase.SERVER, watching_durability(host.settings)),

@@ -1,4 +1,4 @@
-"""All settings, by section. It imports no service, so that simple commands start fast."""
+"""All settings, by section. This module imports no service, so that simple commands start fast."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     AlertSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)
-"""All variables that Drover reads."""
+"""All environment variables that Drover reads."""
 
 
 def load(environ: Mapping[str, str], *, without: Collection[str] = ()) -> Configuration:
-    """All settings, or a ConfigurationError that names every problem at once."""
+    """Load all settings. Raises ConfigurationError that names every problem at once."""
     return read(environ, *SECTIONS, without=without)

@@ -1,1 +1,1 @@
-"""The reminder service: writers of the context's partitions, the reactor that sends due alarms, and the HTTP routes."""
+"""The reminder service: the writers of its partitions, the reactors that send due alarms, and the HTTP routes."""

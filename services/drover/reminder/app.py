@@ -1,4 +1,5 @@
-"""Composition root of the reminder service: writers of all partitions, their reactors, and the routes."""
+"""Builds the reminder service: the writers of all partitions, the reactors that send due alarms, and the HTTP
+routes."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def policy_of(settings: ReminderSettings) -> Policy:
 
 
 class ReminderService:
-    """One for each process. Partitions spread over the processes; each one sends for the partitions that it leads."""
+    """The part of the service that runs in each process. The processes share the partitions, and each sends the alarms
+    of those that it leads."""
 
     def __init__(
         self,
@@ -96,7 +98,8 @@ class ReminderService:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """On exit, all writers drain at once; then the other processes learn that this one leaves."""
+        """Run the writers. On exit, stop all of them at the same time, then tell the other processes that this one
+        leaves."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._peers.running(self._client))
             for writer in self.writers:
@@ -111,7 +114,8 @@ class ReminderService:
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
-        """Stopped before the writers. On exit, waits for the sendings in flight of all partitions at once."""
+        """Send due alarms. Stopped before the writers. On exit, wait for the unfinished sendings of all partitions at
+        the same time."""
         if not self._settings.reminder_sends:
             yield
             return
@@ -125,7 +129,7 @@ class ReminderService:
 
 
 class ReminderEdge:
-    """The routes for apps and the back office. Works in any process."""
+    """The HTTP routes for apps and the back office. Any process can serve them, because commands go over NATS."""
 
     def __init__(
         self,
@@ -165,7 +169,7 @@ class ReminderEdge:
 
 
 def vapid_public_key(private_key: str) -> str:
-    """The public key in the form that browsers expect: the uncompressed point in URL-safe base64."""
+    """Derive the public key in the form that browsers expect: the uncompressed point in URL-safe base64."""
     number = int.from_bytes(base64.urlsafe_b64decode(private_key + "=" * (-len(private_key) % 4)))
     public = ec.derive_private_key(number, ec.SECP256R1()).public_key()
     point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)

@@ -1,4 +1,4 @@
-"""Measures how long a batch takes from its claim to its last report, by the size of the batch."""
+"""Measures how long a batch of alarms takes from its claim to its last report, by the size of the batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def size_label(alarms: int) -> str:
 
 
 class Batch:
-    """The alarms of one claim."""
+    """The alarms that were claimed by one command."""
 
     def __init__(self, alarms: int) -> None:
         self._label = size_label(alarms)
@@ -25,7 +25,7 @@ class Batch:
         BATCH_ALARMS.observe(alarms)
 
     def done(self) -> None:
-        """Note that one alarm was reported, or need not be sent any more."""
+        """Note that one alarm of the batch was reported, or need not be sent any more."""
         self._left -= 1
         if self._left == 0:
             PROCESSING_TIME_MS.labels(self._label).observe((time.perf_counter() - self._began) * 1000)

@@ -1,4 +1,4 @@
-"""Reports errors (seed 004): one log line and one count for each, by kind. `DEBUG=alarm` shows the rest."""
+"""Reports errors of reminders, as seed 004 requires: one log line and one count for each, by kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.reminder.metrics import ERRORS
 Kind = Literal["past_schedule", "batch_update", "push", "database", "crowded_minute"]
 
 log: Final = structlog.get_logger("alarm")
-"""The namespace `alarm`: logs only warnings and errors unless it is turned on."""
+"""The logger `alarm`. It shows only warnings and errors, unless `DEBUG=alarm` turns on the rest."""
 
 
 def report(kind: Kind, event: str, **details: Any) -> None:

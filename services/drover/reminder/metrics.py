@@ -1,4 +1,4 @@
-"""Metrics of reminders. Labels are bounded: partitions, outcomes, sizes, kinds."""
+"""Metrics of reminders. Labels have few values: partitions, outcomes, sizes and kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a provider gets to send, and its possible outcomes. Independent of the provider."""
+"""The data that a provider gets to send a reminder, and the possible outcomes. The same for all providers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.domain.reminder.state import Subscription
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """One sending. `key` is the same for every try."""
+    """A reminder to send. `key` is the same for every try."""
 
     key: str
     page_id: str
@@ -20,16 +20,16 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     body: str
     sent_count: int
     subscriptions: tuple[Subscription, ...] = ()
-    """The user's subscriptions, without those that already have it."""
+    """The user's subscriptions, without those that already got the reminder."""
     delivered: tuple[str, ...] = ()
-    """Subscriptions that got it in an earlier try."""
+    """The ids of subscriptions that got the reminder in an earlier try."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of every outcome."""
+    """The fields that every outcome has."""
 
     gone: tuple[str, ...] = ()
-    """Subscriptions that no longer exist: they are not tried again."""
+    """The ids of subscriptions that no longer exist. They are not tried again."""
 
 
 class Delivered(Outcome, frozen=True, kw_only=True):
@@ -40,13 +40,13 @@ class Failed(Outcome, frozen=True, kw_only=True):
     """The reminder was certainly not delivered."""
 
     permanent: bool
-    """A retry would fail again."""
+    """Whether a retry would fail again."""
     code: str
     error: str = ""
 
 
 class Uncertain(Outcome, frozen=True, kw_only=True):
-    """The reminder may have been delivered, or was delivered in part."""
+    """The reminder may have been delivered, or was delivered to some subscriptions only."""
 
     code: str
     error: str = ""
@@ -54,7 +54,7 @@ class Uncertain(Outcome, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """Sends notifications. Must return an outcome; an exception is a bug and counts as uncertain."""
+    """Sends reminders. Must return an outcome; an exception is a bug, and counts as `Uncertain`."""
 
     name: str
 

@@ -1,6 +1,6 @@
-"""Other programs report deleted pages over NATS: a request on `ext.pages.deleted`, answered when it is done.
+"""Receives reports of deleted pages from other programs over NATS: requests on `ext.pages.deleted`.
 
-A caller without an answer can repeat the request: it is idempotent.
+The answer is sent when the alarms are deleted. A caller that gets none can repeat the request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from drover.web.errors import ApiError
 
 SUBJECT: Final = "ext.pages.deleted"
 QUEUE: Final = "drover-reminder"
-"""The queue group: one of all instances gets each request."""
+"""The name of the queue group: only one of all processes gets each request."""
 
 log = structlog.get_logger("alarm")
 

@@ -1,7 +1,7 @@
 """Sends the due alarms of one partition while this process leads it.
 
-It works from the writer's state, not from a cursor: it claims due alarms by command, and sends only what was committed
-as claimed. So a rebuild, an import or a restart repeats nothing.
+It claims due alarms by a command to the writer, and sends only what was committed as claimed. It keeps no position in
+the log, so a rebuild, an import or a restart repeats nothing.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from drover.service.tasks import end
 from drover.writer.writer import Writer
 
 POLL_S: Final = 1.0
-"""The reactor looks for due alarms at least this often, because a wake-up message can get lost."""
+"""Maximum seconds between two checks for due alarms, because a wake-up message can get lost."""
 PAUSE_S: Final = 0.05
-"""The pause after an empty claim, so that reactor and writer do not spin when their clocks differ."""
+"""Seconds to wait after a claim without alarms. It prevents a busy loop when the clocks of reactor and writer
+differ."""
 TROUBLE_PAUSE_S: Final = 1.0
 DRAIN_S: Final = 8.0
-"""How long a stop waits for sendings in flight. Slower ones are sent again when their claims lapse."""
+"""How many seconds a stop waits for unfinished sendings. Slower ones are sent again when their claims expire."""
 
 log = structlog.get_logger("alarm")
 
@@ -54,7 +55,7 @@ class Reactor:
         instance: str,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`fetch_limit` applies until another one is set at runtime."""
+        """`fetch_limit`: how many alarms to claim at a time, until another number is set at runtime."""
         self._writer = writer
         self._sender = sender
         self._fetch_limit = fetch_limit
@@ -67,7 +68,7 @@ class Reactor:
 
     @asynccontextmanager
     async def running(self, client: Client | None = None) -> AsyncIterator[None]:
-        """On exit, claim nothing more and wait for sendings in flight."""
+        """Run the reactor. On exit, claim nothing more, and wait for unfinished sendings."""
         self._loop = asyncio.create_task(self._run(), name=f"reminders-{self._partition}")
         try:
             async with self._woken(client):
@@ -76,7 +77,7 @@ class Reactor:
             await self.stop()
 
     async def stop(self) -> None:
-        """Claim nothing more, release claims that were not started, and wait for the others."""
+        """Claim nothing more, release the claims of sendings that have not started, and wait for the others."""
         if self._loop is None:
             return
         await end(self._loop)
@@ -91,7 +92,7 @@ class Reactor:
 
     @asynccontextmanager
     async def _woken(self, client: Client | None) -> AsyncIterator[None]:
-        """Wake up on every commit of the partition, so that an alarm that is due now is sent at once."""
+        """Wake the reactor on every commit of the partition, so that an alarm that is due now is sent at once."""
         if client is None:
             yield
             return
@@ -113,7 +114,7 @@ class Reactor:
                 await asyncio.sleep(TROUBLE_PAUSE_S)
 
     async def _step(self) -> None:
-        """Claim due alarms, or wait until one may be due."""
+        """Claim due alarms; if there are none, wait until one may be due."""
         self._wake.clear()
         state = self._writer.state
         if state is None:
@@ -161,8 +162,8 @@ class Reactor:
         self._sender.offer(Job(claim, notification, self._partition, wanted, ended))
 
     def _is_wanted(self, claim: Claim) -> bool:
-        """Whether to send the alarm. If another process leads now and the state is unknown: yes, because it was
-        claimed."""
+        """Whether the claimed alarm must still be sent. True if another process leads now, because the state is then
+        unknown here."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         return state is None or (alarm is not None and (alarm.sent_count, alarm.life) == (claim.sending, claim.life))
@@ -173,7 +174,8 @@ class Reactor:
         batch.done()
 
     def _notification(self, claim: Claim) -> Notification | None:
-        """The notification from the current state; None: its page was deleted in the meantime."""
+        """Make the notification of a claimed alarm from the current state. None: its page was deleted in the
+        meantime."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         if state is None or alarm is None or (alarm.sent_count, alarm.life) != (claim.sending, claim.life):

@@ -1,4 +1,4 @@
-"""From a claim to its report: calls the provider with bounded concurrency, and reports the outcome."""
+"""Sends claimed alarms: calls the provider for a bounded number at a time, and reports each outcome to the writer."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from drover.service.tasks import end
 
 CONTEXT: Final = "reminder"
 REPORT_TRIES_MAX: Final = 6
-"""Tries to report an outcome, of 20 s each. A sending that could not be reported is repeated with the same key when its
-claim lapses."""
+"""How often the report of an outcome is tried, 20 s each. Without a report, the reminder is sent again with the same
+key when its claim expires."""
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim as the writer answers it."""
+    """A claimed alarm, as the writer's answer describes it."""
 
     page_id: str
     sending: int
@@ -42,19 +42,19 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A claim that waits for the provider."""
+    """A claimed alarm that waits for the provider."""
 
     claim: Claim
     notification: Notification
     partition: str
     wanted: Callable[[], bool]
-    """Called before the reminder is sent: its page may be deleted by then."""
+    """Called before the reminder is sent, whether it is still wanted: its page may be deleted by then."""
     ended: Callable[[], None]
-    """Called once, after the report or when there will be none."""
+    """Called once: after the outcome was reported, or when it is clear that it will not be."""
 
 
 class Sender:
-    """One for each process and all its partitions: the provider gets at most `concurrency` calls at a time.
+    """Sends the claimed alarms of all partitions of a process, at most `concurrency` at a time.
 
     Workers take jobs one by one, so that claims and commits get their turn in between.
     """
@@ -65,7 +65,8 @@ class Sender:
         self._concurrency = concurrency
         self._by = f"reminder:{instance}"
         self._waiting: deque[Job] = deque()
-        """Jobs that wait. Their number is bounded, because each partition limits how many claims it holds."""
+        """The jobs that wait for a worker. Their number is bounded, because each partition limits how many claims it
+        holds."""
         self._arrived = asyncio.Event()
         self._reports: set[asyncio.Task[None]] = set()
         CONCURRENCY_LIMIT.set(concurrency)
@@ -87,7 +88,7 @@ class Sender:
         self._arrived.set()
 
     async def withdraw(self, partition: str) -> None:
-        """Release the unstarted claims of this partition at once, instead of waiting until they lapse."""
+        """Release the claims of this partition that were not started at once, instead of waiting until they expire."""
         left = [job for job in self._waiting if job.partition == partition]
         self._waiting = deque(job for job in self._waiting if job.partition != partition)
         outcome = Failed(permanent=False, code=NOT_BEGUN)
@@ -166,7 +167,8 @@ class Sender:
             log.info("subscription_retired", user_id=user_id, subscription_id=id_)
 
     async def _told(self, command: Command, partition: str) -> Reply:
-        """Send over the bus, not to the writer in this process: another process may lead the partition by now."""
+        """Send a command to the partition's writer over NATS, not within this process: another process may lead the
+        partition by now."""
         id_ = str(uuid7())
         for _ in range(REPORT_TRIES_MAX):
             answer = await self._bus.send(CONTEXT, command, by=self._by, id=id_, partition=partition)

@@ -24,34 +24,35 @@ class ReminderSettings(Section, frozen=True, kw_only=True):
     """When reminders are due, and how they are sent."""
 
     reminder_partitions: PartitionCount = 4
-    """How many partitions reminders have, by user; one process at a time leads each. Used once, when the log of
-    reminders is created."""
+    """How many partitions the log of reminders has, by user. Used only when the log is created. One process at a time
+    leads a partition."""
     reminder_base_s: PauseSeconds = 86_400.0
-    """The pause between the first and the second sending of an alarm. It doubles with each sending."""
+    """Seconds between the first and the second sending of an alarm. The pause doubles with each sending."""
     reminder_cap_s: PauseSeconds = 15_552_000.0
-    """The longest pause between sendings: 180 days."""
+    """The longest pause between two sendings of an alarm, in seconds: 180 days."""
     reminder_recover_s: PauseSeconds = 21_600.0
-    """A sending with an unknown outcome is repeated, with the same key, after this: 6 hours."""
+    """Seconds after which a sending with an unknown outcome is repeated, with the same key: 6 hours."""
     reminder_retry_s: PauseSeconds = 30.0
-    """The delay before a failed sending is tried again. It doubles with each failure."""
+    """Seconds before a failed sending is tried again. The delay doubles with each failure."""
     reminder_retry_max_s: PauseSeconds = 1_800.0
-    """The longest delay after a failure."""
+    """The longest delay before a failed sending is tried again, in seconds."""
     reminder_timezone: TimeZoneName = "Asia/Seoul"
     """The time zone of users who did not set one."""
     reminder_fetch_limit: FetchLimit = 100
-    """How many alarms each partition claims at a time. Can be changed at runtime."""
+    """How many due alarms are claimed at a time, for each partition. Can be changed at runtime."""
     reminder_concurrency: Concurrency = 10
-    """How many sendings may be in flight in this process."""
+    """Maximum of reminders that this process sends at the same time; others wait."""
     reminder_sends: Flag = True
-    """Whether this process sends. Off: it accepts commands, and due alarms wait, as after an import."""
+    """Whether this process sends reminders. Off: it still accepts commands, and due alarms wait."""
     reminder_provider: Provider = "log"
     """How reminders are sent: into the log of this process, to an address of yours, to browsers, or by apprise."""
     reminder_send_timeout_s: Seconds = 10.0
-    """How long one sending may take."""
+    """Time-out of one sending, in seconds."""
     reminder_webhook_url: HttpUrl | None = None
     """The address that reminders are posted to. For the provider webhook."""
     reminder_webhook_secrets: Secrets = ()
-    """The secrets that sign the bodies. With two, both sign, so that the receiver can change from one to the other."""
+    """The secrets that sign the requests to the webhook. With two, both sign, so that the receiver can change from one
+    to the other."""
     reminder_allow_private: Flag = False
     """Allow posting reminders to private, loopback and link-local addresses."""
     reminder_vapid_private_key: VapidKey | None = None

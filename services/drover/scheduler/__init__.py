@@ -1,1 +1,2 @@
-"""The scheduler: the writer of `fleet`, and presence of devices. The rules are in `drover.domain.fleet`."""
+"""The scheduler: the writer of the context `fleet`, and the watch for silent devices. The rules are in
+`drover.domain.fleet`."""

@@ -1,4 +1,4 @@
-"""Composition root of the scheduler: the fleet's writer on JetStream, and presence."""
+"""Builds the scheduler: the writer of the fleet, and the watch for silent devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.writer.writer import Writer
 
 
 class Scheduler:
-    """One for each process. One process leads; the others are warm standbys."""
+    """The part of the service that runs in each process. One process leads; the others can take over at once."""
 
     def __init__(self, client: Client, *, instance: str, lease_token: str | None = None) -> None:
         self._client = client
@@ -27,7 +27,8 @@ class Scheduler:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
-        """On exit, stop presence first: a draining writer accepts no commands."""
+        """Run the writer and the watch. On exit, stop the watch first, because a stopping writer accepts no
+        commands."""
         async with self.writer.running(), PresenceWatch(self.writer).running(self._client):
             yield self
 

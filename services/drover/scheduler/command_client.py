@@ -1,4 +1,5 @@
-"""The client that sends presence commands to the writer: at most one in flight for each device, and a bounded total.
+"""Sends the watch's commands to the writer of the fleet: at most one at a time for each device, and a bounded number in
+total.
 
 It does not decide which commands to send.
 """
@@ -15,12 +16,12 @@ from drover.bus.messages import Outcome, Rejected
 from drover.domain.decider import Command
 
 IN_FLIGHT_MAX: Final = 500
-"""Maximum of commands in flight. A power cut can silence 10,000 phones at once: they are reported in turn, so that
-other commands are not held up."""
+"""Maximum of commands without an answer so far; others wait. A power cut can silence 10,000 phones at once, and their
+commands must not hold up others."""
 
 Submit = Callable[[Command], asyncio.Future[Outcome]]
 Answered = Callable[[bool], None]
-"""Called at the end with whether all commands were accepted."""
+"""Called at the end; the argument says whether all commands were accepted."""
 
 log = structlog.get_logger("drover.scheduler")
 
@@ -38,12 +39,12 @@ class CommandClient:
         return device_id in self._under_way
 
     def forget_all(self) -> None:
-        """Forget all commands in flight: they belong to another term, so their outcomes are ignored."""
+        """Forget all unanswered commands, after a change of leader: their outcomes are ignored."""
         self._under_way.clear()
 
     def send(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
-        """Send these commands in order, each after the previous one was accepted. False: there is no room, or a command
-        for this device is already in flight."""
+        """Send these commands in order, each after the previous one was accepted. False, and nothing is sent: too many
+        are unanswered, or one for this device is."""
         if not self.has_room() or device_id in self._under_way:
             return False
         self._send_next(device_id, commands, answered)

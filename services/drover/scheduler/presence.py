@@ -1,4 +1,5 @@
-"""When each device was last heard: volatile, not in the decider's state, ordered by age, restarted after any gap.
+"""Remembers when each device last sent a sign of life, in memory only. After any gap in the telemetry, all timers
+restart.
 
 It does not decide what a silence means.
 """
@@ -23,23 +24,24 @@ class Heard(NamedTuple):
     at_s: float
     seen_at: datetime | None
     source: str | None
-    """The gateway that heard it; None after a restart because that gateway fell silent."""
+    """The gateway that reported the sign of life. None: the timer was restarted because that gateway fell silent."""
 
 
 class Presence:
-    """No clock and no I/O: `now_s` is the time of any monotonic clock."""
+    """The time of each device's last sign of life. No clock and no I/O: `now_s` is the time of any monotonic clock."""
 
     def __init__(self, silent_after_s: float, sources: Sources) -> None:
         self._silent_after_s = silent_after_s
         self._sources = sources
         self._heard: OrderedDict[str, Heard] = OrderedDict()
-        """When each device was heard, oldest first, so that finding overdue devices touches no others."""
+        """The last sign of life of each device, oldest first, so that overdue devices are found without checking the
+        others."""
 
     def __len__(self) -> int:
         return len(self._heard)
 
     def restart(self, devices: Iterable[str], now_s: float) -> None:
-        """Restart the timers of these devices and forget all others: what happened in the gap is unknown."""
+        """Restart the timers of these devices, and forget all others, after a gap in the telemetry."""
         known = self._heard
         nothing = Heard(now_s, None, None)
         self._heard = OrderedDict((device, known.get(device, nothing)._replace(at_s=now_s)) for device in devices)
@@ -48,14 +50,15 @@ class Presence:
         self._set(device_id, Heard(now_s, seen_at, source))
 
     def is_heard(self, device_id: str, now_s: float) -> bool:
-        """Whether the device was heard recently, by a gateway that is not silent."""
+        """Whether the device recently sent a sign of life, through a gateway that is not silent."""
         heard = self._heard.get(device_id)
         if heard is None or heard.source is None or now_s - heard.at_s >= self._silent_after_s:
             return False
         return not self._sources.is_cut_off(heard.source, now_s)
 
     def start_again(self, device_id: str, now_s: float) -> None:
-        """Restart the timer after handling a silence. If nothing changed, the device becomes overdue again."""
+        """Restart the timer of a device after its silence was handled. If nothing changes, the device becomes overdue
+        again."""
         heard = self._heard.get(device_id)
         if heard is not None:
             self._set(device_id, heard._replace(at_s=now_s))
@@ -64,8 +67,8 @@ class Presence:
         self._heard.pop(device_id, None)
 
     def overdue(self, now_s: float) -> list[Silent]:
-        """Devices that are silent for too long, oldest first; repeated until they are heard, restarted or forgotten.
-        Empty while all telemetry is silent."""
+        """Return devices that have been silent for too long, oldest first, at every call until they send a sign of
+        life, are restarted or forgotten. Empty while all gateways are silent."""
         if self._sources.are_all_silent(now_s):
             return []
         silent, cut_off = [], []

@@ -1,4 +1,4 @@
-"""The gateways that send telemetry: which of them are silent, and whether batches may be missing."""
+"""The gateways that send telemetry: which of them are silent, and whether messages of theirs were lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from drover.bus.telemetry import TelemetryBatch
 
 SOURCES_MAX: Final = 1_000
-"""How many gateways to remember; the one that is silent for longest is forgotten first."""
+"""How many gateways to remember. Beyond that, the one that has been silent for longest is forgotten."""
 
 
 class Source(NamedTuple):
@@ -17,18 +17,19 @@ class Source(NamedTuple):
 
 
 class Sources:
-    """No clock and no I/O: `now_s` is the time of any monotonic clock."""
+    """The gateways and their last messages. No clock and no I/O: `now_s` is the time of any monotonic clock."""
 
     def __init__(self, gap_after_s: float) -> None:
         self._gap_after_s = gap_after_s
         self._known: OrderedDict[str, Source] = OrderedDict()
-        """The gateway heard most recently is last."""
+        """The known gateways, in the order of their last messages; the latest is last."""
 
     def __len__(self) -> int:
         return len(self._known)
 
     def is_gap(self, batch: TelemetryBatch, now_s: float) -> bool:
-        """Note a batch; returns whether batches before it may be missing, by its number or its source's silence."""
+        """Note a message of a gateway. Returns whether messages before it may be lost: its number does not follow the
+        last one, or the gateway was silent."""
         nobody_spoke = bool(self._known) and self.are_all_silent(now_s)
         before = self._known.pop(batch.source, None)
         self._known[batch.source] = Source(batch.number, now_s)
@@ -39,7 +40,7 @@ class Sources:
         return batch.number != before.number + 1 or now_s - before.at_s > self._gap_after_s
 
     def are_all_silent(self, now_s: float) -> bool:
-        """Whether no gateway is heard, so that nothing is known about any device."""
+        """Whether all gateways are silent, so that nothing is known about any device."""
         if not self._known:
             return True
         latest = next(reversed(self._known.values()))

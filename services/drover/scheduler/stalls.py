@@ -1,6 +1,7 @@
-"""How long each running attempt has made no progress: volatile, restarted after any gap.
+"""Measures how long each running attempt has made no progress, in memory only. After any gap in the telemetry, all
+timers restart.
 
-It does not know whether the device is heard, nor decide what a stall means.
+It does not know whether the device still sends signs of life, nor decide what a stall means.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from drover.domain.fleet.state import Assignment
 
 
 class Attempt(msgspec.Struct):
-    """The attempt that a device runs."""
+    """The attempt that a device runs, with its timers."""
 
     device_id: str
     assignment_id: str
@@ -23,22 +24,22 @@ class Attempt(msgspec.Struct):
     progress_pct: int
     ad_playing: bool
     counted_to_s: float
-    """The time up to which the next two fields are counted."""
+    """The time up to which `stood_s` and `ad_s` are counted."""
     stood_s: float = 0.0
-    """How long there was no progress, not counting advertisements."""
+    """For how many seconds the attempt has made no progress, not counting advertisements."""
     ad_s: float = 0.0
-    """How long advertisements have paused it, in total."""
+    """For how many seconds in total advertisements have paused the attempt."""
 
     def is_of(self, assignment: Assignment) -> bool:
         return (self.assignment_id, self.run) == (assignment.assignment_id, assignment.run)
 
 
 class Stalls:
-    """One attempt for each device that runs one.
+    """The running attempts, one for each device that runs one.
 
-    Each is in a heap once, with the earliest moment at which it could have stalled. Reports only move that moment
-    later, so they need not touch the heap, and finding stalled attempts touches no others.
-    No clock and no I/O: `now_s` is the time of any monotonic clock.
+    A heap holds each attempt once, with the earliest moment at which it could be stalled. Reports of progress only move
+    that moment later, so they need not update the heap, and stalled attempts are found without checking the others. No
+    clock and no I/O: `now_s` is the time of any monotonic clock.
     """
 
     def __init__(self, stalled_after_s: float, ad_holds_s: float) -> None:
@@ -47,15 +48,16 @@ class Stalls:
         self._attempts: dict[str, Attempt] = {}
         self._looks: list[tuple[float, str]] = []
         self._taken: set[str] = set()
-        """Devices returned as stalled that wait to be put back or forgotten: they are not in the heap."""
+        """Devices whose attempts `take_stalled` has returned, until they are put back or forgotten. They are not in the
+        heap."""
 
     def __len__(self) -> int:
         return len(self._attempts)
 
     def restart(self, running: Iterable[Assignment], now_s: float) -> None:
-        """Restart the timers of these attempts and forget all others: what happened in the gap is unknown.
+        """Restart the timers of these attempts, and forget all others, after a gap in the telemetry.
 
-        The total time of advertisements is known, and stays.
+        The total time of advertisements is kept.
         """
         known, self._attempts = self._attempts, {}
         self._taken.clear()
@@ -70,7 +72,7 @@ class Stalls:
         self._looks = [(now_s + self._stalled_after_s, device_id) for device_id in sorted(self._attempts)]
 
     def hear(self, assignment: Assignment, work: Work | None, now_s: float) -> None:
-        """The device of this running assignment was heard, with or without a report about its work."""
+        """Note a sign of life of the device that runs this assignment, with or without a report of progress."""
         attempt = self._attempts.get(assignment.device_id)
         if attempt is None or not attempt.is_of(assignment):
             is_new = attempt is None
@@ -85,7 +87,7 @@ class Stalls:
         attempt.progress_pct, attempt.ad_playing = work.progress_pct, work.ad_playing
 
     def take_stalled(self, now_s: float) -> list[Attempt]:
-        """Attempts without progress for too long. Each is returned once, until it is put back."""
+        """Return attempts without progress for too long. Each is returned once, until it is put back."""
         stalled: list[Attempt] = []
         others: list[Attempt] = []
         while self._looks and self._looks[0][0] <= now_s:
@@ -98,7 +100,8 @@ class Stalls:
         return stalled
 
     def put_back(self, device_id: str, now_s: float, *, start_again: bool = False) -> None:
-        """Put a returned attempt back: still overdue unless it made progress, or with a restarted timer."""
+        """Put an attempt back that `take_stalled` returned. Unless its timer is restarted, it is returned again if it
+        made no progress."""
         if device_id not in self._taken:
             return
         self._taken.remove(device_id)
@@ -109,7 +112,7 @@ class Stalls:
         self._look_later(attempt, now_s)
 
     def forget(self, device_id: str) -> None:
-        """Forget a returned attempt that no longer runs."""
+        """Forget an attempt that `take_stalled` returned and that no longer runs."""
         if device_id in self._taken:
             self._taken.remove(device_id)
             del self._attempts[device_id]

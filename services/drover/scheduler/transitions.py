@@ -1,4 +1,4 @@
-"""Which commands follow from a device's sign of life or silence, given its state in the fleet. Pure."""
+"""Decides which commands follow from a sign of life or the silence of a device, given its state. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.fleet.state import Assignment, Device, Fleet, Phase
 from drover.scheduler.presence import Silent
 
 Claims = Mapping[str, Any]
-"""What an agent reports about itself. Untrusted: not even the types are certain."""
+"""What an agent reports about its device. Untrusted: even the types may be wrong."""
 
 
 def _is_unlocked(claims: Claims) -> bool:
@@ -31,7 +31,7 @@ _ENDS_CONDITION: Final[Mapping[str, Callable[[Claims], bool]]] = {
 
 
 def on_sign_of_life(device: Device, claims: Claims | None) -> list[Command]:
-    """The commands to send, in this order, when a device was heard."""
+    """Return the commands to send, in this order, when a device has sent a sign of life."""
     commands: list[Command] = []
     if not device.alive:
         commands.append(MarkOnline(device.device_id))
@@ -42,14 +42,15 @@ def on_sign_of_life(device: Device, claims: Claims | None) -> list[Command]:
 
 
 def after_silence(device: Device, silent: Silent) -> Command | None:
-    """The command to send for a device that is silent, for at least the time after which an idle device is offline."""
+    """Return the command to send for a silent device. None: it runs an attempt and has not been silent for long enough,
+    or is already offline."""
     if device.running:
         return MarkSilent(device.device_id, silent.last_seen) if silent.for_s >= SILENT_AFTER_S else None
     return MarkOffline(device.device_id, silent.last_seen) if device.alive else None
 
 
 def is_watched(device: Device) -> bool:
-    """Whether a silence of this device would change anything."""
+    """Whether a silence of this device would change its state."""
     return device.alive or device.running
 
 

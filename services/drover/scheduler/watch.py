@@ -1,4 +1,5 @@
-"""The presence watch: turns telemetry into commands to the fleet, only while this process leads."""
+"""Watches the telemetry of devices: sends commands to the fleet's writer when a device falls silent, stalls or comes
+back. Only the leading process does."""
 
 from __future__ import annotations
 
@@ -26,9 +27,10 @@ from drover.writer.writer import Writer
 
 SWEEP_EVERY_S: Final = 1.0
 SWEEP_AGAIN_S: Final = 0.05
-"""Pause between sweeps while more is overdue than may be in flight at once."""
+"""Seconds between two checks while more devices are overdue than commands may be sent at once."""
 GAP_AFTER_S: Final = 3.0
-"""Gateways send a batch at least every second; after this long without any, nothing is known about any device."""
+"""After this many seconds without a message of any gateway, telemetry counts as lost. Gateways send at least once per
+second."""
 
 log = structlog.get_logger("drover.scheduler")
 
@@ -42,9 +44,10 @@ class PresenceWatch:
         self._stalls = Stalls(STALLED_AFTER_S, AD_HOLDS_S)
         self._client = CommandClient(partial(writer.submit, by="presence"))
         self._later: dict[str, dict[str, Any]] = {}
-        """Known devices that were heard when no command could be sent for them, with their claims."""
+        """Devices that sent a sign of life when no command could be sent for them, with their reports. The next check
+        handles them."""
         self._missed = False
-        """Telemetry may have been lost since the last sweep."""
+        """Whether telemetry may have been lost since the last check."""
         self._epoch = 0
 
     @asynccontextmanager
@@ -67,7 +70,7 @@ class PresenceWatch:
                 crowded = False
 
     def _fleet(self) -> Fleet | None:
-        """The live fleet while this process leads. After a change of leader, all timers restart."""
+        """Return the current state of the fleet if this process leads. After a change of leader, restart all timers."""
         if not self._writer.leading.is_set():
             return None
         fleet = self._writer.state
@@ -109,7 +112,8 @@ class PresenceWatch:
             self._answer_sign(device, beat.reported)
 
     def _answer_sign(self, device: Device, claims: dict[str, Any] | None) -> None:
-        """Handle a sign of life now, or in the next sweep: an agent may report only once that it is unlocked."""
+        """Send the commands that follow from a sign of life, or note it for the next check: an agent may report only
+        once that its screen is unlocked."""
         device_id = device.device_id
         if earlier := self._later.pop(device_id, None):
             claims = earlier | (claims or {})
@@ -120,7 +124,7 @@ class PresenceWatch:
             self._later[device_id] = claims or {}
 
     def sweep(self) -> bool:
-        """Handle everything that is overdue. True: some commands found no room."""
+        """Handle all devices that are overdue. True: some commands could not be sent yet."""
         fleet, now_s = self._fleet(), self._clock.elapsed_s()
         if fleet is None:
             return False

@@ -1,1 +1,1 @@
-"""Receivers of notices: one module each, chosen by settings."""
+"""The receivers of notices, such as Slack: one module each, chosen by settings."""

@@ -1,4 +1,4 @@
-"""Maps a receiver's HTTP answer to an outcome. Bodies are never logged: they may contain anything."""
+"""Maps a receiver's HTTP answer to an outcome. The answer's body is never logged, because it may contain anything."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from drover.notifier.notice import Delivered, Failed, Outcome, Uncertain
 from drover.outbound.http import Answer, NoAnswer, NotCalled, Outbound
 
 REFUSED: Final = frozenset({400, 413, 415, 422})
-"""Statuses that mean that the receiver will never accept this notice. Other errors concern the receiver and may be
-fixed: a revoked URL, a proxy that is down."""
+"""HTTP statuses which mean that the receiver will never accept this notice. After other errors it is retried: a revoked
+URL or a broken proxy may be fixed."""
 _WAITING: Final = frozenset({429, 503})
 
 
@@ -37,7 +37,7 @@ def outcome_of(answer: Answer, now: datetime) -> Outcome:
 
 
 def _seconds(asked: str, now: datetime) -> float | None:
-    """`Retry-After` in seconds; it may be a number or a date."""
+    """Parse `Retry-After`, which is a number of seconds or a date, into seconds."""
     if asked.isascii() and asked.isdigit():
         return float(asked[:9])
     try:

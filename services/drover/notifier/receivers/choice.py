@@ -1,4 +1,4 @@
-"""Builds the receivers from the settings, or says which setting is missing."""
+"""Builds the receivers from the settings. Raises an error that names a missing setting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.outbound.http import Outbound
 
 
 class ReceiverIncomplete(DroverError):
-    """The webhook has no secret, so its receiver could not authenticate the sender."""
+    """A webhook is configured without a secret, so its receiver could not authenticate the sender."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -21,7 +21,7 @@ class ReceiverIncomplete(DroverError):
 
 
 def chosen_receivers(settings: AlertSettings) -> list[Receiver]:
-    """The configured receivers. Without any, only the dashboard shows alerts."""
+    """Build the configured receivers. If there are none, only the dashboard shows alerts."""
     receivers: list[Receiver] = []
     if settings.alert_slack_url is not None:
         receivers.append(Slack(settings.alert_slack_url, _outbound(settings)))

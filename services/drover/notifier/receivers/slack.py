@@ -1,4 +1,4 @@
-"""The receiver slack: posts notices to an incoming webhook of Slack, Mattermost or a compatible service.
+"""The receiver `slack`: posts notices to an incoming webhook of Slack, Mattermost or a compatible service.
 
 Such a webhook returns no message id. So the resolution of an alert is a second message that names the alert, not a
 reply to the first one.
@@ -19,13 +19,13 @@ from drover.notifier.receivers.answers import posted
 from drover.outbound.http import Outbound
 
 PACE_S: Final = 1.1
-"""Pause between two messages: Slack accepts one per second."""
+"""Seconds between two messages: Slack accepts one per second."""
 HEADER_CHARS_MAX: Final = 150
 TEXT_CHARS_MAX: Final = 2_000
 DETAILS_MAX: Final = 10
 DETAIL_CHARS_MAX: Final = 200
 ALERT_CHARS: Final = 8
-"""Characters of an id: enough to tell messages apart and to search for."""
+"""How many characters of an alert's id a message shows: enough to tell alerts apart and to search for one."""
 _REPEAT: Final = "This may be a duplicate: the last try got no answer."
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -87,13 +87,13 @@ def _origin(notice: Notice) -> str:
 
 
 def _fields(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The first few details that are short enough to read."""
+    """Select the first few details of the alert that are short enough to read."""
     shown = [(name, value) for name, value in details.items() if isinstance(value, str | int | float | bool)]
     return [_plain(f"{name}: {value}", DETAIL_CHARS_MAX) for name, value in shown[:DETAILS_MAX]]
 
 
 def _plain(text: str, chars_max: int) -> dict[str, Any]:
-    """Plain text, never mrkdwn: a title with `<!channel>` must not notify the channel."""
+    """Make a plain text block, without Slack's markup: a title with `<!channel>` must not notify the channel."""
     return {"type": "plain_text", "text": _cut(text, chars_max), "emoji": True}
 
 
@@ -102,7 +102,7 @@ def _cut(text: str, chars_max: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Slack always parses the fallback text as mrkdwn, so escape it."""
+    """Escape the fallback text, which Slack always parses as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

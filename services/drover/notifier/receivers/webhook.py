@@ -1,4 +1,4 @@
-"""The receiver webhook: posts each notice as signed JSON to the operator's URL."""
+"""The receiver `webhook`: posts each notice as signed JSON to the operator's URL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Webhook(SignedHook):
 
 
 def body_of(notice: Notice) -> dict[str, Any]:
-    """The same bytes for every retry."""
+    """Encode the notice. Every retry has the same bytes."""
     return {
         "key": notice.key,
         "event": f"alert.{notice.phase}",

@@ -1,1 +1,2 @@
-"""`/api/reminder/*`: the routes for apps and the back office. Works in any process: commands go over the bus."""
+"""`/api/reminder/*`: the HTTP routes for apps and the back office. Any process can serve them, because commands go over
+NATS."""

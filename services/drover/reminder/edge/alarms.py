@@ -23,12 +23,12 @@ from drover.web.permissions import Verb
 from drover.web.route import handles, recorded, write
 
 PAGES_MAX: Final = 1_000
-"""Limit of one request; it becomes several commands."""
+"""Maximum of pages in one request; more are refused. One request becomes several commands."""
 TIME_CHARS_MAX: Final = 64
 
 
 class RegisterByPage(msgspec.Struct, forbid_unknown_fields=True):
-    """A page that its user wants to be reminded of."""
+    """The body of a request for an alarm: a page that its user wants to be reminded of."""
 
     page_id: str
     user_id: str | None = None
@@ -37,7 +37,7 @@ class RegisterByPage(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ScheduleAlarm(msgspec.Struct, forbid_unknown_fields=True):
-    """A time with an offset; without one it is in the user's time zone."""
+    """The body of a request to set the time of an alarm. A time without an offset is in the user's time zone."""
 
     page_id: str
     next_alarm_time: str
@@ -45,7 +45,7 @@ class ScheduleAlarm(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PagesDeleted(msgspec.Struct, forbid_unknown_fields=True):
-    """Pages that were deleted."""
+    """The body of a report that pages were deleted."""
 
     page_ids: list[str]
     user_id: str | None = None
@@ -67,14 +67,14 @@ class ScheduledAlarm(msgspec.Struct):
     sent_count: int
     timezone: str
     shift_min: int
-    """How much later than requested, because the minute was taken."""
+    """By how many minutes the alarm is later than requested, because the requested minute was taken."""
     crowded: bool
-    """No free minute was found."""
+    """Whether no free minute was found, so that the alarm shares one."""
 
 
 class DeletedPages(msgspec.Struct):
     deleted: list[str]
-    """Pages that had an alarm."""
+    """The ids of those pages that had an alarm."""
 
 
 _REGISTER: Final = Body(RegisterByPage)
@@ -151,8 +151,8 @@ class Alarms:
         )
     )
     async def pages_deleted(self, request: web.Request, principal: Principal) -> web.Response:
-        """Without a user, the request of the back office goes to all partitions: programs that delete pages may not
-        know the user."""
+        """Delete the alarms of pages. A request of the back office without a user goes to all partitions, because
+        programs that delete pages may not know the user."""
         raw = await read_body(request)
         wish = _DELETED.decode(raw)
         if len(wish.page_ids) > PAGES_MAX:
@@ -166,7 +166,8 @@ class Alarms:
 async def delete_pages(
     clients: PartitionedClient, page_ids: list[str], user_id: str | None, origin: Origin
 ) -> tuple[list[str], dict[str, str]]:
-    """The pages that had an alarm, and the positions of the records."""
+    """Delete the alarms of pages. Returns the ids of pages that had one, and headers with the positions of the
+    commits."""
     parts = [page_ids[at : at + PAGES_PER_DELETION_MAX] for at in range(0, len(page_ids), PAGES_PER_DELETION_MAX)]
     deletions = [commands.DeletePages(tuple(part), user_id) for part in parts]
     results, headers = await clients.send_all(deletions, origin, owner=user_id)

@@ -1,4 +1,4 @@
-"""Who may use which alarms: a person their own, the back office those of any user it names."""
+"""Whose alarms a caller may use: people only their own, the back office those of any user that it names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from drover.web.route import Permission
 
 
 def for_alarms(verb: Verb) -> Permission:
-    """The permission: of a person for their own alarms, of a program for all alarms."""
+    """Make the permission for a route: people need it for their own alarms, programs for all alarms."""
     return Permission("alarm", verb, own="my_alarms")
 
 
 def whose(principal: Principal, asked_for: str | None) -> str:
-    """The user that a request is about."""
+    """Return the id of the user whose alarms the request is about."""
     return owner_of(principal, asked_for, what="alarms")

@@ -1,4 +1,4 @@
-"""`GET /api/reminder/alarms`: the alarms of a user, soonest first, page by page, from the read model."""
+"""`GET /api/reminder/alarms`: lists a user's alarms from the read model, soonest first, page by page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OwnAlarm(RegisteredAlarm):
 class OwnAlarms(msgspec.Struct):
     alarms: list[OwnAlarm]
     after: str | None
-    """The cursor of the next page."""
+    """The cursor of the next page; null if this is the last one."""
 
 
 class Listing:

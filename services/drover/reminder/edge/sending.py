@@ -1,4 +1,4 @@
-"""`/api/reminder/sending`: sets how many alarms a claim takes, at runtime, on all instances at once."""
+"""`/api/reminder/sending`: sets how many due alarms a process claims at a time, at runtime and for all processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATH: Final = "/api/reminder/sending"
 
 
 class ChangeSending(msgspec.Struct, forbid_unknown_fields=True):
-    """How many alarms a claim takes."""
+    """The body of a request to set how many alarms are claimed at a time."""
 
     fetch_limit: Annotated[int, msgspec.Meta(ge=1, le=FETCH_LIMIT_MAX)]
 
@@ -33,8 +33,8 @@ _CHANGE: Final = Body(ChangeSending)
 
 
 class Sending:
-    """Changes how many alarms a claim takes. The value is recorded, so it also applies to instances that start
-    later."""
+    """The route that sets how many alarms are claimed at a time. The number is recorded in the log, so it also applies
+    to processes that start later."""
 
     def __init__(self, clients: PartitionedClient) -> None:
         self._clients = clients

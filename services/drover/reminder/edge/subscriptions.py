@@ -1,4 +1,4 @@
-"""`/api/reminder/subscriptions`: browsers subscribe to push messages. Their secrets are sealed here."""
+"""`/api/reminder/subscriptions`: browsers subscribe to push messages. Their secrets are sealed (encrypted) here."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SUBSCRIBE: Final = Body(Subscribe)
 
 class Subscriptions:
     def __init__(self, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None) -> None:
-        """`sealer` and `public_key` are None if the server does not push to browsers."""
+        """`sealer` and `public_key`: None if this server does not push to browsers."""
         self._clients = clients
         self._sealer = sealer
         self._public_key = public_key
@@ -107,7 +107,7 @@ class Subscriptions:
         )
     )
     async def key(self, request: web.Request) -> web.Response:
-        """The key is public, so anybody may ask."""
+        """Send the public key of this server. Needs no permission."""
         if self._public_key is None:
             raise _not_here()
         return json_answer(PublicKey(self._public_key))

@@ -1,4 +1,4 @@
-"""`/api/reminder/users/{id}/timezone`: the time zone of a user."""
+"""`/api/reminder/users/{id}/timezone`: sets the time zone of a user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH: Final = "/api/reminder/users/{id}/timezone"
 
 
 class SetTimezone(msgspec.Struct, forbid_unknown_fields=True):
-    """An IANA name, such as Asia/Seoul."""
+    """The body of a request to set a time zone: an IANA name, such as Asia/Seoul."""
 
     timezone: str
 

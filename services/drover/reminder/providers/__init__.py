@@ -1,1 +1,1 @@
-"""Ways to send a reminder: one module each, chosen by DROVER_REMINDER_PROVIDER."""
+"""The providers, which send reminders: one module each, chosen by DROVER_REMINDER_PROVIDER."""

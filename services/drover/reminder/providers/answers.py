@@ -8,8 +8,8 @@ from drover.outbound.http import Answer
 from drover.reminder.notification import Failed
 
 PASSING: Final = frozenset({408, 409, 425, 429})
-"""Statuses after which a retry may succeed, besides any 5xx. Some providers answer 409 while they still process the
-same key."""
+"""Statuses after which a retry may succeed, in addition to any 5xx. Some providers answer 409 while they still process
+the same key."""
 ERROR_CHARS_MAX: Final = 200
 
 
@@ -18,7 +18,7 @@ def is_success(answer: Answer) -> bool:
 
 
 def failure(answer: Answer) -> Failed:
-    """The failure for an answer that is not a success. A redirect is not followed, so it is permanent."""
+    """Make the failure for an answer that is not a success. A redirect is not followed, so a retry would fail again."""
     permanent = answer.status < 500 and answer.status not in PASSING
     said = answer.body[:ERROR_CHARS_MAX].decode("utf-8", "replace")
     return Failed(permanent=permanent, code=f"http_{answer.status}", error=said)

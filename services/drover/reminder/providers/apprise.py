@@ -1,4 +1,4 @@
-"""The provider apprise: sends to the many services of that library, at addresses that the operator sets.
+"""The provider `apprise`: sends reminders through the library of that name to addresses that the operator sets.
 
 Users cannot add addresses, because apprise calls any address. It has no idempotency keys, so only services that compare
 texts recognize a repeat. Needs the extra `drover[apprise]`.
@@ -18,7 +18,7 @@ from drover.reminder.providers.missing import need
 
 
 class AppriseAddressBad(DroverError):
-    """Apprise does not know an address of DROVER_REMINDER_APPRISE_URLS. Addresses hold secrets, so it is not shown."""
+    """Apprise does not know an address in DROVER_REMINDER_APPRISE_URLS. It holds secrets, so it is not shown."""
 
     def __init__(self, number: int) -> None:
         super().__init__(

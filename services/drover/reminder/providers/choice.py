@@ -1,4 +1,4 @@
-"""Builds the provider that the settings name, or raises an error that says what is missing."""
+"""Builds the provider that the settings name. Raises an error that says which setting is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.service.sealing import Sealer
 
 
 class ProviderIncomplete(DroverError):
-    """A provider was chosen without all the settings that it needs."""
+    """The chosen provider lacks a setting that it needs."""
 
     def __init__(self, provider: str, missing: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Combines the outcomes of one reminder over several subscriptions."""
+"""Combines the outcomes of sending one reminder to several subscriptions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Result = Delivered | Failed | Uncertain
 
 
 def add_up(notification: Notification, results: Mapping[str, Result]) -> Result:
-    """Delivered if every reachable subscription has it. If some have it and others may still get it, it is a partial
-    failure: retried, but not to those that have it."""
+    """Combine the outcomes. Delivered: some subscription has the reminder, and a retry would reach no other. If a retry
+    may reach others, it is a partial failure, retried only for those without the reminder."""
     gone = tuple(sub for sub, one in results.items() if isinstance(one, Failed) and one.code == GONE)
     have = (*notification.delivered, *(sub for sub, one in results.items() if isinstance(one, Delivered)))
     unknown = [one for one in results.values() if isinstance(one, Uncertain)]

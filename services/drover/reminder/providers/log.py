@@ -1,4 +1,5 @@
-"""The provider log: a line in the log of this process. It needs no settings, and is the default."""
+"""The provider `log`: writes each reminder as a line into the log of this process. It needs no settings, and is the
+default."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from drover.domain.errors import DroverError
 
 
 class ExtraMissing(DroverError):
-    """A provider was chosen whose library is not installed."""
+    """The library of the chosen provider is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(

@@ -1,4 +1,5 @@
-"""A browser's subscription, plain and sealed. It is sealed because anyone with its address and keys can push."""
+"""A browser's subscription, plain and sealed (encrypted). It is sealed because anyone with its address and keys can
+push to the browser."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class PushKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PushSubscription(msgspec.Struct):
-    """`PushSubscription.toJSON()`; other fields of browsers are ignored."""
+    """A subscription in the form of `PushSubscription.toJSON()`. Further fields that browsers send are ignored."""
 
     endpoint: Annotated[str, msgspec.Meta(pattern=r"^https://[^\s]+\Z", max_length=2048)]
     keys: PushKeys
@@ -31,7 +32,8 @@ _decode: Final = msgspec.json.Decoder(PushSubscription).decode
 
 
 def id_of(user_id: str, subscription: PushSubscription) -> str:
-    """The same browser always gets the same id, so a new subscription replaces the old one."""
+    """Derive the id of a subscription. The same browser always gets the same id, so a new subscription replaces the old
+    one."""
     return derived_uuid("subscription", user_id, subscription.endpoint)
 
 
@@ -40,7 +42,7 @@ def sealed(sealer: Sealer, subscription: PushSubscription, user_id: str, id_: st
 
 
 def opened(sealer: Sealer, text: str, user_id: str, id_: str) -> PushSubscription:
-    """Open a sealed subscription. Raises UnknownSealingKey or SealDamaged."""
+    """Decrypt a sealed subscription. Raises UnknownSealingKey or SealDamaged."""
     plain = sealer.open(text, context=CONTEXT, subject=_subject(user_id, id_))
     try:
         return _decode(plain)

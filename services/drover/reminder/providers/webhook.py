@@ -1,4 +1,4 @@
-"""The provider webhook: posts each reminder, signed, to the operator's address."""
+"""The provider `webhook`: posts each reminder, signed, to the operator's address."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from drover.reminder.notification import Delivered, Failed, Notification, Uncert
 from drover.reminder.providers.answers import failure, is_success
 
 TRIES_MAX: Final = 2
-"""Tries of one call. If the connection breaks without an answer, it is retried at once: the receiver recognises a
-repeat by its key."""
+"""Maximum of tries per sending. A second try follows at once if the connection broke without an answer: the receiver
+recognises a repeat by its key."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -52,7 +52,7 @@ class Webhook(SignedHook):
 
 
 def _id_in(answer: Answer) -> str | None:
-    """The receiver's id of the notification, if its answer has one: `{"id": …}`."""
+    """Read the receiver's id of the notification from its answer, `{"id": …}`. None: the answer has none."""
     try:
         said: Any = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The provider webpush: sends to the browsers that a user has subscribed. Needs the extra `drover[webpush]`."""
+"""The provider `webpush`: sends to the browsers that a user has subscribed. Needs the extra `drover[webpush]`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from drover.reminder.providers.push_keys import PushSubscription, opened
 from drover.service.sealing import SealDamaged, Sealer, UnknownSealingKey
 
 TTL_S: Final = 24 * 3600
-"""How long a push service keeps it for an offline browser."""
+"""How many seconds a push service keeps a message for an offline browser."""
 TOKEN_LASTS_S: Final = 12 * 3600
 PLAIN_BYTES_MAX: Final = 3000
-"""The size limit of push services, minus the overhead of encryption."""
+"""Maximum size of a message in bytes before encryption: push services refuse larger ones."""
 DEAD: Final = frozenset({404, 410})
 _TOPIC_CHARS: Final = 32
 
@@ -108,7 +108,7 @@ class WebPush:
 
 
 def message(notification: Notification) -> bytes:
-    """The payload for the service worker. It uses `key` as the tag, so that the browser shows a repeat once."""
+    """Make the message for the service worker. `key` is its tag, so the browser shows a repeated message once."""
     title, body = notification.title, notification.body
     while True:
         encoded = _encode({"key": notification.key, "page_id": notification.page_id, "title": title, "body": body})
