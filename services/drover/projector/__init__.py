@@ -1,1 +1,2 @@
-"""The projector: all projections of the platform, and what runs them. The runtime is `drover.projection`."""
+"""The projector service: the projections of all contexts, which turn events into rows. `drover.projection` runs
+them."""

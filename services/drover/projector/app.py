@@ -1,4 +1,4 @@
-"""Starts and stops all projections, each over its context's partitions."""
+"""Starts and stops all projections. Each one covers the partitions of its context."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ PROJECTIONS: Final[tuple[Projection, ...]] = parts_in("projector", "{}_PROJECTIO
 
 
 class Projector:
-    """Start returns at once: it waits neither for Postgres nor for the lock. Stop finishes the current batches.
+    """Runs all projections. Start returns at once, without waiting for Postgres or for the lock. Stop finishes the
+    current batches.
 
-    It needs the platform's own tables (`drover.postgres.migrate`) and retries until they exist.
+    It needs the platform's own tables (`drover.postgres.migrate`), and retries until they exist.
     """
 
     def __init__(
@@ -50,7 +51,8 @@ class Projector:
         publish: PublishRows | None = None,
         presence: Mapping[str, PresenceRows] | None = None,
     ) -> None:
-        """`partitions`: by context; contexts that are not listed are not partitioned. `presence`: by context."""
+        """`partitions`: the partitions of each context; a context that is not listed has one. `presence`: where to send
+        changes of presence, by context."""
         divided = partitions or {}
         seen = presence or {}
         self.runners = tuple(
@@ -71,7 +73,7 @@ class Projector:
 
     @property
     def stopped(self) -> list[ProjectionStopped]:
-        """Projections that have stopped until a person acts. The others go on."""
+        """Return the projections that have stopped until a person acts. The others continue."""
         return [runner.stopped for runner in self.runners if runner.stopped is not None]
 
 
@@ -104,7 +106,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _presence(host: Host, table: PresenceTable, rows: PresenceRows | None) -> list[Component]:
-    """Writes signs of life from telemetry into the table that views join."""
+    """Make the components that write heartbeats of devices or workers into a table, which views join with the rows."""
     presence = PresenceWriter(host.pool, table, on_written=None if rows is None else rows.seen)
 
     def note(batch: TelemetryBatch) -> None:

@@ -1,4 +1,4 @@
-"""Metrics computed from the read models: devices, work, alerts, overdue alarms. Renders have their own module."""
+"""Metrics computed from the read models: devices, work, alerts and overdue alarms. Renders have their own module."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Figure(msgspec.Struct, frozen=True):
     help: str
     labels: tuple[str, ...]
     queries: tuple[str, ...]
-    """Each returns rows with the labels and a `value`, or none while its tables do not exist yet."""
+    """SQL queries. Each returns rows with the labels and a `value`, or nothing while its tables do not exist."""
     derived: Callable[[Any], dict[str, str]] = lambda row: {}
-    """Labels that the row itself does not have."""
+    """Computes labels that are not columns of the row."""
 
 
 FIGURES: Final = (
@@ -97,7 +97,7 @@ FIGURES: Final = (
 
 class ReadModelFigures(Figures):
     def __init__(self, pool: Pool | None, **options: Any) -> None:
-        """Without a pool it only describes its metrics."""
+        """`pool`: None to only describe the metrics, without values."""
         super().__init__(**options)
         self._pool = pool
 

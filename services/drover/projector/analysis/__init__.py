@@ -1,4 +1,4 @@
-"""The projection of analyses: users, tests, the ledger between them, cleanups and alerts as rows. No I/O."""
+"""The projection of analyses: users, tests, changes of balances, cleanups and alerts as rows. No I/O."""
 
 from drover.projector.analysis.projection import ANALYSIS_PROJECTION
 

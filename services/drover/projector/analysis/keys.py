@@ -1,4 +1,4 @@
-"""Keys of the rows of analyses, from an event's fields."""
+"""Derives the keys of rows of analyses from an event's fields."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def test_of(event: Any) -> UUID:
 
 
 def run_of(event: Any) -> UUID | None:
-    """The event's cleanup, if any."""
+    """Return the id of the cleanup that caused the event. None: no cleanup did."""
     return None if event.run_id is None else uuid_of(event.run_id)

@@ -12,7 +12,7 @@ from drover.projector.analysis.keys import run_of, test_of
 from drover.readmodel.analysis.users import LEDGER
 
 Entry = tuple[str, int, UUID | None, UUID | None]
-"""Kind, amount, test, cleanup."""
+"""The kind, amount, test id and cleanup id of a row."""
 
 _ENTRIES: Final[dict[type, Callable[[Any], Entry]]] = {
     e.UserRegistered: lambda event: ("initial", event.remaining_tests, None, None),

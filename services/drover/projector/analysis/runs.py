@@ -62,7 +62,8 @@ RUN_RULES: Final[Rules] = {
 
 
 def append_found(tables: Tables, event: Any, position: Position) -> None:
-    """Add what a cleanup found, if the event is from one: workers report failures, too."""
+    """Add a row for a test that a cleanup found. Does nothing for other events, such as a failure that a worker
+    reported."""
     outcome = _FOUND.get(type(event))
     run_id = None if outcome is None else run_of(event)
     if outcome is None or run_id is None:

@@ -1,4 +1,4 @@
-"""Rows of tests and their outcomes. They stay after the decider has forgotten the tests."""
+"""Rows of tests and their outcomes. The rows stay after the writer has dropped the tests from its state."""
 
 from __future__ import annotations
 

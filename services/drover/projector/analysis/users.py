@@ -1,4 +1,4 @@
-"""Rows of users: tier and balance. No personal data."""
+"""Rows of users: tier and balance. They contain no personal data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rows of assignments (one job on one device) from request to end. The history is in `attempts.py`."""
+"""Rows of assignments (one job on one device), from request to end. The history of their attempts is in
+`attempts.py`."""
 
 from __future__ import annotations
 
@@ -62,15 +63,15 @@ _COUNTED_AS: Final = {
 
 
 def counted_as(row: AssignmentRow) -> str:
-    """The counter of the job that counts this assignment, unless it is cancelled. An assignment that waits for its
-    device after a failure counts as `retrying`."""
+    """Return the job's counter for this assignment, which is not cancelled. One that waits for its device after a
+    failure counts as `retrying`."""
     if row.phase == WAITING and row.retry_count:
         return "retrying"
     return _COUNTED_AS[row.phase]
 
 
 def _change(tables: Tables, event: AssignmentEvent, **changes: Any) -> None:
-    """Change the row without changing the job's counters."""
+    """Change the row of an assignment without changing the job's counters."""
     change(tables, ASSIGNMENTS, assignment_of(event), updated_at=event.at, **changes)
 
 
@@ -97,11 +98,13 @@ _AGAIN: Final[dict[str, Any]] = {
     "completed_at": None,
     "retry_due_at": None,
 }
-"""Fields that are cleared when an assignment becomes pending again: the next attempt starts from the beginning."""
+"""Values for the columns that are reset when an assignment becomes pending again: the next attempt starts from the
+beginning."""
 
 
 def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:
-    """Make the assignment pending without a slot. `at`: the time of the event, if it is news of its device."""
+    """Make the assignment pending, and free its device. `at`: the time of the event if the device reported it; else
+    None."""
     row = _move(tables, event, PENDING, WAITING, assigned_at=None, **_AGAIN, **changes)
     free_slot(tables, row.device_id, row.id, at)
 
@@ -201,7 +204,7 @@ def _timed_out(tables: Tables, event: AttemptTimedOut) -> None:
 def _note_failure(
     tables: Tables, event: AttemptFailed | AttemptTimedOut, code: str, message: str | None, *, timed_out: bool
 ) -> None:
-    """Record the failure. The next event of the same commit says what becomes of the assignment."""
+    """Record the failure of an attempt. The next event of the same commit says whether the assignment is retried."""
     row = _move(
         tables,
         event,

@@ -1,4 +1,4 @@
-"""The history of attempts, `tasks_event`: one immutable row per event of an attempt."""
+"""The table `tasks_event`, the history of attempts: one row per event of an attempt, which never changes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WARNING: Final = "warning"
 ERROR: Final = "error"
 
 Told = tuple[str | None, str | None, datetime | None, str | None, str | None]
-"""Error code, message, when the retry is due, reference to a screenshot, activity stack."""
+"""Columns of a row: error code, message, when the retry is due, reference to a screenshot, activity stack."""
 
 _NOTHING: Final[Told] = (None, None, None, None, None)
 
 
 class History(NamedTuple):
-    """How the history shows an event of an attempt."""
+    """The type, the level and the details of a row of the history, for one type of event."""
 
     event_type: str
     level: str

@@ -104,10 +104,10 @@ def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) ->
 
 
 def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:
-    """Free the slot if this assignment holds it. An assignment that only waited does not affect the device's current
-    work.
+    """Remove the assignment from its device, if it is the device's current work. One that only waited for the device is
+    not.
 
-    `at`: the time of the event, if it is news of the device: its work has ended or was lost.
+    `at`: the time of the event, if the device's work has ended or was lost; it becomes `updated_at` of the device.
     """
     device = need(tables, DEVICES, device_id)
     updated_at = at or device.updated_at

@@ -1,4 +1,4 @@
-"""Rows of jobs, with counters of their phones by status. Each phone is counted once."""
+"""Rows of jobs, with the number of their phones by status. Each phone is counted once."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ def _need_added(tables: Tables, event: JobNeedAdded) -> None:
 
 
 def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -> None:
-    """Move one phone from one counter to another; None: no counter.
+    """Move one phone from one counter of the job to another; None stands for no counter.
 
-    `updated_at` stays the same: it is for changes of the job itself.
+    `updated_at` of the job stays the same: it tells when the job itself changed.
     """
     if before == after:
         return
@@ -124,8 +124,8 @@ def count(tables: Tables, job_id: UUID, before: str | None, after: str | None) -
 
 
 def cancelled_as(job: JobRow, reason: str) -> str | None:
-    """The counter of a phone whose assignment is cancelled. None: it was only taken back, so the phone may get the job
-    again. If it never does, it is counted as skipped."""
+    """Return the counter for a phone whose assignment was cancelled. None: the job goes on, so the phone may get it
+    again; if it never does, it is counted as skipped."""
     if reason == BY_A_PERSON:
         return "cancelled"
     if job.ended_at is None:

@@ -1,4 +1,4 @@
-"""Keys of the fleet's rows, from an event's fields."""
+"""Derives the keys of the fleet's rows from an event's fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts per minute, `attempt_minutes`: how many began and ended, and how long they took. For charts."""
+"""The table `attempt_minutes`, for charts: how many attempts began and ended in each minute, and how long they took."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTED: Final = {
     "ROLLED_BACK": "rolled_back",
     "CANCELLED": "cancelled",
 }
-"""The column that counts an event of the history. Other events are consequences of these."""
+"""For each counted event type of `tasks_event`: the column that counts it. Other types only follow from these."""
 
 
 def minute_of(event: Any) -> datetime:

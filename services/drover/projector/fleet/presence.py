@@ -1,4 +1,4 @@
-"""Signs of life of devices, and what runs on them, for `tel_fleet.presence`."""
+"""The rows of `tel_fleet.presence`: the last heartbeat of each device, and what runs on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity's projection: accounts, sessions and alerts as rows. Addresses stay sealed; passwords stay out."""
+"""The projection of accounts, sessions and alerts. E-mail addresses stay encrypted; passwords are left out."""
 
 from drover.projector.identity.projection import IDENTITY_PROJECTION
 

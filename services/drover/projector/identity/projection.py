@@ -1,4 +1,5 @@
-"""Assembles identity's projection. The content of its events stays out of `events`: a row has type and ids only."""
+"""Assembles the projection of accounts and sessions. Its rows in the table `events` have only type and ids of an event,
+not its content."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The projection of reminders: alarms, users, their subscriptions, and the history of sendings as rows. No I/O.
 
-Every partition has its own part of each table: all rows of a user come from one partition.
+Each partition of the log writes its own partition of each table: all rows of a user come from one partition.
 """
 
 from drover.projector.reminder.projection import REMINDER_PROJECTION, RULES

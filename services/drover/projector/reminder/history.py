@@ -30,7 +30,7 @@ WARNING: Final = "warning"
 ERROR: Final = "error"
 
 Told = tuple[str | None, str | None, datetime | None, str | None]
-"""Error code, message, when it is due next, the provider's id."""
+"""Columns of a row: error code, message, when the alarm is due next, the provider's id of the notification."""
 _NOTHING: Final[Told] = (None, None, None, None)
 
 

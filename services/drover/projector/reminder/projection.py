@@ -18,8 +18,8 @@ from drover.readmodel.reminder import REMINDER as READ_MODEL
 
 _UNTOLD: Final = REGISTRY["reminder"].hidden_fields
 _WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
-"""Event types with hidden fields, which the table `events` omits. The table `alarm` has users' texts, for those who may
-read it."""
+"""Event types with hidden fields (texts and keys of users), which are left out of the table `events`. The texts are in
+the table `alarm`, for those who may read it."""
 
 RULES: Final = context_rules(ALARM_RULES, USER_RULES)
 

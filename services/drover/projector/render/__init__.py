@@ -1,7 +1,7 @@
-"""The render queue's projection: renders, their history, compositions and their fields as rows. No I/O.
+"""The projection of the render queue: renders, their history, compositions and their fields as rows. No I/O.
 
-Rows and tables are declared in `drover.readmodel.render`; each module folds the rows that it is named after. Besides,
-`workers` handles telemetry, and `figures` shows metrics computed from the tables.
+Rows and tables are declared in `drover.readmodel.render`. Each module here applies events to the rows that it is named
+after, except `workers`, which stores heartbeats, and `figures`, which computes metrics from the tables.
 """
 
 from drover.projector.render.projection import RENDER_PROJECTION, RULES

@@ -1,4 +1,4 @@
-"""The history of renders, `render_queue_audit`: one immutable row per change of status."""
+"""The table `render_queue_audit`, the history of renders: one row per change of status, which never changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS: Final[dict[type, Callable[[Any], str | None]]] = {
 def append_change(
     tables: Tables, event: e.RenderEvent, before: RenderRow | None, after: RenderRow, position: Position
 ) -> None:
-    """Adds nothing if the status is the same."""
+    """Add a row if the event has changed the render's status."""
     if before is not None and before.status == after.status:
         return
     reason = _REASONS.get(type(event))

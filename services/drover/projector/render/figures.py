@@ -1,7 +1,7 @@
 """Metrics of the render queue, named as in 003 §7.1, read from the read model at intervals.
 
-Several processes may run it: they show the same values, and alert rules use the highest. A worker's own measurements
-(how long renders, calls and copies take) are not here.
+Several processes may run this: they show the same values, and alert rules use the highest. What workers measure
+themselves (the duration of renders, calls and copies) is not here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from drover.service.tasks import end
 
 REFRESH_EVERY_S: Final = 15.0
 RETRY_EVERY_S: Final = 2.0
-"""How often to retry while reading fails: at the start the projector has not created the tables yet."""
+"""Seconds between retries while the tables cannot be read, as at the start, before the projector has created them."""
 QUERY_S: Final = 5.0
 
 _FIGURES: Final = "SELECT pending_count, success_rate, active_workers FROM rm_render.render_figures"
@@ -34,14 +34,15 @@ log = structlog.get_logger("drover.projector")
 class Figures(msgspec.Struct, frozen=True):
     pending: int
     success_rate: float | None
-    """In percent. None: no render that was requested within 24 hours has completed or failed."""
+    """The percentage of completed renders. None: of the renders requested within 24 hours, none has completed or
+    failed."""
     active_workers: int
 
 
 class RenderFigures(Collector):
-    """An async context manager: its metrics are shown from start to stop.
+    """An async context manager that shows the metrics while its block runs.
 
-    If they cannot be read, they are not shown: old values would look like current ones.
+    If the tables cannot be read, it shows no metrics: old values would look like current ones.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class RenderFigures(Collector):
         registry: CollectorRegistry = REGISTRY,
         refresh_every_s: float = REFRESH_EVERY_S,
     ) -> None:
-        """`licences`: how many workers there should be; None: unknown."""
+        """`licences`: how many workers there should be; None if unknown."""
         self.figures: Figures | None = None
         self._pool = pool
         self._licences = licences

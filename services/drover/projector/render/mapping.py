@@ -1,4 +1,4 @@
-"""Rows of compositions and of their fields: which field goes to which layer."""
+"""Rows of compositions and of their fields, which say which field goes to which layer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _unmapped(tables: Tables, event: e.FieldUnmapped) -> None:
 
 
 def _composition(tables: Tables, composition_id: str, at: datetime) -> CompositionRow:
-    """A composition without a description exists as soon as one of its fields does."""
+    """Return the composition's row, or a new one: a field may be described before its composition."""
     return tables.get(COMPOSITIONS, composition_id) or CompositionRow(id=composition_id, created_at=at, updated_at=at)
 
 

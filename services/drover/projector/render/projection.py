@@ -1,4 +1,4 @@
-"""Assembles the render queue's projection: a rule for every event type, and all tables."""
+"""Assembles the projection of the render queue: a rule for every event type, and all tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.readmodel.render.queue import RENDERS
 
 RULES: Final = context_rules(RENDER_RULES, MAPPING_RULES)
 _CHANGES: Final = frozenset(type_ for type_, rule in RENDER_RULES.items() if rule.reads)
-"""Events that may change a render's status."""
+"""Types of events that may change a render's status."""
 
 
 def _follow(tables: Tables, event: Any, position: Position, apply: Apply) -> None:

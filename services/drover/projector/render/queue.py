@@ -24,7 +24,7 @@ FAILED: Final = Status.FAILED
 CANCELLED: Final = Status.CANCELLED
 
 MEASURED: Final = {stage: f"{stage}_seconds" for stage in (PREPARING, RENDERING, ENCODING, UPLOADING)}
-"""The stages that are timed, each with the column of its total."""
+"""The stages that are timed, each with the column for its total time."""
 
 
 _NEW_JOB: Final[dict[str, Any]] = {
@@ -35,7 +35,7 @@ _NEW_JOB: Final[dict[str, Any]] = {
     "completed_at": None,
     **dict.fromkeys(MEASURED.values()),
 }
-"""The fields that a new job at nexrender resets."""
+"""Values for the columns that are reset when the render becomes a new job at nexrender."""
 
 
 def _requested(tables: Tables, event: e.RenderRequested) -> None:
@@ -56,7 +56,8 @@ def _change(tables: Tables, event: e.RenderEvent, **changes: Any) -> None:
 
 
 def _enter(tables: Tables, event: e.RenderEvent, status: str, **changes: Any) -> None:
-    """Set the status. The timer of a stage goes on if the status stays the same."""
+    """Set the status of the render. If it changes, add the time since the last change to the total of the stage that
+    ends."""
     row = need(tables, RENDERS, event.render_id)
     if row.status != status:
         if (column := MEASURED.get(row.status)) is not None:
@@ -139,7 +140,7 @@ def _cancelled(tables: Tables, event: e.RenderCancelled) -> None:
 
 
 def _about(event: Any) -> tuple[str, ...]:
-    """The render, and the worker if one is named."""
+    """Return the ids that the event is about: the render's, and the worker's if the event has one."""
     worker_id = getattr(event, "worker_id", None)
     return (str(event.render_id),) if worker_id is None else (str(event.render_id), worker_id)
 

@@ -1,4 +1,4 @@
-"""Heartbeats of render workers, and their current renders, for `tel_render.workers`."""
+"""The rows of `tel_render.workers`: the last heartbeat of each render worker, and its current render."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def _worker(beat: Beat) -> str | None:
 
 
 def _columns(beat: Beat) -> tuple[Any, ...]:
-    """A heartbeat has `render_id` (null while idle), `progress`, and maybe `run`. Invalid values become null."""
+    """Make a row from a heartbeat, which has `render_id` (null while idle), `progress`, and maybe `run`. Invalid values
+    become null."""
     reported = beat.reported or {}
     return (
         beat.seen_at,
