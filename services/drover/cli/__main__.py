@@ -1,4 +1,4 @@
-"""`python -m drover.cli`, and the entry point of the command `drover`."""
+"""The entry point of the command `drover`, and of `python -m drover.cli`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from typing import Final
 
 INTERRUPTED: Final = 130
-"""The value of `exits.Exit.INTERRUPTED`. Not imported: Ctrl-C during the import would show a traceback."""
+"""The exit code after Ctrl-C, equal to `exits.Exit.INTERRUPTED`. Not imported: Ctrl-C during the import would show a
+traceback."""
 
 
 def main() -> None:

@@ -150,7 +150,7 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
 
 
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
-    """The keys of the environment; if it has none, those in the data directory of `drover up`."""
+    """Read the keys from the environment; if it has none, from the data directory of `drover up`."""
     if not target.embedded:
         settings = load(os.environ, without=config.REQUIRED)[config.Settings]
         return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
@@ -173,7 +173,7 @@ async def _change(data_dir: Path | None, who: str, command: Any) -> Exit:
 
 @asynccontextmanager
 async def _told() -> AsyncIterator[None]:
-    """Turn a refusal into an error for the shell."""
+    """Turn a refusal of the platform into an error of the command."""
     try:
         yield
     except ApiError as error:
@@ -203,7 +203,7 @@ def _row(row: Any, addresses: Addresses) -> Row:
 
 
 def _lines(rows: list[Row]) -> list[str]:
-    """A table of accounts, with columns as wide as needed: a truncated address would be useless."""
+    """Format a table of accounts, with columns as wide as needed: a truncated address would be useless."""
     told = [("id", "role", "state", "last sign-in", "e-mail")]
     for row in rows:
         seen = local(row.last_sign_in_at)[: len("2026-01-31 08:00")] if row.last_sign_in_at else "never"
@@ -214,7 +214,8 @@ def _lines(rows: list[Row]) -> list[str]:
 
 
 def _password(from_stdin: bool) -> str:
-    """Read the password, never from the command line, which other users of the machine can see."""
+    """Read the password from a prompt or standard input. The command line is never used, because other users of the
+    machine can see it."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not sys.stdin.isatty():

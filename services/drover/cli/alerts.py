@@ -1,4 +1,4 @@
-"""`drover alerts`: checks that alerts reach their receivers. The notifier delivers real alerts."""
+"""`drover alerts`: sends a test message to the receivers of alerts. The notifier sends real alerts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test() -> Exit:
 
 
 def settings_of(environ: Mapping[str, str]) -> AlertSettings:
-    """The command calls only the receivers, so it needs no servers and no secret."""
+    """Load only the settings of receivers: the command needs no servers and no secret of the platform."""
     return load(environ, without=REQUIRED)[AlertSettings]
 
 

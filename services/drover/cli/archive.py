@@ -148,7 +148,7 @@ def _archives(directory: Path, contexts: Sequence[str]) -> list[Archive]:
 
 
 async def _contexts_of(client: Client) -> list[str]:
-    """The contexts that have a log. Raises NoSuchLog if none has one."""
+    """Return the contexts that have a log. Raises NoSuchLog if none has one."""
     found = []
     for context in CONTEXTS:
         with suppress(NoSuchLog):

@@ -1,4 +1,4 @@
-"""The target of a restore: servers that the environment names, or embedded ones, started only for the restore."""
+"""The target of a restore: the servers that the environment names, or embedded ones, started only for the restore."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from drover.service import config
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """The whole log of a context, to be restored."""
+    """The whole log of a context, which is to be restored."""
 
     context: str
     partitions: list[str]
@@ -43,7 +43,7 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Place:
-    """An empty platform: NATS, and Postgres if there is one."""
+    """The servers to restore into: NATS, and Postgres if there is one."""
 
     def __init__(self, client: Client, postgres: Connection | None, replicas: int = 1) -> None:
         self._client = client
@@ -51,7 +51,7 @@ class Place:
         self._replicas = replicas
 
     async def look(self, whole: Whole, *, forget: bool) -> None:
-        """Check before anything is written: raises if the restore cannot succeed."""
+        """Raise an error if the restore cannot succeed. Called before anything is written."""
         with suppress(NotFoundError):
             await partitions_of(self._client, whole.context)
             await already_there(Refill(self._client, whole.context), whole.source, whole.last)
@@ -61,7 +61,8 @@ class Place:
                 raise ReadModelAhead(whole.context, position, whole.last)
 
     async def put(self, whole: Whole, progress: Progress, *, forget: bool) -> Restored:
-        """Create the stream with its reactors off: none acts on it until somebody switches them on."""
+        """Create the stream and write the log into it, with reactors off: no reminder, render or alert starts until
+        somebody switches them on."""
         context = whole.context
         wanted = len(whole.partitions)
         made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted)
@@ -82,7 +83,7 @@ class Place:
 
 @asynccontextmanager
 async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Place]:
-    """A data directory that was named, or the default one, unless the environment names servers.
+    """Connect to the servers of the given or default data directory, or to those that the environment names.
 
     `forget`: read models will be dropped, so a database is required.
     """
@@ -103,7 +104,7 @@ async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Plac
 
 
 async def _postgres(stack: AsyncExitStack, target: Target, *, must: bool) -> Connection | None:
-    """The log can be restored without a database, which may be lost as well; `must` requires one."""
+    """Connect to the database. Without `must`, returns None if there is none: the log can be restored without it."""
     try:
         return await stack.enter_async_context(postgres_of(target))
     except (PostgresUnreachable, config.ConfigurationError) as error:

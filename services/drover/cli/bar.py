@@ -1,4 +1,5 @@
-"""A progress bar for work that takes minutes: events, total, rate, time left. On stderr; results go to stdout."""
+"""A progress bar for work that takes minutes: events, total, rate, time left. Drawn on stderr, because results go to
+stdout."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 REDRAW_S: Final = 0.1
 
 Tell = Callable[[int, int], None]
-"""(done, total)."""
+"""Reports progress; the arguments are the number of events done and the total."""
 
 
 class Bar:
-    """A progress bar. It is drawn only on a terminal; elsewhere it costs almost nothing."""
+    """A progress bar. It is drawn only if stderr is a terminal."""
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress = progress
@@ -35,7 +36,7 @@ class Bar:
         self._progress.update(self._task, completed=done, total=of, rate=rate)
 
     def say(self, stage: str) -> None:
-        """Name the current stage, if it is not counted in events."""
+        """Show the name of a stage that is not counted in events."""
         self._progress.update(self._task, description=f"{self._what}: {stage}", rate="")
 
 

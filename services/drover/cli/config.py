@@ -1,4 +1,4 @@
-"""`drover config`: every setting with its value, source and purpose."""
+"""`drover config`: prints every setting with its value, source and purpose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Shown(msgspec.Struct):
     name: str
     value: str
     source: str
-    """The variable that sets it, or `default`."""
+    """The environment variable that the value comes from, or `default`."""
     help: str
 
 

@@ -95,7 +95,7 @@ async def doctor(as_json: bool, data_dir: Path | None) -> Exit:
 
 @asynccontextmanager
 async def _scene(data_dir: Path | None, environ: Mapping[str, str]) -> AsyncIterator[Scene]:
-    """Connect to what can be reached; an error stands for what cannot."""
+    """Connect to the parts of the platform. A part that cannot be reached is represented by its error."""
     try:
         target: Target | DroverError = find_target(data_dir, environ)
     except DroverError as error:
@@ -122,7 +122,7 @@ async def _reached(
 
 
 async def examine(scene: Scene, checks: Sequence[tuple[str, Check]] = CHECKS) -> Report:
-    """Run the checks one after the other; a check that breaks becomes a finding."""
+    """Run the checks one after the other. An unexpected exception of a check becomes a finding."""
     lines = []
     for name, check in checks:
         finding = await _bounded(check, scene)

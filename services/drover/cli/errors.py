@@ -8,10 +8,10 @@ from drover.domain.errors import Code, DroverError
 
 
 class NoPlatform(DroverError):
-    """No option, setting or data directory tells where the platform is."""
+    """No option, setting or data directory says where the platform is."""
 
     def __init__(self, data_dir: Path, *, is_named: bool = False) -> None:
-        """`is_named`: --data-dir was given, so the environment was ignored."""
+        """`is_named`: whether --data-dir was given, so that the environment was ignored."""
         missing = data_dir / "credentials.json"
         if is_named:
             said = f"No platform found: there is no {missing}. "
@@ -36,7 +36,7 @@ class CredentialsUnreadable(DroverError):
 
 
 class ServerDown(DroverError):
-    """Nothing answers where NATS should be."""
+    """NATS does not answer at its address."""
 
     def __init__(self, address: str, reason: str, source: str, advice: str) -> None:
         super().__init__(f"NATS does not answer at {address} ({reason}). The address comes from {source}: {advice}")
@@ -74,7 +74,7 @@ class EventNotFound(DroverError):
 
 
 class DamagedCommit(DroverError):
-    """A commit holds a line that is not an event."""
+    """A commit contains a line that is not an event."""
 
     def __init__(self, seq: int, line: int, reason: str) -> None:
         super().__init__(f"Line {line} of the commit with sequence {seq} is not an event: {reason}")

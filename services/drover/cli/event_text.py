@@ -1,4 +1,4 @@
-"""Events as text for people: one line each, or one event in full."""
+"""Formats events as text for people: one line each, or one event in full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_cyan", 
 
 
 def event_line(record: Record) -> Text:
-    """Local time, ordinal, type, actor, then the event's own fields."""
+    """Format an event as one line: local time, ordinal, type, actor, then the event's own fields."""
     envelope = record.envelope
     line = Text(no_wrap=True)
     line.append(local(envelope.at), style="dim")
@@ -37,7 +37,7 @@ def event_line(record: Record) -> Text:
 
 
 def compact(value: Any) -> str:
-    """A value as short as possible without ambiguity: quotes only where needed."""
+    """Format a value as short as possible without ambiguity, with quotes only where needed."""
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         return value
     return printable(msgspec.json.encode(value).decode())
@@ -48,12 +48,12 @@ def local(at: datetime) -> str:
 
 
 def _colour(type_: str) -> str:
-    """The colour of an event type. It is the same in every run; with `hash` it would not be."""
+    """Return the colour of an event type, which is the same in every run. (Python's `hash` changes from run to run.)"""
     return _COLOURS[sum(type_.encode()) % len(_COLOURS)]
 
 
 def event_whole(record: Record, commit: StoredCommit, events: int) -> RenderableType:
-    """One event in full. The other events of its command are printed as lines, which must not be truncated."""
+    """Format one event in full, with its commit. `events`: how many events the commit has."""
     envelope = record.envelope
     title = Text.assemble((f"{envelope.n}  ", "bold"), (printable(envelope.type), f"bold {_colour(envelope.type)}"))
     parts: list[RenderableType] = [

@@ -1,4 +1,4 @@
-"""`drover events tail` and `show`: read the log directly. They work while Postgres is down.
+"""`drover events tail` and `drover events show`: read the log directly, so they work while Postgres is down.
 
 The other commands of the group are in `events_grep`, `events_export` and `events_import`.
 """
@@ -55,7 +55,8 @@ async def tail(
 
 
 async def show_tail(log: EventLog, wanted: Wanted, last: int, follow: bool, display: Display) -> None:
-    """`last` applies only if `wanted` has no start."""
+    """Print the last events, and new ones if `follow` is set. `last`: how many to print if `wanted` does not say where
+    to start."""
     newest = await log.last()
     end = newest.seq if newest else 0
     begin = end
@@ -75,7 +76,8 @@ async def show_tail(log: EventLog, wanted: Wanted, last: int, follow: bool, disp
 
 
 def _reaches(wanted: Wanted, commit: StoredCommit) -> bool:
-    """Whether the start is in this commit or before it. Ordinals and times never decrease in a partition."""
+    """Whether the start that `wanted` gives is in this commit or before it. Ordinals and times never decrease in a
+    partition."""
     envelope = last_of(commit).envelope
     return envelope.n >= wanted.from_n and (wanted.since is None or envelope.at >= wanted.since)
 
@@ -93,7 +95,7 @@ def display_as(as_json: bool) -> Display:
 
 
 class CommitPlace(msgspec.Struct):
-    """The position of an event."""
+    """The position of an event in the log."""
 
     sequence: int
     line: int
@@ -147,7 +149,7 @@ def _cause(record: Record) -> str:
 
 
 async def find_event(log: EventLog, reference: int | tuple[int, int]) -> tuple[StoredCommit, Record]:
-    """Find an event by ordinal or by place. Raises EventNotFound."""
+    """Find an event by its ordinal or its position. Raises EventNotFound."""
     newest = await log.last()
     commit: StoredCommit | None = None
     if isinstance(reference, int):

@@ -14,7 +14,8 @@ SEQUENCE_DIGITS: Final = 20
 
 
 def cloud_event(context: str, placed: Placed, record: Record) -> bytes:
-    """`id` is unique in its `source`: the place of the event in the log, as `drover events show` takes it."""
+    """Make the CloudEvent of an event. Its `id` is the position in the log, as `drover events show` takes it, and is
+    unique in `source`."""
     envelope = record.envelope
     fields: dict[str, Any] = {
         "specversion": SPEC,

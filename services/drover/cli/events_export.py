@@ -1,4 +1,5 @@
-"""`drover events export`: events with their positions as JSON lines; a whole log can be imported again."""
+"""`drover events export`: writes events with their positions as JSON lines. The export of a whole log can be imported
+again."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ class _Export:
 
 @contextmanager
 def _written(output: Path | None) -> Iterator[Write]:
-    """Standard output; or a file that only its owner may read, and that appears only when it is complete."""
+    """Open the output: standard output, or a file that only its owner may read and that appears only when it is
+    complete."""
     if output is None:
         yield _to_standard_output
         return

@@ -1,4 +1,4 @@
-"""`drover events grep`: all events of a log or an archive that match, oldest first."""
+"""`drover events grep`: prints all events of a log or an archive that match, oldest first."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Search:
         self._limit = limit
 
     async def run(self, source: Source, wanted: Wanted, display: Display | None) -> None:
-        """`display`: None for CloudEvents."""
+        """Search and print. `display`: how to print an event; None for CloudEvents."""
         async with aclosing(matching_in(source, wanted, self._limit)) as commits:
             async for placed, matching in commits:
                 self.found += len(matching)

@@ -1,4 +1,4 @@
-"""`drover events import`: restores a whole log, as `export` wrote it, into an empty one."""
+"""`drover events import`: restores a whole log from the file of `drover events export` into an empty log."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def import_(file: Path, check: bool, forget: bool, as_json: bool, data_dir
 
 
 def checked(file: Path, tell: object = None) -> Whole:
-    """Read the whole file once. Raises FileDamaged or NotWhole."""
+    """Read and check the whole file. Raises FileDamaged, or NotWhole if it is not a whole log."""
     chain = Chain()
     head: Head | None = None
     try:

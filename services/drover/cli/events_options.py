@@ -15,11 +15,11 @@ from drover.cli.options import Number
 
 LAST_DEFAULT: Final = 20
 LAST_MAX: Final = 100_000
-"""Maximum of `--last`: the events are kept in memory until the oldest one is found."""
+"""Maximum of `--last`: that many events are held in memory."""
 
 
 class Name(click.ParamType[str]):
-    """The name of a context or a partition, which becomes a part of a NATS subject."""
+    """The type of an option that is the name of a context or a partition. It becomes a part of a NATS subject."""
 
     name = "name"
     _form = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -33,7 +33,7 @@ class Name(click.ParamType[str]):
 
 
 class Pattern(click.ParamType[re.Pattern[str]]):
-    """A regular expression."""
+    """The type of an option that is a regular expression."""
 
     name = "pattern"
 
@@ -47,7 +47,7 @@ class Pattern(click.ParamType[re.Pattern[str]]):
 
 
 class Reference(click.ParamType[int | tuple[int, int]]):
-    """An ordinal, or (sequence, line) written `SEQ:LINE`."""
+    """The type of an argument that names an event: its ordinal, or its position as `SEQ:LINE`."""
 
     name = "event"
     _form = re.compile(r"([1-9]\d{0,17})(?::(\d{1,9}))?")
@@ -101,7 +101,7 @@ FILTERS: Final = ("types", "entity", "by", "since", "until")
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the filter options; the command gets them as one `wanted`."""
+    """Add the filter options to a command, which gets them as one argument `wanted`."""
 
     @wraps(command)
     def call(*args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The source of events: the log of a running platform, or an archive, read in the same way."""
+"""The source of events for a command: the log of a running platform, or an archive. Both are read in the same way."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, EventLog, Partition, StoredCommit
 
 SLACK: Final = timedelta(minutes=1)
-"""Times of different partitions are nearly, but not exactly, in the order of the stream."""
+"""How far times may be out of order in a stream with several partitions. Searches by time read this much more."""
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One context."""
+    """The logs of one context."""
 
     context: str
     asked: EventLog
-    """The requested log: of one partition, or of all of them together."""
+    """The log that the command reads: that of one partition, or of all partitions together."""
     logs: list[EventLog]
     """The logs of the requested partitions, one for each."""
     partitions: list[str]
@@ -70,7 +70,7 @@ def _source(context: str, names: list[str], partition: str | None, log_of: Calla
 
 
 def refuse_many(source: Source) -> None:
-    """Refuse a context with several partitions, for commands that use ordinals."""
+    """Raise an error if the context has several partitions, for commands that use ordinals."""
     if len(source.logs) > 1:
         names = ", ".join(source.partitions)
         raise click.UsageError(
@@ -79,9 +79,9 @@ def refuse_many(source: Source) -> None:
 
 
 async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, None]:
-    """Commits that may hold wanted events, in order, up to the end of the log at the time of the call.
+    """Read commits that may contain wanted events, in order, up to the end of the log at the time of the call.
 
-    Use `aclosing`: a caller that stops early would leave readers open.
+    Use it with `aclosing`: otherwise a caller that stops early leaves connections open.
     """
     ends = await ends_of(source.logs)
     after = 0
@@ -99,7 +99,7 @@ async def found_in(source: Source, wanted: Wanted) -> AsyncGenerator[Placed, Non
 async def matching_in(
     source: Source, wanted: Wanted, limit: int | None
 ) -> AsyncGenerator[tuple[Placed, list[Record]], None]:
-    """Commits with their wanted events, at most `limit` of them in all. Use `aclosing`."""
+    """Read commits with their wanted events, at most `limit` events in all. Use it with `aclosing`."""
     found = 0
     async with aclosing(found_in(source, wanted)) as commits:
         async for placed in commits:

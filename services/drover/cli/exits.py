@@ -1,4 +1,4 @@
-"""Exit codes, and the code of each error. Scripts rely on them, so their meaning never changes."""
+"""The exit codes of `drover`, and the code of each error. Scripts rely on them, so their meaning never changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drover.domain.errors import DroverError
 
 
 class Exit(IntEnum):
-    """How a command ended."""
+    """An exit code: how a command ended."""
 
     meaning: str
 
@@ -75,15 +75,15 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }
-"""The exit code of each error class, by its name, so that this table imports none of them."""
+"""The exit code of each error class, by the name of the class, so that this module need not import it."""
 
 
 def exit_code_of(error: DroverError) -> Exit:
-    """The code for an error: that of its nearest class in the table."""
+    """Return the exit code for an error: that of its class, or of the nearest parent class in the table."""
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return next((CODES[name] for name in names if name in CODES), Exit.FAILED)
 
 
 def explained() -> str:
-    """The table for `drover --help`. The first line keeps click from filling paragraphs."""
+    """Format the table of exit codes for `drover --help`. Its first line keeps click from joining the lines."""
     return "\b\nExit codes:\n" + "\n".join(f"  {code.value:>3}  {code.meaning}" for code in Exit)

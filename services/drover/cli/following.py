@@ -1,4 +1,5 @@
-"""Stops following the log when the reader of our output is gone, as `tail -f` does. A pipe shows it only on writes."""
+"""Ends a command that follows the log when nobody reads its output any more, as `tail -f` does. Without this, a closed
+pipe is noticed only at the next write."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from drover.service.tasks import end
 
 
 async def while_somebody_reads(work: Coroutine[Any, Any, None]) -> None:
-    """Do the work; raise BrokenPipeError when standard output is a pipe that its reader has closed (`| head -1`)."""
+    """Run the work. Raises BrokenPipeError if standard output is a pipe that its reader has closed (`| head -1`)."""
     if (pipe := _output_pipe()) is None:
         await work
         return

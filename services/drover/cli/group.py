@@ -1,4 +1,4 @@
-"""The command group, and the one place that turns an error into a sentence and an exit code."""
+"""The command group `drover`, and the one place that turns an error into a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run() -> int:
 
 
 def _read_secret_files() -> None:
-    """Read settings from files, if any. A help page does not need them."""
+    """Read settings from the files that the environment names. Skipped for help pages."""
     if any(name.startswith("DROVER_") and name.endswith("_FILE") for name in os.environ):
         from drover.platform.settings import FIELDS
         from drover.service.secret_files import read_secret_files
@@ -67,7 +67,7 @@ def _read_secret_files() -> None:
 
 
 def _sentence(error: DroverError) -> str:
-    """The message of the error, or else the docstring of its class."""
+    """Return the message of the error, or the first line of its class's docstring if it has no message."""
     if isinstance(error, ConfigurationError) and len(error.problems) > 1:
         return "\n  ".join(("These settings must be corrected:", *error.problems))
     said = str(error) or (error.__doc__ or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""`drover key`: issues API keys for agents and back offices. The edges verify them."""
+"""`drover key`: issues API keys for agents and back offices. The HTTP servers verify them."""
 
 from __future__ import annotations
 

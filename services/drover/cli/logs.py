@@ -1,4 +1,4 @@
-"""The logs of a context on a server, with a sentence for people if there are none."""
+"""Opens the logs of a context on a NATS server. Raises an error with a sentence for people if there are none."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from drover.service.reasons import reason_of
 
 
 async def logs_of(client: Client, context: str) -> list[JetStreamLog]:
-    """The logs of a context, one for each partition. Refuses a missing stream, because a reader would wait for it for
-    ever."""
+    """Open the logs of a context, one for each partition. Raises an error for a missing stream, because a reader would
+    wait for it for ever."""
     try:
         return [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
     except NotFoundError:

@@ -18,9 +18,9 @@ class Migrated(msgspec.Struct):
     """What `migrate --json` prints."""
 
     applied: list[str]
-    """Files in order; empty if the database had all of them."""
+    """The names of the migrations that were applied, in order; empty if the database had all of them."""
     known: int
-    """How many migrations this program has."""
+    """How many migrations this version of Drover has."""
 
 
 @asynchronous

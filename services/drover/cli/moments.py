@@ -1,4 +1,4 @@
-"""Times on a command line: `10m` ago, or a time as in RFC 3339."""
+"""Parses times on a command line: `10m` (ten minutes ago), or a time as in RFC 3339."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 
 
 class Moment(click.ParamType[datetime]):
-    """`10m` ago, or a time as in RFC 3339; without an offset it is in the time zone of this machine."""
+    """The type of an option that is a time: `10m` (ten minutes ago), or as in RFC 3339. Without an offset, the time is
+    in the time zone of this machine."""
 
     name = "time"
 
@@ -29,7 +30,7 @@ class Moment(click.ParamType[datetime]):
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """The moment that a text means. Raises ValueError or OverflowError for anything else."""
+    """Parse a time. Raises ValueError or OverflowError for an invalid text."""
     if (ago := _AGO.fullmatch(text.strip())) is not None:
         return now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
     return datetime.fromisoformat(text.strip()).astimezone(UTC)

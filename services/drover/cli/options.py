@@ -1,4 +1,4 @@
-"""The options that commands share. It imports no code of commands, because every `--help` loads this module."""
+"""The options that several commands have. This module imports no code of commands, because every `--help` loads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_DIR_DEFAULT: Final = Path(".drover")
 
 
 class Number(click.IntRange):
-    """A bounded integer with a readable name in errors: click would call it `integer range`."""
+    """The type of an option that is a bounded integer. Errors call it a number; click would say `integer range`."""
 
     name = "number"
 

@@ -1,4 +1,5 @@
-"""The output of commands: tables and coloured lines for people, one JSON document per line for programs (`--json`)."""
+"""Prints the output of commands: tables and coloured lines for people, one JSON document per line for programs
+(`--json`)."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Rich would exit with 1, but a reader that has seen enough (`| head`) is not an error."""
+        """Exit without an error if the reader of the output has closed the pipe (`| head`). Rich would exit with 1."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """A console on the current standard output. No markup: texts from the log are printed as they are."""
+    """Make a console on the current standard output. Texts from the log are printed as they are, not as markup."""
     return _Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
 
 
@@ -30,11 +31,11 @@ def print_json(value: Any) -> None:
 
 
 def print_lines(lines: Iterable[bytes]) -> None:
-    """Write whole lines unbuffered, so that the reader of a pipe sees each batch at once."""
+    """Write whole lines without buffering, so that the reader of a pipe gets each batch at once."""
     if text := b"".join(line + b"\n" for line in lines):
         click.echo(text, nl=False)
 
 
 def printable(text: str) -> str:
-    """The text without control characters: agents choose some texts, and a terminal must not obey them."""
+    """Remove control characters from a text: agents choose some texts, and a terminal must not obey them."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,4 +1,4 @@
-"""`drover verify` and `drover projection rebuild`: compare read models with the log, and rebuild them from it."""
+"""`drover verify` compares read models with the log, and `drover projection rebuild` builds them again from it."""
 
 from __future__ import annotations
 

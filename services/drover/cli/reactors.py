@@ -1,4 +1,5 @@
-"""`drover reactors`: switches a context's external effects (sending, rendering). They are off after an import."""
+"""`drover reactors`: switches the external effects of a context (sending, rendering, notifying). They are off after an
+import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An event as the log stores it: its raw line and its position. Unknown event types work too."""
+"""An event as the log stores it: its line of JSON and its position. Event types that this version does not know work
+too."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ ENVELOPE: Final = frozenset({"type", *Event.__struct_fields__})
 
 
 class _Line(msgspec.Struct):
-    """The fields that every line must have."""
+    """The fields that every line of the log must have."""
 
     type: str
     n: int
@@ -33,13 +34,13 @@ _decode_fields: Final = msgspec.json.Decoder(dict[str, Any]).decode
 class Record(msgspec.Struct, frozen=True):
     seq: int
     line: int
-    """Counted from 0, as in the ids of the read model's rows."""
+    """The number of the line in its commit, counted from 0, as in the ids of the read model's rows."""
     raw: bytes
     envelope: _Line
 
     @property
     def own(self) -> dict[str, Any]:
-        """The event's own fields, without the envelope."""
+        """The event's own fields, without those that every event has."""
         return {name: value for name, value in _decode_fields(self.raw).items() if name not in ENVELOPE}
 
     @property
@@ -52,7 +53,7 @@ def records(commit: StoredCommit) -> list[Record]:
 
 
 def last_of(commit: StoredCommit) -> Record:
-    """The last event of a commit, without reading the others."""
+    """Parse the last event of a commit, without parsing the others."""
     raw = lines(commit.payload)
     if not raw:
         raise DamagedCommit(commit.seq, 0, "the commit is empty")

@@ -1,4 +1,4 @@
-"""Runs the coroutine of a command to its exit code. `exits` maps errors to codes."""
+"""Runs the coroutine of a command, and returns its exit code. `exits` maps errors to codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from drover.cli.exits import Exit
 from drover.service import logging
 
 LOG_LEVEL: Final = "warning"
-"""The log level of commands: a command prints its own output, and libraries log only problems."""
+"""The log level of commands. Commands print their own output, so only problems are logged."""
 
 P = ParamSpec("P")
 
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 def asynchronous(
     command: Callable[P, Coroutine[Any, Any, Exit]], *, on_interrupt: Exit | None = None
 ) -> Callable[P, None]:
-    """Turn a coroutine function into a click callback. `on_interrupt`: the exit code after Ctrl-C."""
+    """Turn a coroutine function into a function that click can call. `on_interrupt`: the exit code after Ctrl-C."""
 
     @wraps(command)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,4 +1,5 @@
-"""Finds a position in a partition without reading from its start. Sequences have gaps: partitions share a stream."""
+"""Finds a position in the log of a partition without reading from its start. Its sequence numbers have gaps, because
+partitions share a stream."""
 
 from __future__ import annotations
 
@@ -11,15 +12,16 @@ from drover.cli.record import Record, records
 from drover.eventlog.log import EventLog, LogUnreachable, Reader, StoredCommit
 
 READ_S: Final = 10.0
-"""The time limit for a commit that is known to exist."""
+"""Time-out in seconds for reading a commit that is known to exist."""
 WINDOW_MIN: Final = 64
 WINDOW_MAX: Final = 16_384
-"""The largest window of sequences when reading backwards."""
+"""Maximum of sequence numbers to read at once when searching backwards."""
 WINDOW_GROWTH: Final = 4
 
 
 async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> StoredCommit | None:
-    """The first commit for which `holds` is true, if it is then true for all that follow; None if there is none.
+    """Find the first commit for which `holds` is true. It must be true for all commits after that one. None if there is
+    none.
 
     Binary search: about thirty reads in a log of a thousand million commits.
     """
@@ -38,7 +40,7 @@ async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> 
 
 
 async def _last_with_events(log: EventLog) -> StoredCommit | None:
-    """The last message of the stream may be foreign, so step back to a commit."""
+    """Return the last commit with events. The last message of the stream may have none, so this searches backwards."""
     last = await log.last()
     if last is None or last.payload:
         return last
@@ -53,7 +55,7 @@ async def _last_with_events(log: EventLog) -> StoredCommit | None:
 
 
 async def commit_from(log: EventLog, seq: int) -> StoredCommit:
-    """The first commit with events at this sequence or after it. The caller knows that there is one."""
+    """Return the first commit with events at this sequence number or after it. The caller knows that there is one."""
     async with log.read(seq - 1) as reader:
         while True:
             for commit in await _next(reader):
@@ -62,7 +64,7 @@ async def commit_from(log: EventLog, seq: int) -> StoredCommit:
 
 
 async def commits_between(log: EventLog, after: int, upto: int) -> AsyncIterator[StoredCommit]:
-    """Commits after `after` up to `upto`, in order. The caller knows that there is one at `upto` or later."""
+    """Read the commits after `after` up to `upto`, in order. The caller knows that there is one at `upto` or later."""
     if after >= upto:
         return
     async with log.read(after) as reader:
@@ -75,7 +77,8 @@ async def commits_between(log: EventLog, after: int, upto: int) -> AsyncIterator
 
 
 async def last_records(log: EventLog, upto: int, count: int, wanted: Callable[[Record], bool]) -> list[Record]:
-    """The last `count` wanted events up to the commit `upto`, oldest first, read from the end in growing windows."""
+    """Return the last `count` wanted events up to the commit `upto`, oldest first. Reads backwards, more at each
+    step."""
     found: deque[Record] = deque()
     window = max(WINDOW_MIN, min(count, WINDOW_MAX))
     while upto > 0 and len(found) < count:

@@ -1,4 +1,4 @@
-"""`drover serve`: runs any set of services in one process, with external servers."""
+"""`drover serve`: runs any set of services in one process, with NATS and Postgres servers that the operator runs."""
 
 from __future__ import annotations
 

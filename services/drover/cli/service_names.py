@@ -1,4 +1,4 @@
-"""The services that `drover serve` can run. `drover.platform` composes them."""
+"""The names of the services that `drover serve` can run. `drover.platform` builds them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Final
 
 SERVICES: Final = ("scheduler", "gateway", "render", "cleanup", "reminder", "notifier", "projector", "api")
 PARTS: Final = ("render-worker",)
-"""Parts of a service that already includes them, so they are not in `all`."""
+"""Names of parts of services. `all` leaves them out, because it has the services that include them."""
 ALL: Final = "all"

@@ -1,4 +1,4 @@
-"""`drover state`: the state of a context's decider at a time, folded from its log or from an archive."""
+"""`drover state`: prints the state of a context at a time, computed from the events of its log or of an archive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stood(msgspec.Struct):
     at: datetime
     seq: int
     n: int
-    """The last commit and the last event up to that time."""
+    """`seq` is the last commit up to that time, and `n` the number of the last event."""
     state: Any
 
 
@@ -73,7 +73,8 @@ async def state(
 
 
 async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> bytes | None:
-    """A checkpoint is a cache: without Postgres there is none, and the fold takes longer."""
+    """Load the latest checkpoint before that time. None without Postgres: then the state is computed from the first
+    event, which takes longer."""
     decider = DECIDERS[log.partition.context]
     if (postgres := find_target(data_dir).postgres) is None:
         return None
@@ -87,7 +88,7 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
 async def stood_at(
     decider: Decider[Any], log: EventLog, at: datetime, image: bytes | None, tell: Tell = lambda done, of: None
 ) -> Stood:
-    """Fold up to that time, even within a commit."""
+    """Compute the state at that time. The time may be between two events of one commit."""
     fold = Fold(decider) if image is None else decode_image(decider, image)
     state, seq, n = fold.state, fold.seq, fold.n
     codec = Codec.of(decider)
@@ -111,7 +112,7 @@ async def stood_at(
 
 
 def about(told: Any, entity: str) -> dict[str, Any]:
-    """The entries of each part of the state that are this entity or refer to it."""
+    """Select the entries of the state that are this entity or refer to it."""
     found: dict[str, Any] = {}
     for name, part in told.items() if isinstance(told, dict) else ():
         if isinstance(part, dict):
@@ -124,7 +125,7 @@ def about(told: Any, entity: str) -> dict[str, Any]:
 
 
 def _names(value: Any, entity: str) -> bool:
-    """A number is an id only if the name of its field says so."""
+    """Whether the value contains the entity's id. A number counts only in a field whose name ends in `id`."""
     if isinstance(value, dict):
         return entity in value or any(
             _names(inner, entity) or (name.endswith("id") and str(inner) == entity) for name, inner in value.items()

@@ -1,4 +1,4 @@
-"""`drover status`: leaders, positions of the log and the read models, the fleet, and whether all is healthy."""
+"""`drover status`: prints leaders, positions of the log and of the read models, the fleet, and what is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from drover.domain.contexts import CONTEXTS
 from drover.postgres.pool import open_pool
 
 BEHIND_MAX: Final = 1_000
-"""How many commits a read model may lag before it is a problem: a projector needs seconds for them."""
+"""How many commits a read model may be behind before it counts as a problem. A projector applies them within
+seconds."""
 WATCH_EVERY_S: Final = 2.0
 CONNECTIONS_MAX: Final = 1
 
@@ -45,7 +46,8 @@ async def status(watch: bool, as_json: bool, data_dir: Path | None) -> Exit:
 
 
 async def _watch(reader: StatusReader, as_json: bool) -> None:
-    """Run until Ctrl-C. A terminal is redrawn in place; a pipe gets one report after the other."""
+    """Print the status again and again until Ctrl-C. A terminal is redrawn in place; a pipe gets one report after the
+    other."""
     screen = console()
     if as_json or not screen.is_terminal:
         while True:
@@ -62,7 +64,7 @@ async def _watch(reader: StatusReader, as_json: bool) -> None:
 
 
 def problems_of(status: PlatformStatus) -> list[str]:
-    """The problems of the platform, a sentence each; empty if it is healthy."""
+    """List the problems of the platform, a sentence each; empty if it is healthy."""
     servers = (("NATS", status.nats), ("PostgreSQL", status.postgres))
     return [f"{name} is {state}." for name, state in servers if state != CONNECTED] + [
         problem for partition in status.partitions for problem in _problems_of(partition)
@@ -82,7 +84,7 @@ def _problems_of(partition: PartitionStatus) -> list[str]:
 
 
 def document(status: PlatformStatus) -> dict[str, Any]:
-    """What `status --json` prints."""
+    """Make the document that `status --json` prints."""
     problems = problems_of(status)
     return {"healthy": not problems, "problems": problems, **msgspec.structs.asdict(status)}
 

@@ -1,4 +1,4 @@
-"""Finds the platform and connects to it: by the environment, or by the files of `drover up` in its directory."""
+"""Finds the platform and connects to it: by the environment, or by the files in the data directory of `drover up`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The addresses of the platform."""
 
     source: str
-    """Where the addresses come from, for messages."""
+    """Where the addresses come from, for messages to people."""
     nats: str | None
     nats_system_url: str | None
-    """The same NATS server with a user of the system account, who can see whether it syncs."""
+    """The URL of the same NATS server for a user of its system account, who can see whether the server syncs writes."""
     postgres: str | None
     http_host: str
     http_port: int
@@ -49,12 +49,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def nats_url(self) -> str:
-        """Raises ConfigurationError if it is not set."""
+        """The URL of NATS. Raises ConfigurationError if it is not set."""
         return _needed(self.nats, NATS)
 
     @property
     def postgres_url(self) -> str:
-        """Raises ConfigurationError if it is not set."""
+        """The URL of Postgres. Raises ConfigurationError if it is not set."""
         return _needed(self.postgres, POSTGRES)
 
     @property
@@ -72,14 +72,14 @@ def _needed(url: str | None, setting: str) -> str:
 
 
 def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) -> Target:
-    """A named directory wins over the environment, the environment over the default directory."""
+    """Find the platform: in the given directory, else by the environment, else in the default directory."""
     if data_dir is None and names_servers(environ):
         return _from_environment(environ)
     return _from_directory(data_dir or DATA_DIR_DEFAULT, is_named=data_dir is not None)
 
 
 def names_servers(environ: Mapping[str, str]) -> bool:
-    """Whether the user runs their own servers: then `.drover` is ignored, even if it exists."""
+    """Whether the environment names servers: then the default directory `.drover` is ignored, even if it exists."""
     return bool(environ.get(NATS) or environ.get(POSTGRES))
 
 
@@ -120,7 +120,7 @@ def _from_directory(data_dir: Path, *, is_named: bool) -> Target:
 
 @asynccontextmanager
 async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Client]:
-    """A connection to the target's NATS (`url`: as another user), or ServerDown within seconds."""
+    """Connect to the platform's NATS. `url`: another URL, for another user. Raises ServerDown within seconds."""
     url = url or target.nats_url
     address = _without_password(url)
     async with AsyncExitStack() as stack:
@@ -137,7 +137,7 @@ async def nats_of(target: Target, url: str | None = None) -> AsyncIterator[Clien
 
 
 async def _probe(address: str) -> None:
-    """Return when one of the servers accepts a connection; otherwise raise the error of the last one."""
+    """Return when one of the servers accepts a connection. If none does, raise the error of the last one."""
     trouble: OSError = ConnectionError("no address")
     for part in address.split(","):
         server = urlsplit(f"//{part.strip()}")
@@ -160,7 +160,7 @@ def _without_password(url: str) -> str:
 
 @asynccontextmanager
 async def postgres_of(target: Target) -> AsyncIterator[Connection]:
-    """A connection to the target's database. Its errors, at connect or later, become PostgresUnreachable."""
+    """Connect to the platform's database. All errors of the connection are raised as PostgresUnreachable."""
     try:
         async with connect(target.postgres_url, NAME) as connection:
             yield connection

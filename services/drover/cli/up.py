@@ -1,4 +1,4 @@
-"""`drover up`: runs the whole platform on one machine, including its servers."""
+"""`drover up`: runs the whole platform on one machine, including NATS and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
 
 @asynccontextmanager
 async def _simulator(data_dir: Path, url: str) -> AsyncIterator[None]:
-    """The simulated farm in a separate process, like real agents; it cannot outlive this one."""
+    """Run the simulated farm in a separate process, like real agents. It ends when this process ends."""
     argv = [sys.executable, "-m", "drover.simulator", "--url", url, "--data-dir", str(data_dir)]
     argv += ["--renders", "4", "--users", "12", "--readers", "12"]
     process = await GuardedProcess.spawn(
@@ -156,7 +156,7 @@ async def _tell_of_its_end(process: GuardedProcess) -> None:
 
 
 def _tail(data_dir: Path) -> str:
-    """The command to paste; it names the directory unless it is the default one."""
+    """Return the command that shows the events, for people to copy. It has `--data-dir` unless the default is used."""
     is_default = data_dir == DATA_DIR_DEFAULT.absolute()
     return "drover events tail" if is_default else f"drover events tail --data-dir {shlex.quote(str(data_dir))}"
 

@@ -13,18 +13,18 @@ from drover.cli.record import Record
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """All given conditions must hold."""
+    """The conditions of a filter. An event must meet all that are given."""
 
     types: tuple[str, ...] = ()
-    """Any of these event types; `*` stands for any letters."""
+    """Event types, of which the event must have one; `*` stands for any letters."""
     entity: str | None = None
     by: str | None = None
     from_n: int = 0
     since: datetime | None = None
     until: datetime | None = None
-    """Up to this time, inclusive."""
+    """The latest time of events, inclusive."""
     pattern: re.Pattern[str] | None = None
-    """Matches anywhere in the stored line."""
+    """A regular expression that must match somewhere in the stored line."""
 
     @property
     def everything(self) -> bool:

@@ -1,4 +1,5 @@
-"""Checks whether alerts reach people: receivers set, complete, and served. `drover alerts test` sends a message."""
+"""Checks that receivers of alerts are set and complete, and that the notifier runs. `drover alerts test` sends a
+message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's part of the users' deployment checklist (001 §7): secrets, cleanup, token checks, logs, health."""
+"""The server's part of the deployment checklist in 001 §7: secrets, cleanup, token checks, logs and health."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.web.jwks import JwksUnusable, fetch_from, parse_keys
 from drover.writer.nats_lease import read_holder
 
 TIMEOUT_S: Final = 1800
-"""The value that 001 prescribes: 30 minutes."""
+"""The time-out of analyses in seconds that 001 prescribes: 30 minutes."""
 CLEANUP_PATH: Final = "/api/system/cleanup-tests"
 HEALTH_PATH: Final = "/api/system/health"
 STATUS_PATH: Final = "/api/status"
@@ -71,7 +71,7 @@ async def cleanup_timeout(scene: Scene) -> Finding:
 
 
 async def tokens_are_checked(scene: Scene) -> Finding:
-    """Requests without a token and with a bad one must both be refused, with the codes that clients know."""
+    """Check that requests without a token and with a bad one are both refused, with the codes that clients know."""
     answers = [
         await _ask(scene, "GET", STATUS_PATH),
         await _ask(scene, "GET", STATUS_PATH, {"Authorization": "Bearer not.a.token"}),
@@ -167,7 +167,7 @@ def _is_loopback(host: str) -> bool:
 async def _ask(
     scene: Scene, method: str, path: str, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, Any]] | None:
-    """Status and body of the answer; None if Drover does not answer there."""
+    """Send a request to the platform. Returns status and body of the answer; None if Drover does not answer there."""
     if not isinstance(scene.target, Target) or not scene.target.http_port:
         return None
     return await ask(scene.target.http_host, scene.target.http_port, method, path, headers)

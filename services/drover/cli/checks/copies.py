@@ -1,4 +1,4 @@
-"""Checks that every stream has the configured number of replicas, all current. Changes nothing."""
+"""Checks that every stream has the configured number of replicas, and that all are up to date. Changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def streams_are_copied(scene: Scene) -> Finding:
 
 
 def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
-    """The worst finding of all streams."""
+    """Return the worst finding about any of the streams."""
     few = [info.config.name for info in infos if (info.config.num_replicas or 1) < asked]
     if few:
         return fail(
@@ -50,7 +50,7 @@ def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
 
 
 def _ill(info: api.StreamInfo) -> list[str]:
-    """The problems that the leader reports of the other nodes."""
+    """List the problems that a stream's leader reports about its replicas."""
     replicas = (info.cluster.replicas if info.cluster else None) or []
     name = info.config.name
     away = [f"{name}: {peer.name} is away" for peer in replicas if peer.offline]

@@ -1,4 +1,4 @@
-"""The result of a check, and its input."""
+"""The result of a check (`Finding`), and the input of all checks (`Scene`)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Finding(msgspec.Struct, frozen=True):
     found: str
     """What the check found."""
     remedy: str = ""
-    """What to do about it; empty: nothing."""
+    """What to do about it; empty if nothing needs to be done."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine, and the parts of the platform that could be reached; an error stands for those that could not."""
+    """The machine and the parts of the platform. A part that could not be reached is represented by its error."""
 
     data_dir: Path
     environ: Mapping[str, str]
@@ -40,12 +40,12 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_embedded(self) -> bool:
-        """`drover up` runs the servers."""
+        """Whether `drover up` runs the servers."""
         return isinstance(self.target, Target) and self.target.embedded
 
     @property
     def is_external(self) -> bool:
-        """The environment names the servers."""
+        """Whether the environment names the servers."""
         return isinstance(self.target, Target) and not self.target.embedded
 
 

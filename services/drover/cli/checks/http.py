@@ -1,4 +1,4 @@
-"""Requests of checks to the platform."""
+"""Sends the HTTP requests of checks to the platform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ BODY_BYTES_MAX: Final = 64 * 1024
 async def ask(
     host: str, port: int, method: str, path: str, headers: Mapping[str, str] | None = None
 ) -> tuple[int, dict[str, Any]] | None:
-    """Status and body of the answer; None if Drover does not answer there. `host`: where it listens."""
+    """Send a request to the platform at `host`. Returns status and body of the answer; None if Drover does not answer
+    there."""
     where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
     url = f"http://{f'[{where}]' if ':' in where else where}:{port}{path}"
     try:

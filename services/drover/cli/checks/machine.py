@@ -1,4 +1,4 @@
-"""Checks that this machine can run the platform: programs, directory, disk, settings, port. Needs no server."""
+"""Checks that this machine can run the platform: programs, directory, disk, settings, port. Needs no running server."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
 
 
 async def root_can_step_down(scene: Scene) -> Finding:
-    """PostgreSQL refuses to run as root."""
+    """Check that a root user can start PostgreSQL as another user: it refuses to run as root."""
     if os.geteuid() != 0:
         return ok("not root, so PostgreSQL runs as this user")
     if scene.is_external:
@@ -104,20 +104,20 @@ async def disk_space(scene: Scene) -> Finding:
 
 
 def _existing(path: Path) -> Path:
-    """The path, or its nearest existing parent."""
+    """Return the path, or its nearest parent that exists."""
     path = path.absolute()
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
 def settings_of(scene: Scene, section: type[S]) -> S:
-    """The settings of the environment. Raises ConfigurationError."""
+    """Load settings from the environment. Raises ConfigurationError."""
     # `drover up` fills in the addresses; if the environment sets one of them, it must set all that are required.
     from_environment = isinstance(scene.target, config.ConfigurationError) or scene.is_external
     return load(scene.environ, without=() if from_environment else config.REQUIRED)[section]
 
 
 def with_settings(check: Check) -> Check:
-    """Skip the check if the settings cannot be read: `configuration` reports that."""
+    """Make a check that is skipped if the settings cannot be read: the check `configuration` reports that."""
 
     @wraps(check)
     async def checked(scene: Scene) -> Finding:
@@ -158,7 +158,7 @@ async def http_port(scene: Scene) -> Finding:
 
 
 def _trouble_with(host: str, port: int) -> int | None:
-    """The error number of an attempt to listen there; None if it succeeds."""
+    """Try to listen on the port. Returns the error number; None if it succeeds."""
     try:
         (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         with socket.socket(family) as probe:

@@ -47,7 +47,8 @@ async def postgres_answers(scene: Scene) -> Finding:
 
 
 def _absent(scene: Scene, error: DroverError) -> Finding:
-    """A platform that was never started is skipped; one that should run and does not answer is a failure."""
+    """Make the finding for servers that cannot be reached: skipped if the platform was never started, failed if it
+    should run."""
     if isinstance(error, NoPlatform):
         return skipped("nothing has run here yet", "Start the platform with `drover up`.")
     if isinstance(error, ConfigurationError):
@@ -58,7 +59,8 @@ def _absent(scene: Scene, error: DroverError) -> Finding:
 
 
 def _is_held(data_dir: Path) -> bool:
-    """Whether a live process wrote its id into the lock. The check must not take the lock, even for a moment."""
+    """Whether the process whose id is in the lock file is alive. The check must not take the lock, even for a
+    moment."""
     try:
         os.kill(int((data_dir / "lock").read_text()), 0)
     except PermissionError:
@@ -102,7 +104,8 @@ async def streams(scene: Scene) -> Finding:
 
 
 async def clock(scene: Scene) -> Finding:
-    """Compare with the server that stamps the log's messages: a writer whose clock differs refuses to lead."""
+    """Compare this machine's clock with that of NATS, which stamps commits: a writer whose clock differs refuses to
+    lead."""
     if isinstance(scene.nats, DroverError):
         return skipped(_NO_NATS)
     sent = datetime.now(UTC)
@@ -119,7 +122,8 @@ async def clock(scene: Scene) -> Finding:
 
 
 def skew_s(sent: datetime, received: datetime, theirs: datetime) -> float:
-    """How far our clock is ahead, at least: the server read its clock at some moment between request and answer."""
+    """Compute the least possible difference between the clocks: the server read its clock between request and
+    answer."""
     if theirs < sent:
         return (sent - theirs).total_seconds()
     if theirs > received:

@@ -1,4 +1,4 @@
-"""The commands as a person sees them: options and help. Their code is imported only when one of them runs.
+"""The commands of `drover` with their options and help. The code of a command is imported only when it runs.
 
-A module in here imports only click and constants, because `drover --help` loads all of them.
+Modules here import only click and constants, because `drover --help` loads all of them.
 """

@@ -114,8 +114,8 @@ def grep(**options: Any) -> None:
 def export(**options: Any) -> None:
     """Write events as JSON lines to a file or to standard output.
 
-    Each line says where in the log its event stands. Without filters it is the whole log, which `drover events import`
-    can restore. The file contains everything that the log contains, so keep it as safe as the log.
+    Each line has the position of its event in the log. Without filters the output is the whole log, which `drover
+    events import` can restore. The file contains everything that the log contains, so keep it as safe as the log.
     """
     from drover.cli.events_export import export as run
 
