@@ -1,4 +1,5 @@
-"""One agent's WebSocket: frames in, frames out in bounded memory, an orderly end. Frames are not interpreted here."""
+"""The WebSocket of one agent: receives and sends frames in bounded memory, and closes in order. It does not interpret
+frames."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ from drover.gateway.agent_protocol import (
 from drover.service.tasks import end
 
 SILENT_AFTER_S: Final = 45.0
-"""After four missed heartbeats the peer is gone."""
+"""After this many seconds without a frame (four missed heartbeats), the connection counts as broken."""
 UNSENT_FRAMES_MAX: Final = 256
-"""An agent that does not read is disconnected when this many frames wait for it."""
+"""Maximum of frames that wait to be sent. An agent that does not read is disconnected at this number."""
 CLOSE_WITHIN_S: Final = 1.5
-"""Limit for the last frames and the closing handshake together; then the connection is aborted."""
+"""Seconds for sending the last frames and for the closing handshake together; then the connection is aborted."""
 
 BAD_FRAME: Final = "BAD_FRAME"
 
@@ -37,11 +38,11 @@ _numbers: Final = count(1)
 
 
 class Connection:
-    """One reader, any number of writers. The first call of `end` ends it."""
+    """A WebSocket with one reader and any number of writers. The first call of `end` closes it."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self.number = next(_numbers)
-        """The newer of two connections has the higher number."""
+        """The number of the connection: the newer of two connections has the higher one."""
         self._socket = socket
         self._transport = transport
         self._unsent: asyncio.Queue[ServerFrame] = asyncio.Queue(UNSENT_FRAMES_MAX)
@@ -59,7 +60,7 @@ class Connection:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Send until the block ends, and wait for an end that has begun."""
+        """Send queued frames while the block runs. If `end` was called, wait until it is done."""
         sender = asyncio.create_task(self._send(), name="agent-sender")
         try:
             yield
@@ -71,7 +72,7 @@ class Connection:
                 await end(sender)
 
     async def receive(self) -> AgentFrame | BadFrame | None:
-        """The next frame; None: the connection has ended."""
+        """Receive the next frame. None: the connection has ended."""
         if self.is_ending:
             return None
         self._idle.clear()
@@ -96,7 +97,7 @@ class Connection:
         return frame
 
     def put(self, frame: ServerFrame) -> None:
-        """Queue the frame. Never waits: an agent that does not read must not block others."""
+        """Queue a frame for sending. Never waits: an agent that does not read must not block others."""
         if self.is_ending:
             return
         try:
@@ -108,14 +109,15 @@ class Connection:
         self.put(Fault(code, message))
 
     def not_understood(self, bad: BadFrame) -> None:
-        """Answer with an error. After too many bad frames, disconnect."""
+        """Answer a frame that could not be decoded with an error. Disconnect after too many of them."""
         self.fault(BAD_FRAME, bad.message)
         self._bad_frames += 1
         if self._bad_frames >= BAD_FRAMES_MAX:
             self.end(CloseCode.BAD_FRAMES)
 
     def end(self, code: CloseCode, *, bye: Bye | None = None) -> asyncio.Task[None]:
-        """Close with this code after the unsent frames. Takes bounded time, whatever the peer does."""
+        """Send the queued frames and close the connection with this code. Takes bounded time, whatever the agent
+        does."""
         if self._ending is None:
             CLOSED.labels(code.value).inc()
             self._ending = asyncio.create_task(self._end(code, bye), name="agent-end")
@@ -150,7 +152,8 @@ class Connection:
                 self._transport.abort()
 
     async def _stop_reading(self) -> None:
-        """Let `close` read the peer's close frame: with another reader it disconnects at once, and the code is lost."""
+        """Stop `receive`, so that `close` can read the agent's close frame. With two readers, the connection would be
+        cut and the code lost."""
         if self._reading is not None:
             self._reading.reschedule(asyncio.get_running_loop().time())
         await self._idle.wait()

@@ -1,4 +1,5 @@
-"""Deliveries to one agent: offers pushed, runs withdrawn. Which device gets which work is decided elsewhere."""
+"""Sends work to one agent over its socket, and tells it when a run is withdrawn. Which device gets which work is
+decided elsewhere."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ from drover.web.auth import Principal
 from drover.web.errors import ApiError
 
 DELIVERIES_MAX: Final = 256
-"""Concurrent deliveries of this process; the bus batches their commands into few messages."""
+"""Maximum of concurrent deliveries of this process; others wait. Their commands share few NATS messages."""
 DELIVERY_TRIES_MAX: Final = 8
 DELIVERY: Final = Backoff(first_s=1.0, max_s=30.0)
-"""Enough to outlast the 90 s after which the offer is withdrawn."""
+"""The pauses between tries to deliver an offer. An offer is withdrawn after 90 s."""
 
 log = structlog.get_logger("drover.gateway")
 
 
 class Offers(Protocol):
-    """The part of `drover.gateway.offers.Offers` that is used here."""
+    """The methods of `drover.gateway.offers.Offers` that are called here."""
 
     def waiting(self, device_id: str) -> Assignment | None: ...
 
@@ -39,13 +40,14 @@ class Offers(Protocol):
 
 
 class Given(msgspec.Struct):
-    """One run that this agent has, or is about to get."""
+    """One run that the agent has, or that is being delivered to it."""
 
     run: int
     pushed: bool = False
-    """The agent knows of it."""
+    """Whether the run was sent to the agent."""
     ended_by_agent: bool = False
-    """Its final report is in flight or recorded: the agent need not be told that the run ended."""
+    """Whether the agent's final report is being recorded or was recorded, so that the agent need not be told that the
+    run ended."""
 
 
 class DeliveryContext:
@@ -55,12 +57,12 @@ class DeliveryContext:
         self.roster = roster
         self.offers = offers
         self.holder: dict[str, AgentDeliveries] = {}
-        """By assignment: the agent that has its current run."""
+        """The agent that has the current run of each assignment, by assignment."""
         self.deliveries = asyncio.Semaphore(DELIVERIES_MAX)
 
 
 class AgentDeliveries:
-    """The runs of one agent. Each is pushed once; again only if the agent forgot it in between."""
+    """The runs of one agent. Each is sent once, and again only if the agent has forgotten it in between."""
 
     def __init__(
         self, context: DeliveryContext, principal: Principal, put: Callable[[Offer | Withdrawn], None]
@@ -69,15 +71,16 @@ class AgentDeliveries:
         self._principal = principal
         self._put = put
         self._given: dict[str, Given] = {}
-        """At most one for each device of the session, plus those that the agent reported as held."""
+        """The agent's runs by assignment: at most one for each device of the session, and those that the agent reported
+        as held."""
         self._deliveries: set[asyncio.Task[None]] = set()
 
     def holds(self, assignment_id: str, run: int) -> None:
-        """The agent reports this run in its hello, and it is valid."""
+        """Note a valid run that the agent reported in its first frame (`hello`)."""
         self._take(assignment_id, Given(run, pushed=True))
 
     def offer(self, assignment: Assignment) -> None:
-        """Push it as soon as it is recorded as sent."""
+        """Deliver an offered assignment: send it to the agent as soon as it is recorded as sent."""
         given = self._given.get(assignment.assignment_id)
         if given is not None and given.run >= assignment.run:
             return
@@ -87,7 +90,8 @@ class AgentDeliveries:
         delivery.add_done_callback(self._deliveries.discard)
 
     def over(self, assignment_id: str, run: int | None, reason: Over | None) -> None:
-        """A run has ended (None: any run). Send the reason to the agent unless it knows."""
+        """Forget a run that has ended (None: any run of the assignment). Send the reason to the agent, unless the agent
+        itself ended the run."""
         given = self._given.get(assignment_id)
         if given is None or (run is not None and run != given.run):
             return
@@ -96,18 +100,20 @@ class AgentDeliveries:
             self._put(Withdrawn(assignment_id, given.run, reason))
 
     def reported_end(self, assignment_id: str, run: int | None, *, recorded: bool) -> None:
-        """The agent reports the end of a run. Not `recorded`: it was refused, so the agent must still be told."""
+        """Note that the agent has reported the end of a run. `recorded` is false if the report was refused: then the
+        agent is still told how the run ended."""
         given = self._given.get(assignment_id)
         if given is not None and run in (None, given.run):
             given.ended_by_agent = recorded
 
     def drop_all(self) -> None:
-        """The agent is gone. What was sent stays sent, and is pushed again to its next socket."""
+        """Forget all runs, because the agent has disconnected. What was sent stays recorded as sent, and is sent again
+        on its next socket."""
         for assignment_id in [*self._given]:
             self._forget(assignment_id)
 
     async def close(self) -> None:
-        """Cancel deliveries in flight."""
+        """Cancel unfinished deliveries."""
         await end(*self._deliveries)
 
     def _take(self, assignment_id: str, given: Given) -> Given:
@@ -143,9 +149,10 @@ class AgentDeliveries:
         OFFERS_PUSHED.inc()
 
     async def _recorded(self, assignment_id: str, given: Given) -> dict[str, Any] | None:
-        """The row, after it is recorded as sent; None: it must not be delivered any more.
+        """Record the run as sent, and return its row. None: it must not be delivered any more.
 
-        Retries while the writer is away, because a phone gets no work for a while after an offer that it did not take.
+        Retries while the writer is unavailable, because a phone that does not take an offer gets no work for a
+        while.
         """
         for failures in range(DELIVERY_TRIES_MAX):
             if failures:

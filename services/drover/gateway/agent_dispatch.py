@@ -1,4 +1,5 @@
-"""Routes the fleet's events to the sockets concerned: one lookup for each event, however many sockets there are."""
+"""Passes the fleet's events to the sockets of the agents concerned: one lookup for each event, however many sockets
+there are."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ _OVER: Final[dict[type, Over | None]] = {
     AttemptFailed: Over.FAILED,
     AttemptSucceeded: None,  # only its agent can have reported it
 }
-"""Events that end a run, and the reason that its agent gets if it did not end the run itself."""
+"""The event types that end a run, each with the reason to send to its agent if the agent did not end the run itself."""
 
 
 class Dispatch:
-    """Called for each commit after the roster has folded it."""
+    """Passes the events of each commit to the agents concerned, after the roster has applied them."""
 
     def __init__(self, roster: Roster, registry: Registry, context: DeliveryContext) -> None:
         self._roster = roster

@@ -1,4 +1,5 @@
-"""The hello of an agent's socket: which devices it speaks for, whether it may, and which of its runs are valid."""
+"""Handles the first frame (`hello`) of an agent's socket: for which devices it speaks, whether it may, and which of its
+runs are still valid."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ from drover.web.auth import Principal
 from drover.web.permissions import Grant
 
 BEHIND_WAIT_S: Final = 1.0
-"""How long a hello waits for the roster if the agent seems to know something newer."""
+"""How many seconds a `hello` waits for the roster if the agent knows of a run that is not in the roster yet."""
 STARTING_RECONNECT_AFTER_S: Final = 2
 
 
 class TurnedAway(DroverError):
-    """The hello of a socket is refused."""
+    """The first frame (`hello`) of a socket is refused."""
 
     def __init__(self, close: CloseCode, code: str, message: str) -> None:
         super().__init__(f"{close.value} {code}: {message}")
@@ -41,7 +42,7 @@ class TurnedAway(DroverError):
 
 
 class RosterMoves:
-    """Wakes the waiters after each commit of the roster."""
+    """Wakes waiting tasks after each commit that the roster has applied."""
 
     def __init__(self) -> None:
         self._moved = asyncio.Event()
@@ -63,7 +64,7 @@ class RosterMoves:
 async def greet(
     connection: Connection, principal: Principal, grant: Grant, around: Surroundings, moves: RosterMoves
 ) -> Session | None:
-    """A session that has begun; None: the socket is closed or closing."""
+    """Read the `hello` and start a session. None: the socket is closed or closing."""
     hello = await _hello(connection)
     if hello is None:
         return None
@@ -113,7 +114,8 @@ def _scope(roster: Roster, hello: Hello) -> Scope | None:
 
 
 def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
-    """The verdict by the roster; None: the agent knows something that the roster does not know yet."""
+    """Decide by the roster whether the agent may continue a run. None: the agent knows something newer than the
+    roster."""
     assignment = fleet.assignments.get(held.assignment_id)
     if assignment is None:
         ended = fleet.ended.get(held.assignment_id)

@@ -1,4 +1,5 @@
-"""Metrics of the agents' sockets; `web.sockets` counts the open ones. All labels are bounded."""
+"""Metrics of the agents' sockets. The number of open sockets is counted in `web.sockets`. All labels have few
+values."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _meters(direction: str, *shapes: type[msgspec.Struct]) -> dict[Any, Counter]
 
 
 FRAMES_IN: Final = _meters("in", frames.Hello, frames.Beat, frames.Report, frames.BadFrame)
-"""By the frame's class. Labels are looked up once: heartbeats are too frequent for a lookup each."""
+"""The counter of each class of frames. Made once, because heartbeats are too frequent to look up labels each time."""
 FRAMES_OUT: Final = _meters(
     "out",
     frames.Welcome,

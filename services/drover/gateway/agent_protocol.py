@@ -1,4 +1,5 @@
-"""The frames on an agent's WebSocket (docs/agents.md): strict decoding, and encoding. No rules about their order."""
+"""The frames on an agent's WebSocket (docs/agents.md): decodes them strictly, and encodes them. It does not check their
+order."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from drover.gateway.reports import ReportBody
 FRAME_BYTES_MAX: Final = 64 * 1024
 HELLO_WITHIN_S: Final = 10.0
 HEARTBEAT_EVERY_S: Final = 10
-"""The interval that agents are given. A device counts as silent after 30 s."""
+"""The seconds between heartbeats that agents are told to keep. A device counts as silent after 30 s."""
 BAD_FRAMES_MAX: Final = 10
 HOLDING_MAX: Final = 256
-"""A PC has at most 200 phones, and each of them at most one run."""
+"""Maximum of runs in a `hello`; more are refused. A PC has at most 200 phones, and each of them at most one run."""
 REF_MAX: Final = 2**53
-"""The largest integer that every JSON parser keeps exact."""
+"""The largest `ref`: every JSON parser keeps integers up to this one exact."""
 _FAULT_CHARS_MAX: Final = 300
 
 
@@ -43,7 +44,7 @@ AssignmentId = Annotated[str, msgspec.Meta(max_length=64)]
 
 
 class Holding(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A run that the agent holds, by its own account."""
+    """A run that the agent says it holds."""
 
     assignment_id: AssignmentId
     run: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
@@ -51,7 +52,7 @@ class Holding(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Hello(msgspec.Struct, tag_field="type", tag="hello", forbid_unknown_fields=True, kw_only=True):
-    """The first frame: which device or PC this socket speaks for."""
+    """The first frame of a socket: which device or PC it speaks for."""
 
     serial_number: str | None = None
     pc_id: str | None = None
@@ -59,13 +60,13 @@ class Hello(msgspec.Struct, tag_field="type", tag="hello", forbid_unknown_fields
 
 
 class Beat(Heartbeat, tag_field="type", tag="heartbeat", kw_only=True):
-    """A heartbeat as over HTTP, with the device that it is from."""
+    """A heartbeat. It has the fields of the HTTP request, and the device that it is from."""
 
     serial_number: str | None = None
 
 
 class Report(ReportBody, tag_field="type", tag="report", kw_only=True):
-    """A report as over HTTP, with the assignment that it is about."""
+    """A report. It has the fields of the HTTP request, and the assignment that it is about."""
 
     ref: Annotated[int, msgspec.Meta(ge=0, le=REF_MAX)]
     assignment_id: AssignmentId
@@ -75,11 +76,11 @@ AgentFrame = Hello | Beat | Report
 
 
 class BadFrame(msgspec.Struct, tag_field="type", tag="bad", frozen=True):
-    """A frame that cannot be decoded. Never sent; the tag is only for metrics."""
+    """Stands for a received frame that cannot be decoded. It is never sent; its tag is a label of metrics."""
 
     message: str
     ref: int | None = None
-    """The `ref` of the report that it was meant as, so that it is answered as one."""
+    """The `ref` of the report that the frame was meant to be, for the answer."""
 
 
 # From the server
@@ -96,7 +97,7 @@ class Verdict(StrEnum):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """The verdict on a run that the agent holds."""
+    """Whether the agent may continue a run that it holds."""
 
     assignment_id: str
     run: int
@@ -144,7 +145,7 @@ class Refused(msgspec.Struct, tag_field="type", tag="refused", frozen=True):
     message: str
     details: Any = None
     retry_after_s: int | UnsetType = UNSET
-    """The same as the header Retry-After of HTTP."""
+    """How many seconds to wait, as in the HTTP header Retry-After."""
 
 
 class Bye(msgspec.Struct, tag_field="type", tag="bye", frozen=True):
@@ -171,7 +172,7 @@ _addressed: Final = msgspec.json.Decoder(_Addressed)
 
 
 def decode(raw: str) -> AgentFrame | BadFrame:
-    """Never raises, whatever was sent."""
+    """Decode a frame. Never raises an exception: an invalid frame becomes a `BadFrame`."""
     try:
         frame = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Which session speaks for which device: a lookup for each event, never a scan. Sessions are opaque here."""
+"""Which session speaks for which device. Finding it is one lookup. The registry knows nothing else about sessions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Whom a socket speaks for: one phone, or every phone of a PC, including phones that join later."""
+    """The devices that a socket speaks for: one phone, or every phone of a PC, including phones that join later."""
 
     device_id: str | None = None
     pc_id: str | None = None
@@ -44,7 +44,8 @@ class Registry:
         return len(self._by_device) + len(self._by_pc)
 
     def enter(self, session: Session) -> Session | None:
-        """Of two sessions for the same scope, the one to end: the earlier, or this one if its hello took too long."""
+        """Add a session. Returns the session to end, if there are two for the same scope: the one with the older
+        connection."""
         place, key = self._place(session.scope)
         other = place.get(key)
         if other is not None and other.number > session.number:

@@ -1,4 +1,5 @@
-"""Reports of one socket in flight: a bounded number, answered in order. `reports` handles each one."""
+"""The reports of one socket that are not answered yet: their number is bounded, and they are answered in order.
+`reports` handles each of them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from drover.service.tracing import begin, current_id, end_request
 from drover.web.errors import ApiError, internal
 
 UNDER_WAY_MAX: Final = 64
-"""With this many reports unanswered, the socket is not read until there is room again."""
+"""Maximum of unanswered reports; beyond it, the socket is not read until one is answered."""
 
 Answer = Done | Refused
 
@@ -27,10 +28,10 @@ log = structlog.get_logger("drover.gateway")
 
 
 class ReportLane:
-    """Submits reports and answers them in the order of arrival.
+    """Submits reports, and answers them in the order of arrival.
 
-    Reports of different assignments run concurrently. Reports of one assignment run in sequence: if a reply is lost,
-    one could overtake another on its way to the writer, and each expects the state that the one before it produced.
+    Reports about different assignments run concurrently. Reports about one assignment run one after the other, because
+    each expects the state that the previous one has produced.
     """
 
     def __init__(self, submit: Callable[[Report], Awaitable[object]], answer: Callable[[Answer], None]) -> None:
@@ -38,12 +39,12 @@ class ReportLane:
         self._give = answer
         self._under_way: deque[asyncio.Future[Answer]] = deque()
         self._latest: dict[str, asyncio.Future[Answer]] = {}
-        """By assignment: the last report in flight."""
+        """The last unanswered report about each assignment."""
         self._moved = asyncio.Event()
         self._stopped = False
 
     async def take(self, report: Report) -> None:
-        """Submit the report. Waits while there is no room."""
+        """Submit a report. Waits while too many are unanswered."""
         if not await self._room():
             return
         before = self._latest.get(report.assignment_id)
@@ -53,7 +54,7 @@ class ReportLane:
         task.add_done_callback(lambda done: self._settled(report.assignment_id, done))
 
     async def refuse(self, ref: int, message: str) -> None:
-        """Answer a report that could not be decoded, in its turn."""
+        """Answer a report that could not be decoded, after the reports before it."""
         if not await self._room():
             return
         refusal: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -62,17 +63,17 @@ class ReportLane:
         self._answer()
 
     async def finish(self, within_s: float) -> None:
-        """Wait until all are answered, at most `within_s`."""
+        """Wait until all reports are answered, at most `within_s`."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=within_s)
 
     def stop(self) -> None:
-        """Accept no more reports. The agent repeats unanswered ones on its next socket."""
+        """Accept no more reports. The agent sends unanswered ones again on its next socket."""
         self._stopped = True
         self._moved.set()
 
     async def close(self) -> None:
-        """Cancel reports in flight. The agent learns whether they took effect when it repeats them."""
+        """Cancel unanswered reports. The agent learns whether they were recorded when it sends them again."""
         self.stop()
         await end(*self._under_way)
 
@@ -121,7 +122,7 @@ class ReportLane:
 
 
 def refusal_of(ref: int, error: ApiError) -> Refused:
-    """The refusal as HTTP would answer it."""
+    """Make the refusal of a report, with the same content as over HTTP."""
     retry_after = error.headers.get("Retry-After")
     wait_s = UNSET if retry_after is None else int(retry_after)
     return Refused(ref, error.status, error.code, error.message, error.details, wait_s)

@@ -1,4 +1,4 @@
-"""One agent's socket after its hello (`agent_greeting`): receives frames, and pushes work for its devices."""
+"""The socket of one agent after its first frame (`agent_greeting`): receives frames, and sends work for its devices."""
 
 from __future__ import annotations
 
@@ -30,26 +30,27 @@ from drover.gateway.roster import Roster
 from drover.web.auth import Principal
 
 REPORTS_END_WITHIN_S: Final = 2.0
-"""How long a closing socket waits for the answers to its reports."""
+"""How many seconds a closing socket waits for the answers to its reports."""
 REPLACED_RECONNECT_AFTER_S: Final = 30
-"""Two agents that claim to be the same phone must not replace each other all the time."""
+"""How many seconds an agent must wait after a newer socket has replaced its own. So two agents that claim to be the
+same phone do not replace each other all the time."""
 
 
 class Reports(Protocol):
-    """The part of `drover.gateway.reports.Reports` that is used here."""
+    """The methods of `drover.gateway.reports.Reports` that are called here."""
 
     async def submit(self, principal: Principal, assignment_id: str, body: ReportBody) -> object: ...
 
 
 class Telemetry(Protocol):
-    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
+    """The methods of `drover.bus.telemetry.TelemetryOut` that are called here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the sessions of a process share."""
+    """What all sessions of a process share."""
 
     roster: Roster
     registry: Registry
@@ -60,7 +61,7 @@ class Surroundings:
 
 
 class Session:
-    """Exists from the welcome to the close of its socket."""
+    """A socket from the `welcome` that answers its first frame until it closes."""
 
     def __init__(self, connection: Connection, principal: Principal, scope: Scope, around: Surroundings) -> None:
         self.scope = scope
@@ -77,7 +78,8 @@ class Session:
     # From its hello to its end
 
     def start(self, judged: Sequence[Judged]) -> None:
-        """Replace an earlier session, send the welcome, offer waiting work. No await, so that no event is missed."""
+        """Replace an earlier session, send the `welcome`, and offer waiting work. Without an await, so that no event is
+        missed."""
         registry, fleet = self._around.registry, self._around.roster.fleet
         replaced = registry.enter(self)
         if replaced is self:
@@ -119,7 +121,7 @@ class Session:
         self._connection.end(CloseCode.REPLACED, bye=bye)
 
     async def finish(self) -> None:
-        """Accept no more frames, and answer reports in flight within a time limit."""
+        """Accept no more frames, and wait a bounded time for the answers to reports."""
         self.leave()
         now = asyncio.get_running_loop().time()
         if self._finish_by is None:
@@ -127,7 +129,7 @@ class Session:
         await self._lane.finish(max(self._finish_by - now, 0.0))
 
     def leave(self) -> None:
-        """Stop pushing to this socket."""
+        """Stop sending work to this socket."""
         if self._has_left:
             return
         self._has_left = True
@@ -143,7 +145,7 @@ class Session:
     # To the agent
 
     def offer_what_waits(self, device: Device) -> None:
-        """At most one: a device has one run at a time."""
+        """Offer the device the assignment that waits for it, if there is one."""
         assignment = self._around.context.offers.waiting(device.device_id)
         if assignment is not None:
             self._deliveries.offer(assignment)
@@ -151,7 +153,7 @@ class Session:
     # From the agent
 
     def _heard(self, device_id: str | None = None, reported: dict[str, Any] | None = None) -> None:
-        """Record a sign of life. On a PC's socket, only for the device that the frame is about."""
+        """Record a sign of life of the device; without `device_id`, of the phone whose own socket this is."""
         device_id = device_id or self.scope.device_id
         if device_id is not None:
             self._around.telemetry.beat(device_id, self._around.clock(), reported)

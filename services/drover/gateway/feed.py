@@ -1,4 +1,5 @@
-"""Keeps the roster up to date from the log. Reading Postgres would make every heartbeat depend on it."""
+"""Keeps the gateway's copy of the fleet (the roster) up to date from the log. Heartbeats must not depend on
+Postgres."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ log = structlog.get_logger("drover.gateway")
 
 
 class RosterFeed:
-    """Folds the fleet's events into a roster, starting at the writer's latest snapshot if there is one."""
+    """Applies the fleet's events to the roster, starting at the writer's latest snapshot if there is one."""
 
     def __init__(self, event_log: EventLog, roster: Roster, snapshots: SnapshotStore | None = None) -> None:
         self.at = Positions([event_log.partition])
-        """For callers that wait until the roster has their writes."""
+        """How far the roster is, for callers that wait until it has their writes."""
         self._log = event_log
         self._roster = roster
         self._snapshots = None if snapshots is None else Snapshotter(FLEET, event_log.partition, snapshots)
@@ -43,7 +44,7 @@ class RosterFeed:
             yield
 
     async def _begin(self, last: StoredCommit | None) -> int:
-        """Start at the writer's snapshot. It is a cache: without a valid one, read the log from its start."""
+        """Start at the writer's snapshot. Without a valid one, start at the beginning of the log."""
         target = 0 if last is None else last.seq
         fold = None if self._snapshots is None else await self._snapshots.load()
         if fold is not None:
@@ -63,7 +64,8 @@ class RosterFeed:
         self._reached(commit.seq, self._follower.target)
 
     def _read(self, commit: StoredCommit) -> list[Any]:
-        """The events of a commit, which must follow the previous one: with a gap, phones would see an old fleet."""
+        """Decode the events of a commit. Raises an error if commits before it are missing: phones would see an old
+        fleet."""
         events = self._codec.decode(commit.payload)
         for event in events:
             if event.n != self._n + 1:

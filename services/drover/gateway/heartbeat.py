@@ -1,6 +1,6 @@
-"""`PATCH /rest/v1/devices`: the heartbeat. Uses the roster and telemetry; never the writer, never PostgreSQL.
+"""`PATCH /rest/v1/devices`: handles heartbeats, with the roster and telemetry; needs neither the writer nor PostgreSQL.
 
-Writes of the back office use the same path; `device_changes` sees them first.
+Changes by the back office have the same route. `device_changes` checks a request first, and handles it if it is one.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from drover.web.postgrest.respond import check_profile
 from drover.web.route import BY_HANDLER, AnyOf, handles
 
 OFFICE_COLUMNS: Final = frozenset({"group_id", "pc_id", "capabilities", "error"})
-"""Columns for which a caller gets "not permitted" instead of "unknown"."""
+"""Columns that only the back office may write. An agent that sends one gets the error "not permitted" instead of
+"unknown"."""
 
 
 class Telemetry(Protocol):
-    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
+    """The methods of `drover.bus.telemetry.TelemetryOut` that are called here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
 
 class Office(Protocol):
-    """The part of `drover.gateway.device_changes.DeviceChanges` that is used here."""
+    """The methods of `drover.gateway.device_changes.DeviceChanges` that are called here."""
 
     async def patch(self, request: web.Request, principal: Principal, raw: bytes, grant: Grant) -> web.Response | None:
-        """The answer; None: it is a heartbeat."""
+        """Answer a change by the back office. None: the request is a heartbeat."""
 
 
 class Heartbeats:
-    """The handler of heartbeats."""
+    """The route that handles heartbeats."""
 
     def __init__(
         self,
@@ -102,7 +103,8 @@ class Heartbeats:
 
 
 def _shown(devices: Sequence[Device], now: datetime, headers: CIMultiDictProxy[str], query: str) -> web.Response:
-    """The answer to a client that asked for the rows, or the refusal of what it asked for."""
+    """Make the answer, with the rows if the client asks for them. Raises an error if it asks for an invalid
+    selection."""
     preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
     rows = [device_row(device, now) for device in devices] if preferences.representation else None
     return answer_update(rows, preferences, headers, select=select)

@@ -1,4 +1,4 @@
-"""Rate limits of devices: 429 above them, and an alert for a device that ignores it. `web.ratelimit` counts."""
+"""Limits the request rate of devices: answers 429 above it, and raises an alert for a device that ignores this."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from drover.domain.fleet.commands import ReportThrottled
 from drover.web.ratelimit import Limiter, Refused, too_many
 
 VITAL_FACTOR: Final = 4
-"""The buckets of heartbeats and of vital reports are this much larger than the one of all other requests."""
+"""The limits of heartbeats, and of reports that start or end work, are this many times the limit of other requests."""
 STRAYS_FACTOR: Final = 20
-"""The same for reports about unknown assignments; all callers with one key share that bucket."""
+"""The limit of reports about unknown assignments is this many times that of other requests. All callers with the same
+key share it."""
 ACTOR: Final = "gateway"
 
 log = structlog.get_logger("drover.gateway")
 
 
 class DeviceLimits:
-    """Buckets for each device. Only polls and progress can be stopped: throttling must not kill work."""
+    """The request limits of each device. Only polls and progress reports can be blocked for long: limits must not make
+    work fail."""
 
     def __init__(self, bus: Bus, *, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._bus = bus
@@ -33,10 +35,10 @@ class DeviceLimits:
         self._reports = Limiter(per_s * VITAL_FACTOR, burst * VITAL_FACTOR, clock=clock, stop_after=None)
         self._strays = Limiter(per_s * STRAYS_FACTOR, burst * STRAYS_FACTOR, clock=clock, stop_after=None)
         self._telling: set[asyncio.Task[None]] = set()
-        """At most one for each device, every five minutes."""
+        """The tasks that report a device to the writer: at most one for each device, every five minutes."""
 
     def check(self, device_id: str) -> None:
-        """Call before a poll or a report of progress; three refusals in a row stop these for a while."""
+        """Count a poll or a progress report; 429 above the limit. Three refusals in a row block both for a while."""
         verdict = self._asking.check(device_id)
         if isinstance(verdict, Refused):
             if verdict.first_stop:
@@ -44,16 +46,18 @@ class DeviceLimits:
             raise too_many(verdict.retry_after_s)
 
     def check_heartbeat(self, device_id: str) -> None:
-        """Heartbeats are never stopped for long."""
+        """Count a heartbeat; 429 above the limit. Heartbeats are never blocked for long."""
         _demand(self._heartbeats, device_id)
 
     def check_vital(self, device_id: str) -> None:
-        """Call before a report that starts or ends work. Never stopped for long, and not counted with heartbeats:
-        anybody who has the key that all phones share can send heartbeats for any phone."""
+        """Count a report that starts or ends work; 429 above the limit. It is never blocked for long. It is counted
+        separately from heartbeats, because anybody with the key that all phones share can send heartbeats for any
+        phone."""
         _demand(self._reports, device_id)
 
     def check_stray(self, caller: str) -> None:
-        """Call before a report about an unknown assignment: each one costs a request to the writer."""
+        """Count a report about an unknown assignment; 429 above the limit, because each one costs a request to the
+        writer."""
         _demand(self._strays, caller)
 
     def _tell(self, device_id: str) -> None:

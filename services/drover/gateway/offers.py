@@ -1,4 +1,5 @@
-"""Delivers work: recorded as SENT before an agent sees it. The decider chooses the assignment of a device."""
+"""Delivers work to agents: an assignment is recorded as SENT before its agent gets it. The writer has chosen the
+device."""
 
 from __future__ import annotations
 
@@ -15,20 +16,22 @@ from drover.web.auth import Principal
 from drover.web.commands import CommandClient, origin_of
 
 _GONE: Final = frozenset({Code.NOT_FOUND, Code.CONFLICT, Code.STALE_ATTEMPT})
-"""It was withdrawn or delivered again after the roster's last update."""
+"""Error codes which mean that the offer was withdrawn, or delivered again, after the last update of the roster."""
 
 
 class Offers:
-    """The offer that waits for a device, and its delivery. Poll and socket share it, so that a run is recorded once."""
+    """Finds the assignment that waits for a device, and delivers it. Polls and sockets share one object, so that a run
+    is recorded once."""
 
     def __init__(self, roster: Roster, client: CommandClient) -> None:
         self._roster = roster
         self._client = client
         self._sending: dict[tuple[str, int], asyncio.Task[Outcome]] = {}
-        """Deliveries in flight to the log: at most one for each device that has an offer."""
+        """The deliveries that are being recorded: at most one for each device that has an offer."""
 
     def waiting(self, device_id: str) -> Assignment | None:
-        """The assignment that this device would get now. At most one: a device has one run at a time."""
+        """Return the assignment that this device would get now. There is at most one, because a device has one run at a
+        time."""
         fleet = self._roster.fleet
         device = fleet.devices.get(device_id)
         if device is None or device.assignment is None:
@@ -37,10 +40,12 @@ class Offers:
         return assignment if assignment.phase in (Phase.OFFERED, Phase.SENT) else None
 
     async def deliver(self, assignment: Assignment, principal: Principal) -> Row | None:
-        """The row for the agent, with its job embedded, after SENT is on disk; None: it is no longer its work.
+        """Record the assignment as SENT, and return its row for the agent, with its job. None: the work is no longer
+        this device's.
 
-        A run that was already sent is delivered again unchanged. The writer is asked nevertheless, and records nothing:
-        the roster may not know yet that the run has started or ended. While the writer is away: 503.
+        A run that was already sent is returned again unchanged. Even then the writer is asked, though it records
+        nothing, because the roster may not know yet that the run has started or ended. Raises 503 while the writer is
+        unavailable.
         """
         run = assignment.run
         outcome = await self._send(assignment, principal)

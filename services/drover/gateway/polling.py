@@ -1,6 +1,6 @@
-"""Answers an agent's poll for work from memory, without PostgreSQL. `poll_plan` recognizes a poll.
+"""Answers an agent's poll for work from memory, without PostgreSQL. `poll_plan` recognizes which requests are polls.
 
-An empty poll needs no writer either. Only a delivery waits for the writer.
+An empty answer needs no writer either. Only the delivery of an assignment waits for the writer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from drover.web.postgrest.respond import Media, Page, apply_range, check_profile
 
 POLL_AFTER_HEADER: Final = "Drover-Poll-After"
 POLL_AFTER: Final = ((10, "30"), (3, "10"), (0, "5"))
-"""By the number of consecutive empty answers: seconds until the next poll makes sense (000 §4.2)."""
+"""How many seconds an agent should wait before its next poll (000 §4.2), by the number of empty answers in a row."""
 
 AGENTS: Final = frozenset({Role.ANON, Role.DEVICE})
-"""The roles that poll. For the back office the same query is a read."""
+"""The roles of agents, which poll. The same query of the back office is an ordinary read."""
 
 _NO_PREFERENCES: Final = Preferences()
 _EMPTY: Final = {"Content-Type": "application/json; charset=utf-8", "Content-Range": "*/*"}
 
 
 class Polling:
-    """Answers the polls among the reads of `job_assignments`."""
+    """Answers those requests for `job_assignments` that are polls for work."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class Polling:
         self._clock = clock
         self._plans = Plans()
         self._empty: dict[str, int] = {}
-        """Consecutive empty answers by device: at most one entry for each device of the fleet."""
+        """The number of empty answers in a row, by device: at most one entry for each device of the fleet."""
 
     async def answer(self, request: web.Request, principal: Principal) -> web.Response | None:
-        """The answer to a poll; None: any other read. The caller has checked the permission."""
+        """Answer a poll. None: the request is not a poll. The caller has checked the permission."""
         if principal.role not in AGENTS or request.method != "GET":  # a HEAD request must not fetch work
             return None
         poll = self._plans.read(request.rel_url.raw_query_string)

@@ -1,4 +1,4 @@
-"""`POST /rest/v1/devices`: registers phones. The rules are in the decider."""
+"""`POST /rest/v1/devices`: registers phones. The writer of the fleet decides whether a phone is accepted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from drover.web.route import handles
 
 
 class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `devices` as a client writes it."""
+    """The body of a request to register a device: the columns of `devices` that a client may set."""
 
     serial_number: str
     group_id: str
@@ -36,7 +36,7 @@ class NewDevice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Registration:
-    """Registers phones. `heartbeat` handles their heartbeats and changes."""
+    """The route that registers phones."""
 
     def __init__(self, client: CommandClient, roster: Roster) -> None:
         self._roster = roster
@@ -54,7 +54,7 @@ class Registration:
         return self._creation.post(request, principal)
 
     def _row(self, command: RegisterDevice, done: Accepted) -> Row:
-        """What the command recorded; other columns from live state."""
+        """Make the row for the answer: what the command has recorded, and the other columns from the current state."""
         told: Row = done.result
         device = self._roster.fleet.devices.get(told["id"])
         known = {} if device is None else device_row(device, None)

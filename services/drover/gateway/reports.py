@@ -1,4 +1,4 @@
-"""Turns agents' reports, from HTTP or a socket, into commands; or into telemetry if they say nothing new."""
+"""Turns agents' reports, from HTTP or a socket, into commands; or into telemetry if they have nothing to record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from drover.web.commands import CommandClient, origin_of
 from drover.web.errors import invalid
 
 _CLAIMED_YEARS: Final = range(1970, 9999)
-"""Times that every later component can store and convert to UTC. A phone's clock may be wrong, but not this wrong."""
+"""The years that a time in a report may have: every component can store it and convert it to UTC."""
 
 # The bounds of all our integers; the decider judges what a value means.
 Integer = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
@@ -31,7 +31,7 @@ Claimed = Annotated[datetime, Meta(tz=True)]
 
 
 class Telemetry(Protocol):
-    """The part of `drover.bus.telemetry.TelemetryOut` that is used here."""
+    """The methods of `drover.bus.telemetry.TelemetryOut` that are called here."""
 
     def beat(self, device_id: str, seen_at: datetime, reported: dict[str, Any] | None) -> None: ...
 
@@ -39,11 +39,11 @@ class Telemetry(Protocol):
 
 
 class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A report as an agent writes it. Fields that its status does not use are decoded and ignored."""
+    """The body of a report. Fields that do not belong to its status are decoded and ignored."""
 
     status: Literal["running", "completed", "failed"]
     run: Integer | None = None
-    """The delivery that it is about. Agents that do not know runs omit it."""
+    """The number of the run that the report is about. Agents that do not know runs omit it."""
     progress_pct: Percentage | None = None
     started_at: Claimed | None = None
     completed_at: Claimed | None = None
@@ -55,9 +55,9 @@ class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
     error_message: str | None = None
     retry_count: Integer | None = None
     ad_playing: bool = False
-    """An advertisement pauses the progress."""
+    """Whether an advertisement pauses the progress."""
     popup_closed: bool = False
-    """The agent has just removed what blocked it."""
+    """Whether the agent has just closed a pop-up that blocked the progress."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
@@ -92,7 +92,8 @@ class Reports:
         key: str | None = None,
         raw: bytes = b"",
     ) -> Accepted | None:
-        """The writer's answer; None: nothing to record. Refusals are raised as ApiError.
+        """Handle a report. Returns the writer's answer; None if there was nothing to record. A refusal is raised as
+        ApiError.
 
         `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with.
         """
@@ -118,7 +119,7 @@ class Reports:
         return accepted
 
     def _speaker(self, principal: Principal, assignment_id: str) -> str | None:
-        """The device that this report comes from, if known."""
+        """Return the id of the device that sent this report. None: unknown."""
         if principal.device_id is not None:
             return principal.device_id
         fleet = self._roster.fleet
@@ -141,7 +142,8 @@ class Reports:
 
 
 def _says_nothing_new(assignment: Assignment, body: ReportBody, principal: Principal) -> bool:
-    """A `running` of the current run below the next step of progress: the decider would do nothing."""
+    """Whether the report has nothing to record: it is about the current run, and progress has not reached the next
+    step."""
     return (
         body.status == "running"
         and body.error_code is None

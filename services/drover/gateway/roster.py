@@ -1,4 +1,4 @@
-"""The fleet as this gateway knows it: the domain's fold, in memory. `feed` updates it."""
+"""The roster: the gateway's copy of the fleet's state, in memory. `feed` updates it from the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.fleet.events import FleetEvent
 from drover.domain.fleet.state import Device, Fleet
 
 SUBSCRIBERS_MAX: Final = 16
-"""Called for every commit, once each."""
+"""Maximum of subscribers: all of them are called for every commit."""
 
 Handle = Callable[[Sequence[FleetEvent]], None]
 
@@ -20,26 +20,28 @@ log = structlog.get_logger("drover.gateway")
 
 
 class Roster:
-    """Devices, jobs and live assignments. Grows only with the fleet, never with what clients send."""
+    """Devices, jobs and assignments that have not ended. Its size depends on the fleet only, never on what clients
+    send."""
 
     def __init__(self) -> None:
         self.complete = False
-        """Whether it has caught up since its start: until then, a missing entry means nothing."""
+        """Whether the roster has read the log up to its end once. Until then, a device that is not in it may still
+        exist."""
         self.fleet: Fleet = FLEET.initial()
         self.seq = 0
-        """The sequence of the last commit."""
+        """The sequence number of the last commit that was applied."""
         self._subscribers: list[Handle] = []
 
     def __len__(self) -> int:
         return len(self.fleet.devices)
 
     def restore(self, fleet: Fleet, seq: int) -> None:
-        """Start with the fold of a snapshot."""
+        """Start with the state of a snapshot."""
         assert self.seq == 0, self.seq
         self.fleet, self.seq = fleet, seq
 
     def apply(self, events: Sequence[FleetEvent], seq: int) -> None:
-        """Fold the events of one commit, then call the subscribers."""
+        """Apply the events of one commit, then call the subscribers."""
         assert seq > self.seq, (seq, self.seq)
         evolve, fleet = FLEET.evolve, self.fleet
         for event in events:
@@ -57,6 +59,6 @@ class Roster:
         self._subscribers.append(handle)
 
     def device(self, serial_number: str) -> Device | None:
-        """By the serial number, which the phone itself knows."""
+        """Find a device by its serial number, which the phone itself knows."""
         device_id = self.fleet.device_by_serial.get(serial_number)
         return None if device_id is None else self.fleet.devices[device_id]

@@ -1,4 +1,4 @@
-"""The settings of the agents' edge."""
+"""The settings of the HTTP server for agents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from drover.service.setting_types import Burst, Rate
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """Rate limits of a device."""
+    """How many requests a device may send."""
 
     device_requests_per_s: Rate = 5.0
-    """Polls and progress reports per second that one device may send in the long run; above that 429."""
+    """Polls and progress reports per second that one device may send in the long run; more are answered with 429."""
     device_requests_burst: Burst = 20
-    """How many of them it may send at once. Heartbeats and final reports have their own limits, four times as high."""
+    """How many polls and progress reports a device may send at once. Heartbeats and final reports have separate limits,
+    four times as high."""
