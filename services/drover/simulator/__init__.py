@@ -1,1 +1,2 @@
-"""The simulated farm: PCs with phones that talk real HTTP to Drover. It uses no real app, account or device."""
+"""The simulated farm: PCs with phones that send real HTTP requests to Drover. It uses no real app, account or
+device."""

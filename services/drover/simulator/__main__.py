@@ -23,7 +23,7 @@ from drover.simulator.renders import RENDERS_WAITING_MAX
 from drover.simulator.script import SCRIPTS
 
 GRACE_S: Final = 4.5
-"""How long the farm may take to stop. Shorter than the grace period after which `drover up` kills this process."""
+"""How many seconds the farm may take to stop: less than the time after which `drover up` kills this process."""
 
 
 @click.command(context_settings={"show_default": True})

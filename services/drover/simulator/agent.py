@@ -1,6 +1,7 @@
-"""The reference agent of docs/agents.md: what it sends, and when. No I/O, no clock; only its store outlives it.
+"""The reference agent of docs/agents.md: what it sends, and when. No I/O and no clock. After a crash, only its store
+remains.
 
-It has two lanes with at most one action in flight in each: heartbeats, and work (polls and reports). So neither a slow
+It sends heartbeats and work (polls and reports) independently, at most one unanswered action of each. So neither a slow
 report nor a throttled poll delays heartbeats.
 """
 
@@ -19,17 +20,18 @@ from drover.simulator.store import Store
 from drover.simulator.work import Player
 
 POLL_AFTER_S: Final = ((10, 30.0), (3, 10.0), (0, 5.0))
-"""(Empty answers in a row, poll interval): for a platform that does not send `Drover-Poll-After`."""
+"""The poll interval in seconds after that many empty answers in a row, for a platform that does not send
+`Drover-Poll-After`."""
 
 PAUSE_AFTER_S: Final = UNREACHABLE_AFTER_S
-"""Work is paused after this long without a connection."""
+"""After this many seconds without a connection, the agent pauses its work."""
 
 ENDED_REMEMBERED_MAX: Final = 8
-"""How many ended runs to remember, because an answer in flight might offer them again."""
+"""How many ended runs the agent remembers, because a late answer might offer them again."""
 
 
 class Holding(NamedTuple):
-    """The run that an agent reports as its own on a new socket."""
+    """The run that an agent reports as its own in the first frame of a new socket."""
 
     assignment_id: str
     run: int
@@ -37,7 +39,8 @@ class Holding(NamedTuple):
 
 
 class Agent:
-    """A state machine. At `due_at` call `next_action` until it returns None; pass each outcome to `answered`."""
+    """A simulated agent, as a state machine. At `due_at`, call `next_action` until it returns None; pass each outcome
+    to `answered`."""
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class Agent:
         heartbeat_every_s: float = HEARTBEAT_EVERY_S,
         observer: Observer = NOT_OBSERVED,
     ) -> None:
-        """`polls`: False if work is pushed."""
+        """`polls`: whether the agent polls for work. False if work is sent over a socket."""
         self._player = player
         self._store = store
         self._polls = polls
@@ -75,7 +78,8 @@ class Agent:
 
     @property
     def due_at(self) -> float:
-        """When to call `next_action`; at once if it is in the past. Infinite while only answers can change anything."""
+        """When to call `next_action`; at once if the time is in the past. Infinite while only an answer can change
+        anything."""
         return min(self._beat_due(), self._work_due())
 
     def _beat_due(self) -> float:
@@ -94,7 +98,7 @@ class Agent:
         return min(self._changes_at(run), self._speaks_at(run))
 
     def _speaks_at(self, run: Run) -> float:
-        """When the next report may be sent."""
+        """Return the time at which the next report may be sent."""
         if self._lost_since is not None:
             return self._knock_at
         if run.final is not None:
@@ -110,7 +114,7 @@ class Agent:
     # What to send
 
     def next_action(self, now: float) -> Action | None:
-        """The next action to send now; None: nothing more until `due_at`."""
+        """Return the next action to send now. None: nothing more until `due_at`."""
         run = self._run
         if run is not None and self._changes_at(run) <= now:
             run.note(now, self._pauses_at())
@@ -130,7 +134,7 @@ class Agent:
     # Outcomes of actions
 
     def answered(self, action: Action, answer: Answer, now: float) -> None:
-        """The outcome of an action that `next_action` returned."""
+        """Handle the outcome of an action that `next_action` returned."""
         if answer.connected:
             self.connected(now)
         else:
@@ -143,7 +147,7 @@ class Agent:
             self._report_answered(action, answer, now)
 
     def connected(self, now: float) -> None:
-        """The platform is reachable: it has answered, or has welcomed a new socket."""
+        """Note that the platform is reachable: it has answered a request, or a new socket is open."""
         if self._lost_since is None:
             return
         self._lost_since, self._knock_at = None, math.inf
@@ -215,7 +219,7 @@ class Agent:
     # Pushes by the platform
 
     def offered(self, offer: Offer, now: float) -> None:
-        """Work was offered. A run that is present or over is not started again."""
+        """Handle an offer of work. A run that is current or has ended is not started again."""
         repeated = self._knows(offer)
         self._observer.offered(offer, repeated)
         run = self._run
@@ -236,7 +240,8 @@ class Agent:
         )
 
     def withdrawn(self, assignment_id: str, run_number: int, now: float) -> None:
-        """This run is over. A final report in flight still gets its answer, and that answer counts."""
+        """Handle that the platform has withdrawn a run. If its final report was sent, the answer to that report still
+        counts."""
         if self._next is not None and self._next.id == assignment_id and self._next.run <= run_number:
             self._next = None
         run = self._run
@@ -246,15 +251,15 @@ class Agent:
             self._end(run, End.WITHDRAWN, None, now)
 
     def holding(self) -> Holding | None:
-        """The present run, for the hello on a new socket."""
+        """The current run, for the first frame of a new socket."""
         run = self._run
         return None if run is None else Holding(run.offer.id, run.offer.run, run.progress_pct)
 
     def judged(self, assignment_id: str, run_number: int, goes_on: bool, now: float) -> None:
-        """The platform's verdict on the run that the hello reported.
+        """Handle the platform's verdict on the run that the first frame of a socket has reported.
 
-        A final report is sent even if the verdict is to drop: an earlier copy of it may have ended the run without an
-        answer, and the new answer says so.
+        A final report is sent even if the verdict is to drop the run: an earlier copy of the report may have ended the
+        run, though its answer was lost, and the new answer says so.
         """
         run = self._run
         if run is None or not run.is_of(assignment_id, run_number) or run.final is not None:

@@ -1,6 +1,8 @@
-"""Simulated users who start analyses, and a simulated worker that completes them, fails, reports late, or never.
+"""Simulated users who start analyses (tests), and a simulated worker that completes them, fails them, or reports late
+or never.
 
-Nothing is analysed. The users are made up, and their tier has a time-out of minutes, so that cleanups become visible.
+Nothing is analysed. The users are made up. Their tier has a time-out of minutes, so that cleanups happen during a
+demo.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from drover.simulator.http import Client
 USERS_MAX: Final = 1000
 TIER: Final = "demo"
 TIER_TIMEOUT_S: Final = 120
-"""The demo's time-out for that tier."""
+"""The time-out in seconds for analyses of the demo's users."""
 TESTS_EACH: Final = 20
 GRANTED: Final = 10
 START_EVERY_S: Final = 4.0
 UNDER_WAY_MAX: Final = 200
-"""Maximum of running tests; the worker starts no more."""
+"""Maximum of running tests; beyond it, no more are started."""
 CLEAN_EVERY_S: Final = 300.0
 NO_TESTS_LEFT: Final = 402
 
@@ -37,18 +39,18 @@ class Fate(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     FORGOTTEN = "forgotten"
-    """The worker crashed: a cleanup has to find the test."""
+    """The worker crashed and never reports: a cleanup must find the test."""
     LATE = "late"
-    """The worker reports the test long after it was refunded."""
+    """The worker reports long after a cleanup has refunded the test."""
 
 
 FATES: Final = {Fate.COMPLETED: 14, Fate.FAILED: 3, Fate.FORGOTTEN: 2, Fate.LATE: 1}
-"""Weights of the fates."""
+"""How often each fate occurs, as relative weights."""
 ERRORS: Final = (("PROVIDER_OVERLOADED", "The model is overloaded"), ("EMPTY_ANSWER", "The model gave no answer"))
 
 
 class Wish(NamedTuple):
-    """A test to start, and how it will end."""
+    """A test to start, and its fate."""
 
     user_id: str
     fate: Fate
@@ -65,7 +67,7 @@ def user_ids(users: int) -> list[str]:
 
 
 def wishes(users: int, seed: int) -> Iterator[Wish]:
-    """An endless sequence. The same arguments give the same tests."""
+    """Generate tests without end. The same arguments give the same tests."""
     dice = Random(f"{seed} analyses")
     known = user_ids(users)
     while True:
@@ -77,7 +79,7 @@ def wishes(users: int, seed: int) -> Iterator[Wish]:
 
 
 class Tellers:
-    """The demo's users, worker and cron job in one."""
+    """Acts as the demo's users, worker and cron job."""
 
     def __init__(self, client: Client, clock: Clock, wanted: Iterator[Wish], *, users: int, cron_secret: str) -> None:
         assert 0 < users <= USERS_MAX
@@ -89,7 +91,7 @@ class Tellers:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Run for ever. Refused requests are not retried: the next one comes soon."""
+        """Start and end tests for ever. A refused request is not retried: the next one comes soon."""
         for user_id in user_ids(self._users):
             row = {"user_id": user_id, "remaining_tests": TESTS_EACH, "tier": TIER}
             await self._client.api("POST", "/api/saju/users", row)  # 409 after a restart: it exists already

@@ -1,4 +1,5 @@
-"""Composition root of the simulated farm: keys, client, registration, phones, their work, tally and ledger."""
+"""Builds and runs the simulated farm: keys, HTTP client, registration, phones, their work, statistics and the
+ledger."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ CREDENTIALS_WAIT_S: Final = 60.0
 CREDENTIALS_LOOK_EVERY_S: Final = 0.5
 SHELF_NAME: Final = "simulator-progress.json"
 STORED_PHONES_MAX: Final = 200
-"""Maximum of phones with a store of their own: each file is synced to disk while the other phones wait."""
+"""Maximum of phones that store their progress in files: each write is synced to disk while the other phones wait."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -57,7 +58,7 @@ class CredentialsMissing(DroverError):
 
 
 class TooManyToStore(DroverError):
-    """Too many phones to store their progress in files."""
+    """Too many phones should store their progress in files."""
 
     def __init__(self, phones: int) -> None:
         super().__init__(
@@ -69,11 +70,11 @@ class TooManyToStore(DroverError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a farm."""
+    """The options of a simulated farm."""
 
     data_dir: Path
     url: str | None = None
-    """URL of the platform. None: the one in its credentials."""
+    """The URL of the platform. None: the one in the credentials file."""
     pcs: int = 6
     phones_per_pc: int = 20
     seed: int = 1
@@ -82,23 +83,24 @@ class Options:
     transport: Transport = "mixed"
     socket_for: SocketFor = "pc"
     http_every: int = 2
-    """With mixed transports: one PC in this many polls."""
+    """If some phones poll and others use sockets: one PC in this many polls."""
     jobs_waiting: int = 3
-    """How many jobs are kept waiting or running; 0: none are created."""
+    """How many jobs the farm keeps waiting or running; 0: it creates none."""
     renders_waiting: int = 0
-    """How many renders are kept waiting or running; 0: none are requested."""
+    """How many renders the farm keeps waiting or running; 0: it requests none."""
     users: int = 0
-    """Number of users who start analyses."""
+    """The number of simulated users who start analyses."""
     readers: int = 0
-    """Number of users who set reminders."""
+    """The number of simulated users who set reminders."""
     store: Path | None = None
-    """Directory where phones store their progress at each step. None: in memory, and in one file at the end."""
+    """The directory in which phones store their progress at each step. None: they keep it in memory, and one file is
+    written at the end."""
     ledger: Path | None = None
-    """File for the ledger, written at the end."""
+    """The file to which the ledger is written at the end."""
 
 
 class Simulation:
-    """The whole life of a farm, from reading the keys to the last heartbeat."""
+    """Runs a farm, from reading the keys to the last heartbeat."""
 
     def __init__(self, options: Options) -> None:
         if options.store is not None and options.pcs * options.phones_per_pc > STORED_PHONES_MAX:
@@ -122,7 +124,7 @@ class Simulation:
                 self._close_books(began_at)  # even if draining takes too long: soak tests need the ledger
 
     async def wait_failed(self) -> None:
-        """Wait until the farm ends; raises the error that ended it."""
+        """Wait until the farm ends. Raises the error that ended it."""
         assert self._life is not None, "enter running() first"
         await asyncio.shield(self._life)
 
@@ -145,7 +147,7 @@ class Simulation:
                 await farm.wait_ended()
 
     async def _registered(self, client: Client) -> dict[str, str]:
-        """The platform's ids of the phones that will poll."""
+        """Register the phones, and return the platform's ids of those that will poll."""
         options, registrar = self._options, Registrar(client, Clock(self._options.speed))
         identities = roll(options.pcs, options.phones_per_pc, options.seed)
         await registrar.register(identities)
@@ -174,7 +176,7 @@ class Simulation:
         )
 
     def _orders(self, client: Client, clock: Clock, cron_secret: str) -> list[Coroutine[Any, Any, None]]:
-        """The tasks that create work for the platform, as the options say."""
+        """Make the tasks that create jobs, renders, analyses and reminders, as the options say."""
         options = self._options
         givers: list[Coroutine[Any, Any, None]] = []
         if options.jobs_waiting:
@@ -203,7 +205,8 @@ class Simulation:
 
 
 def _save(shelf: Shelf) -> None:
-    """Save progress after the last answer. A failed write only loses progress, as with a phone's broken storage."""
+    """Save the progress of all phones after the last answer. If the write fails, only progress is lost, as with broken
+    storage of a phone."""
     try:
         shelf.save()
     except OSError as error:
@@ -211,7 +214,7 @@ def _save(shelf: Shelf) -> None:
 
 
 async def read_credentials(path: Path, within_s: float = CREDENTIALS_WAIT_S) -> Credentials:
-    """Read the platform's keys; waits, because the platform may be writing them for the first time."""
+    """Read the platform's keys. Waits for them, because the platform may be writing them for the first time."""
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
         try:

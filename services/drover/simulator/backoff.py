@@ -1,4 +1,5 @@
-"""An agent's pauses after an answer: backoff, Retry-After, the long pauses. Pure; it neither sends nor sleeps."""
+"""Computes how long an agent pauses after an answer: backoff, Retry-After, and long pauses. Pure; it neither sends nor
+sleeps."""
 
 from __future__ import annotations
 
@@ -10,20 +11,21 @@ from drover.simulator.protocol import Answer
 RETRY: Final = Backoff(first_s=5.0, max_s=60.0)
 
 THROTTLED_S: Final = 60.0
-"""Pause after a 429 without `Retry-After`."""
+"""The pause in seconds after a 429 without `Retry-After`."""
 
 THROTTLES_MAX: Final = 3
-"""After this many 429 in a row the agent pauses for `THROTTLED_LONG_S`."""
+"""After this many answers 429 in a row, the agent pauses for `THROTTLED_LONG_S`."""
 
 THROTTLED_LONG_S: Final = 300.0
 
 UNREACHABLE_AFTER_S: Final = 300.0
-"""After this long without a connection the agent stops backing off and retries every `UNREACHABLE_RETRY_S`."""
+"""After this many seconds without a connection, the agent retries every `UNREACHABLE_RETRY_S` instead of backing
+off."""
 
 UNREACHABLE_RETRY_S: Final = 10.0
 
 RETRY_AFTER_MAX_S: Final = 3600.0
-"""The longest `Retry-After` that an agent obeys."""
+"""The longest `Retry-After` in seconds that an agent obeys; a longer one is shortened to this."""
 
 
 class AgentBackoff:
@@ -37,7 +39,7 @@ class AgentBackoff:
         self._unreachable_since: float | None = None
 
     def pause_after(self, answer: Answer, now: float) -> float:
-        """Seconds to wait before the next request; 0 after a success."""
+        """Return the seconds to wait before the next request; 0 after a success."""
         if answer.connected:
             self._unreachable_since = None
         if answer.ok:

@@ -1,4 +1,4 @@
-"""The farm's clock: simulated seconds since its start, with a speed, and conversion to real time."""
+"""The farm's clock: simulated seconds since its start, at a given speed, and their conversion to real time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """With a speed of 10, a minute of the farm takes six real seconds. The platform's clocks do not change.
+    """A clock that may run faster than real time: at a speed of 10, a minute of the farm takes six real seconds.
 
-    All waits of the farm are shorter by this factor: heartbeats, backoff, the length of a video, and also what the
-    platform asks for (`Retry-After`, `Drover-Poll-After`). Against a real platform, use a speed of 1.
+    It shortens all waits of the farm: heartbeats, backoff, the length of a video, and also the pauses that the platform
+    asks for (`Retry-After`, `Drover-Poll-After`). The platform's clocks do not change, so use a speed of 1 against a
+    real platform.
     """
 
     def __init__(self, speed: float = 1.0) -> None:
@@ -23,13 +24,14 @@ class Clock:
         return (time.monotonic() - self._began) * self._speed
 
     def real_s(self, farm_s: float) -> float:
-        """Real seconds of a duration on the farm's clock."""
+        """Convert a duration on the farm's clock to real seconds."""
         return farm_s / self._speed
 
     def wall(self, at: float) -> datetime:
-        """The real time of a moment on the farm's clock."""
+        """Convert a time on the farm's clock to real time."""
         return datetime.fromtimestamp(self._began_at + at / self._speed, UTC)
 
     def at(self, when: datetime) -> float:
-        """The farm's time of a real moment; negative before the farm's start (of an earlier process)."""
+        """Convert a real time to the farm's clock; negative before the farm's start, as for times that an earlier
+        process stored."""
         return (when.timestamp() - self._began_at) * self._speed

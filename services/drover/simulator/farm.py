@@ -1,4 +1,4 @@
-"""The farm: schedules thousands of phones in one process, with a few HTTP senders and sockets."""
+"""Runs thousands of simulated phones in one process, over a few HTTP connections and sockets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from drover.simulator.tally import Tally
 SUMMARY_EVERY_S: Final = 30.0
 DRAIN_S: Final = 3.0
 DIALLING_MAX: Final = 32
-"""How many sockets to open at the same time."""
+"""Maximum of sockets that are being opened at the same time; others wait."""
 REQUESTS_PER_PHONE_MAX: Final = 3
-"""How many requests of each phone the queue of the senders holds: a heartbeat, a poll or report, and the copy of a
-report. Requests that an agent sent before a crash may come on top."""
+"""How many requests per phone the queue of the senders has room for: a heartbeat, a poll or report, and the copy of a
+report. Requests that an agent sent before a crash may be added to these."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
-"""After this many in a row we yield to other tasks: answers must be handled even when every phone is due."""
+"""After this many phones in a row, other tasks get their turn, so that answers are handled even when every phone is
+due."""
 
 NOT_FOUND: Final = 404
 
@@ -38,7 +39,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class Farm:
-    """Asks each due phone what to send, and sends it: over HTTP, `senders` at once, or over its socket."""
+    """Asks each due phone what to send, and sends it: over HTTP, at most `senders` at a time, or over its socket."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Farm:
         tally: Tally | None = None,
         line_troubles: Callable[[Phone], Iterator[Episode]] = lambda phone: iter(()),
     ) -> None:
-        """`line_troubles`: faults of the socket that this phone uses."""
+        """`line_troubles`: makes the faults of the socket that a phone uses."""
         self._phones = phones
         self._client = client
         self._clock = clock
@@ -62,7 +63,7 @@ class Farm:
         self._look_again = asyncio.Event()
         self._outstanding = 0
         self._idle = asyncio.Event()
-        """Set while nothing is in flight."""
+        """Set while no request is unanswered."""
         self._idle.set()
         self._requests: asyncio.Queue[tuple[int, Errand, float]] = asyncio.Queue(REQUESTS_PER_PHONE_MAX * len(phones))
         self._registrar = Registrar(client, clock)
@@ -102,9 +103,9 @@ class Farm:
 
     @asynccontextmanager
     async def running(self, *, until: float = math.inf) -> AsyncIterator[None]:
-        """The farm runs while the block lasts; nothing that is due at `until` (on its clock) or later happens.
+        """Run the farm while the block runs. Nothing that is due at `until` (on its clock) or later happens.
 
-        On exit, requests in flight get `DRAIN_S` for their answers.
+        On exit, wait `DRAIN_S` for the answers to unanswered requests.
         """
         senders = [asyncio.create_task(self._send(), name=f"sender {number}") for number in range(self._senders)]
         lines = [asyncio.create_task(line.run(), name="socket line") for line in self.lines]
@@ -128,7 +129,8 @@ class Farm:
             log.warning("requests_cut_off", outstanding=self._outstanding)
 
     async def wait_ended(self) -> None:
-        """Wait until nothing is left to do (only with an `until`); raises the error that ended the farm."""
+        """Wait until nothing is left to do, which only happens with an `until`. Raises the error that ended the
+        farm."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in self._tasks:
             if task.done():

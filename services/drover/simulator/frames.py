@@ -1,4 +1,4 @@
-"""Encodes and decodes the frames of the agents' WebSocket (docs/agents.md)."""
+"""Encodes and decodes the frames of the agents' WebSocket (docs/agents.md), on the side of the agent."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def decode(text: str) -> Frame:
-    """Raises msgspec.DecodeError for anything else."""
+    """Decode a frame of the platform. Raises msgspec.DecodeError if it is invalid."""
     return _decoder.decode(text)
 
 
 def hello(subject: dict[str, str], holding: Iterable[Holding]) -> str:
-    """`subject` is a serial number or a PC."""
+    """Encode the first frame of a socket. `subject`: the serial number of a phone, or a PC."""
     return _text({"type": "hello", **subject, "holding": [held._asdict() for held in holding]})
 
 

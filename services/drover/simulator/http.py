@@ -1,4 +1,5 @@
-"""The farm's HTTP client: bounded; failures become answers. It does not decide about retries."""
+"""The farm's HTTP client, with a bounded number of connections. A failure becomes an `Answer`; the caller decides about
+retries."""
 
 from __future__ import annotations
 
@@ -22,16 +23,18 @@ CONNECTIONS_MAX: Final = 64
 SOCKETS_MAX: Final = 20_000
 HEARTBEAT_S: Final = 10.0
 REQUEST_S: Final = 30.0
-"""Time-out of a request. Longer than the platform's own time-out for its log, so that we get its answer."""
+"""Time-out of a request in seconds: longer than the platform's own time-out for its log, so that its answer arrives."""
 CONNECT_S: Final = 5.0
 KEEPALIVE_S: Final = 30.0
-"""How long an idle connection is kept. Shorter than the server keeps it, so that no request meets a closed one."""
+"""How many seconds an idle connection is kept: less than the server keeps it, so that no request is sent on a closed
+one."""
 
 SOCKET_CLOSE_S: Final = 1.0
 SOCKET_PING_S: Final = 20.0
-"""How often an idle socket is pinged; one that does not answer within half of that is closed."""
+"""Seconds between pings on an idle socket. A socket that does not answer within half of that is closed."""
 FRAME_BYTES_MAX: Final = 1024 * 1024
-"""Maximum size of the platform's frames. Ours are far below its limit of 64 KiB."""
+"""Maximum size in bytes of a frame from the platform. Frames of the farm are far below the platform's limit of 64
+KiB."""
 
 ROWS_PER_REQUEST_MAX: Final = 100
 JOBS_LOOKED_AT_MAX: Final = 100
@@ -47,7 +50,8 @@ class _Refusal(msgspec.Struct):
 
 
 class Client:
-    """Client of one Drover, as phones (anon key) and as the farm's back office (service key)."""
+    """The client of one Drover, which acts as phones (with the anon key) and as the farm's back office (with the
+    service key)."""
 
     def __init__(
         self,
@@ -75,7 +79,7 @@ class Client:
         return (await self._ask("PATCH", url, self._as_phone, body, limit_s=HEARTBEAT_S))[0]
 
     async def poll(self, device_id: str) -> Answer:
-        """Poll for work; the answer carries the offer, if any."""
+        """Poll for work. The answer has the offer, if there is one."""
         url = URL(
             f"{self._assignments}?select=*,jobs(*)&device_id=eq.{device_id}&status=eq.pending"
             "&order=assigned_at.asc&limit=1",
@@ -95,7 +99,7 @@ class Client:
         return (await self._ask("PATCH", url, self._as_phone, body_of(report, clock.wall)))[0]
 
     async def dial(self) -> tuple[Answer, aiohttp.ClientWebSocketResponse | None]:
-        """Open a socket; if that fails, the answer says why."""
+        """Open a socket. If that fails, the returned answer says why."""
         try:
             async with asyncio.timeout(REQUEST_S):
                 socket = await self._sockets.ws_connect(
@@ -118,12 +122,12 @@ class Client:
         return (await self._ask("GET", self._url / "readyz", {}))[0]
 
     async def known_pcs(self, pc_ids: Sequence[str]) -> tuple[Answer, set[str]]:
-        """Which of these PCs are registered."""
+        """Return those of these PCs that are registered."""
         answer, rows = await self._select(self._pcs, "id", id=_one_of(pc_ids))
         return answer, {row["id"] for row in rows}
 
     async def device_ids(self, serial_numbers: Sequence[str]) -> tuple[Answer, dict[str, str]]:
-        """The platform's ids of these phones; unknown phones are missing."""
+        """Return the platform's ids of these phones, by serial number. Unknown phones are left out."""
         answer, rows = await self._select(self._devices, "id,serial_number", serial_number=_one_of(serial_numbers))
         return answer, {row["serial_number"]: row["id"] for row in rows}
 
@@ -153,7 +157,7 @@ class Client:
         return answer, len(rows)
 
     async def unfinished_jobs(self, since: datetime) -> tuple[Answer, int]:
-        """How many of the jobs created since then have not ended."""
+        """Count the jobs created since that time that have not ended."""
         answer, rows = await self._select(
             self._tasks,
             "id",
@@ -217,7 +221,7 @@ def _seconds(value: str | None) -> float | None:
 
 
 def retry_after_s(value: str | None, now: datetime) -> float | None:
-    """The header in seconds: it may be a number or a date. None if it is not valid."""
+    """Parse a `Retry-After` header, which is a number of seconds or a date, into seconds. None if it is invalid."""
     if value is None:
         return None
     if value.strip().isdecimal():

@@ -1,6 +1,6 @@
-"""Creates jobs for the farm, as its back office would, and keeps a few of them waiting.
+"""Creates jobs for the farm, as its back office would, so that a few are always waiting.
 
-The addresses are made up and nothing is ever opened.
+The addresses of their videos are made up, and nothing is ever opened.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def jobs(pcs: int, phones_per_pc: int, seed: int) -> Iterator[dict[str, Any]]:
-    """An endless sequence of jobs. The same arguments give the same jobs."""
+    """Generate jobs without end. The same arguments give the same jobs."""
     dice = Random(f"{seed} jobs")
     groups = -(-phones_per_pc // GROUP_SIZE)
     for number in count(1):
@@ -69,7 +69,7 @@ class Foreman:
         self._waiting = waiting
 
     async def run(self) -> None:
-        """Run for ever. After a refusal it backs off; the refused job itself is not retried."""
+        """Create jobs for ever. After a refusal it waits longer and longer; the refused job itself is not retried."""
         backoff = AgentBackoff()
         while True:
             answer, unfinished = await self._client.unfinished_jobs(datetime.now(UTC) - FORGOTTEN_AFTER)

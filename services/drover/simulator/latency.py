@@ -1,4 +1,4 @@
-"""A latency histogram of fixed size, exact to a tenth."""
+"""A histogram of latencies with a fixed size. Its values are exact to ten per cent."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 SMALLEST_S: Final = 0.0001
 GROWTH: Final = 1.1
 BUCKETS: Final = 160
-"""Number of buckets. The last one starts at about six minutes and has no upper end."""
+"""The number of buckets. The last one begins at about six minutes and has no upper end."""
 
 
 class Latency:
-    """Times in seconds; a quantile is the upper end of its bucket."""
+    """A histogram of times in seconds. A quantile is reported as the upper end of its bucket."""
 
     __slots__ = ("_counts", "count", "max_s")
 
@@ -28,7 +28,7 @@ class Latency:
         self.max_s = max(self.max_s, seconds)
 
     def quantile(self, share: float) -> float | None:
-        """The quantile; None if nothing was measured."""
+        """Return the quantile. None if nothing was measured."""
         left = share * self.count
         for place, count in enumerate(self._counts):
             left -= count

@@ -1,4 +1,4 @@
-"""The ledger of all runs that agents of this farm began, with their outcomes, to compare with the platform's log."""
+"""Records all runs that agents of this farm began, with their outcomes, to compare them with the platform's log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.simulator.observer import End
 from drover.simulator.protocol import Answer, Offer, Report
 
 RUNS_MAX: Final = 2_000_000
-"""Runs beyond this are counted, not kept."""
+"""Maximum of runs in the ledger; those beyond it are only counted."""
 
 Receipt = Literal["recorded", "conflict", "refused"]
 
@@ -32,15 +32,16 @@ class Run(msgspec.Struct, omit_defaults=True):
     """How the run ended. None: it was still running when the farm stopped."""
     ended_at: datetime | None = None
     said: Literal["completed", "failed"] | None = None
-    """The status in the run's final report, accepted or not. None: there was no final report."""
+    """The status in the run's final report, whether or not the platform accepted it. None: there was no final
+    report."""
     error_code: str | None = None
     receipt: Receipt | None = None
-    """The platform's answer to the final report: recorded; a conflict (it had ended already, most likely by a report
-    whose answer was lost); refused (the run was over)."""
+    """The platform's answer to the final report. Recorded; a conflict: the run had ended already, most likely by a
+    report whose answer was lost; or refused: the run was over."""
 
 
 class Ledger:
-    """All runs, by assignment and run number."""
+    """The recorded runs, by assignment and run number."""
 
     def __init__(self, wall: Callable[[], datetime], *, runs_max: int = RUNS_MAX) -> None:
         self._wall = wall
@@ -73,7 +74,8 @@ class Ledger:
         return list(self._runs.values())
 
     def write(self, path: Path, **about: Any) -> None:
-        """Write one JSON object: the metadata, and one run per line, so that line-based tools can read it."""
+        """Write the ledger as one JSON object: first the metadata, then one run per line, so that line-based tools can
+        read it."""
         head = msgspec.json.encode({**about, "left_out": self.left_out})
         with path.open("wb") as file:
             file.write(head[:-1] + b',"runs":[\n')

@@ -1,4 +1,4 @@
-"""Observers of what agents do with their work. They do not affect the agents."""
+"""Observers, which are told what agents do with their work. They do not affect the agents."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class End(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     STALE = "stale"
-    """The platform had withdrawn the run: 409 STALE_ATTEMPT."""
+    """The platform has withdrawn the run: it answered 409 STALE_ATTEMPT."""
     OVER = "over"
-    """The platform says that the run has ended, but the agent did not end it: 409 to a progress report."""
+    """The run has ended, though its agent did not end it: the platform answered 409 to a progress report."""
     GONE = "gone"
-    """The platform does not know the run: 404."""
+    """The platform does not know the run: it answered 404."""
     REFUSED = "refused"
-    """Another refusal that a retry would not change."""
+    """The platform refused a report in another way, which a retry would not change."""
     WITHDRAWN = "withdrawn"
     DROPPED = "dropped"
-    """The platform's verdict after a reconnect was to drop the run."""
+    """After a reconnect, the platform told the agent to drop the run."""
     SUPERSEDED = "superseded"
     """A later run of the same assignment replaced the run."""
 
@@ -34,11 +34,11 @@ class Observer(Protocol):
     def began(self, offer: Offer) -> None: ...
 
     def resumed(self, offer: Offer) -> None:
-        """A new agent resumed the run from the store."""
+        """Called when an agent resumes a stored run after a crash."""
         ...
 
     def ended(self, offer: Offer, end: End, said: Report | None, answer: Answer | None) -> None:
-        """`said`: its final report, if there was one, accepted or not."""
+        """Called when a run ends. `said`: its final report, accepted or not; None if it sent none."""
         ...
 
 

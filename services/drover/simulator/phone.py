@@ -1,4 +1,4 @@
-"""One phone: its agent, and its faults (no network, no power, late reports). No I/O here."""
+"""One simulated phone: its agent, and its faults (no network, no power, late reports). No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Speech = Literal["http", "pc socket", "own socket"]
 
 
 ERRANDS_AT_ONCE_MAX: Final = 16
-"""Maximum of actions at one moment: a phone that sends more has a defect."""
+"""Maximum of actions that a phone may send at one moment: more are a defect of the simulator."""
 
 
 class Identity(NamedTuple):
@@ -32,13 +32,14 @@ class Identity(NamedTuple):
 
 
 class Errand(NamedTuple):
-    """An action in flight, and the agent that sent it."""
+    """An action that a phone sends (until it is answered), and the agent that sent it."""
 
     action: Action
     life: int
-    """Number of the agent that sent it: an answer that arrives after a crash is dropped."""
+    """The number of the agent that sent the action. If it has crashed before the answer arrives, the answer is
+    dropped."""
     repeated: bool = False
-    """A copy of an answered report. Its answer is dropped, too."""
+    """Whether this is a copy of a report that was already answered. The answer to the copy is dropped."""
 
 
 def _quick_look(offer: Offer) -> Plan:
@@ -46,7 +47,8 @@ def _quick_look(offer: Offer) -> Plan:
 
 
 class Phone:
-    """A state machine. At `due_at` call `next_errand` until it returns None; pass each outcome to `answered`."""
+    """A simulated phone, as a state machine. At `due_at`, call `next_errand` until it returns None; pass each outcome
+    to `answered`."""
 
     __slots__ = (
         "_agent",
@@ -81,7 +83,7 @@ class Phone:
         self.identity = identity
         self.speech: Speech = speech
         self.device_id: str | None = None
-        """The platform's id of the phone; known once it is registered."""
+        """The platform's id of the phone. None until it is registered."""
         self._player = player
         self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
@@ -90,19 +92,20 @@ class Phone:
         self._post = Post() if post is None else post
         self._post_dice = Random(f"{identity.serial_number} post")
         self._mail: tuple[float, Errand] | None = None
-        """A delayed final report, or a second copy of one, with the time when it is sent."""
+        """A delayed final report, or a second copy of one, with the time at which it is sent."""
         self._life = 0
         self._waits_until = -math.inf
         self._boot(first_due_at)
 
     @property
     def due_at(self) -> float:
-        """When to ask next; at once if it is in the past. Infinite while only the platform can change anything."""
+        """When to call `next_errand`; at once if the time is in the past. Infinite while only the platform can change
+        anything."""
         mail_at = math.inf if self._mail is None else self._mail[0]
         return max(self._waits_until, min(self._agent.due_at, mail_at))
 
     def next_errand(self, now: float) -> Errand | None:
-        """The next action to send now; None: nothing more until `due_at`."""
+        """Return the next action to send now. None: nothing more until `due_at`."""
         for _ in range(ERRANDS_AT_ONCE_MAX):
             if self.due_at > now:
                 return None
@@ -132,7 +135,7 @@ class Phone:
         return errand
 
     def answered(self, errand: Errand, answer: Answer, now: float) -> None:
-        """The outcome of an errand."""
+        """Handle the outcome of an errand."""
         # If a fault began while it was in flight, the phone does not hear the answer.
         self._hear(errand, answer if self._trouble_at(now) is None else NO_CONNECTION, now)
 
@@ -146,7 +149,7 @@ class Phone:
             self._mail = (now, errand._replace(repeated=True))
 
     def offered(self, offer: Offer, now: float) -> bool:
-        """Work was pushed. False: the phone cannot hear it."""
+        """Handle work that the platform sent over a socket. False: the phone has a fault and does not receive it."""
         if self._trouble_at(now) is not None:
             return False
         self._agent.offered(offer, now)
@@ -157,7 +160,7 @@ class Phone:
             self._agent.withdrawn(assignment_id, run, now)
 
     def connected(self, now: float) -> None:
-        """The platform welcomed the phone's socket, or that of its PC."""
+        """Note that the platform has accepted the phone's socket, or that of its PC."""
         if self._trouble_at(now) is None:
             self._agent.connected(now)
 
@@ -166,11 +169,11 @@ class Phone:
             self._agent.judged(assignment_id, run, goes_on, now)
 
     def holding(self, now: float) -> Holding | None:
-        """The present run of the phone; None while it has a fault."""
+        """The current run of the phone; None while it has a fault."""
         return self._agent.holding() if self._trouble_at(now) is None else None
 
     def fault_at(self, now: float) -> Fault | None:
-        """The phone's present fault, if any."""
+        """Return the phone's current fault. None: it has none."""
         episode = self._trouble_at(now)
         return None if episode is None else episode.fault
 
@@ -182,7 +185,7 @@ class Phone:
             self._boot(episode.end)
 
     def _boot(self, now: float) -> None:
-        """Start a new agent, which knows only what the store holds."""
+        """Start a new agent, which knows only what is in the store."""
         self._life += 1
         self._mail = None
         self._agent = Agent(

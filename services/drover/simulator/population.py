@@ -1,4 +1,4 @@
-"""The farm's PCs and phones, each derived only from the seed and its position."""
+"""Generates the farm's PCs and phones, each from the seed and its position only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drover.simulator.work import AGE_VERIFIED, player
 
 PCS_MAX: Final = 999
 PHONES_PER_PC_MAX: Final = 200
-"""The platform's maximum for one PC."""
+"""Maximum of phones of one PC, as on the platform."""
 SEED_MAX: Final = 999_999_999
 GROUP_SIZE: Final = 5
 AGE_VERIFIED_SHARE: Final = 0.7
@@ -28,7 +28,7 @@ Transport = Literal["http", "socket", "mixed"]
 SocketFor = Literal["pc", "device"]
 
 StoreOf = Callable[[str], Store]
-"""The store of the phone with this serial number."""
+"""Returns the store of the phone with this serial number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class Wiring:
     http_every: int = 2
 
     def speech_of(self, pc: str) -> Speech:
-        """Mixed: one PC in every `http_every` polls over HTTP; the others, the first one included, use a socket."""
+        """Return how a phone communicates. In a mixed farm, one PC in every `http_every` polls over HTTP; the others,
+        including the first one, use a socket."""
         polls = int(pc.removeprefix("PC-")) % self.http_every == 0
         if self.transport == "http" or (self.transport == "mixed" and polls):
             return "http"
@@ -63,7 +64,7 @@ def in_memory(serial_number: str) -> Store:
 
 
 def in_files(directory: Path, clock: Clock) -> StoreOf:
-    """Stores with one file for each phone."""
+    """Make stores with one file for each phone."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return lambda serial_number: FileStore(directory / f"{serial_number}.json", clock)
 
@@ -73,7 +74,7 @@ def not_observed(identity: Identity) -> Observer:
 
 
 def roll(pcs: int, phones_per_pc: int, seed: int) -> list[Identity]:
-    """The identities of all phones of the farm."""
+    """Generate the identities of all phones of the farm."""
     assert 1 <= pcs <= PCS_MAX, pcs
     assert 1 <= phones_per_pc <= PHONES_PER_PC_MAX, phones_per_pc
     assert 0 <= seed <= SEED_MAX, seed
@@ -90,7 +91,7 @@ def populate(
     store_of: StoreOf = in_memory,
     observer_of: Callable[[Identity], Observer] = not_observed,
 ) -> list[Phone]:
-    """The phones of a farm. The same arguments always give the same farm with the same faults."""
+    """Generate the phones of a farm. The same arguments always give the same farm with the same faults."""
     return [
         Phone(
             identity,
@@ -109,7 +110,7 @@ def populate(
 
 
 def troubles_of(identity: Identity, seed: int, script: Script) -> Iterator[Episode]:
-    """All faults of one phone: its own, and those of its PC."""
+    """Generate all faults of one phone: its own, and those of its PC."""
     serial_number = identity.serial_number
     return merge(
         episodes(script.phone_faults, Random(f"{serial_number} troubles")),
@@ -123,7 +124,7 @@ def troubles_of_pc(pc: str, seed: int, script: Script) -> Iterator[Episode]:
 
 
 def troubles_of_line(phone: Phone, seed: int, script: Script) -> Iterator[Episode]:
-    """Faults of the socket that this phone uses: those of the machine that the socket is on."""
+    """Generate the faults of the socket that a phone uses: those of the phone or PC that opens it."""
     if phone.speech == "own socket":
         return troubles_of(phone.identity, seed, script)
     return troubles_of_pc(phone.identity.pc_id, seed, script)
@@ -138,5 +139,5 @@ def _identity(pc: int, place: int, seed: int) -> Identity:
 
 
 def _with_boot(of_pc: Iterator[Episode], script: Script, dice: Random) -> Iterator[Episode]:
-    """The PC's faults as one of its phones sees them: each lasts until that phone has booted."""
+    """Generate the faults of a PC for one of its phones: each lasts until that phone has booted again."""
     return starmap(lambda start, end, fault: Episode(start, end + dice.uniform(*script.boot_s), fault), of_pc)

@@ -1,6 +1,6 @@
-"""The messages between an agent and the platform (docs/agents.md), independent of the transport.
+"""The messages between an agent and the platform (docs/agents.md), the same for HTTP and sockets.
 
-Times are seconds of the farm's clock; they become dates when a message is sent.
+Times are seconds of the farm's clock. They become dates when a message is sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from drover.domain.errors import Code
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A job. Fields that agents do not need are left out."""
+    """A job, without the fields that agents do not need."""
 
     target_url: str
     duration_min_pct: int = 30
@@ -26,14 +26,14 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A row of job_assignments with its job, offered as run number `run`."""
+    """An offer of work: a row of `job_assignments` with its job, for the run with number `run`."""
 
     id: str
     device_id: str
     run: int
     job: Job = msgspec.field(name="jobs")
     retry_count: int = 0
-    """Earlier failed attempts."""
+    """How many earlier attempts of the assignment failed."""
     job_id: str = ""
 
 
@@ -81,7 +81,7 @@ _SAID: Final = tuple(field for field in Report.__struct_fields__ if field not in
 
 
 def body_of(report: Report, wall: Callable[[float], datetime]) -> dict[str, Any]:
-    """The fields of a report as they travel."""
+    """Return the fields of a report as they are sent."""
     said = ((field, getattr(report, field)) for field in _SAID)
     return {field: wall(value) if field in _TIMES else value for field, value in said if value is not None}
 
@@ -90,16 +90,16 @@ class Answer(NamedTuple):
     """The outcome of one action."""
 
     status: int | None
-    """The HTTP status, or its equivalent on a socket. None: no answer."""
+    """The HTTP status, or its equivalent on a socket. None: there was no answer."""
     retry_after_s: float | None = None
     code: str | None = None
-    """Error code of a refusal."""
+    """The error code of a refusal."""
     poll_after_s: float | None = None
-    """The pause before the next poll that the platform asks for."""
+    """How many seconds the platform asks the agent to wait before its next poll."""
     offer: Offer | None = None
-    """The offer that a poll found."""
+    """The offer in the answer to a poll."""
     connected: bool = True
-    """False: the platform was unreachable."""
+    """Whether the platform could be reached."""
 
     @property
     def ok(self) -> bool:
@@ -107,17 +107,17 @@ class Answer(NamedTuple):
 
     @property
     def stale(self) -> bool:
-        """The run is over; another one may follow."""
+        """Whether the platform says that the run is over. Another run may follow."""
         return self.status == 409 and self.code == Code.STALE_ATTEMPT
 
     @property
     def refused(self) -> bool:
-        """Whether a retry would not help. Not true for rejected keys, which an operator may fix, time-outs and rate
+        """Whether a retry would not help. False for rejected keys (an operator may fix them), time-outs and rate
         limits."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in (401, 403, 408, 425, 429)
 
 
 NO_CONNECTION: Final = Answer(None, connected=False)
 NO_ANSWER: Final = Answer(None)
-"""The platform is reachable, but did not answer in time. Whether it got the request is unknown."""
+"""The answer that stands for a time-out: the platform is reachable, but whether it got the request is unknown."""
 DONE: Final = Answer(204)

@@ -16,7 +16,8 @@ from drover.simulator.phone import Identity
 from drover.simulator.protocol import NO_ANSWER, Answer
 
 READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
-"""Pauses while the platform starts: short at first, because a laptop is ready in seconds; the last one repeats."""
+"""Seconds between checks whether the platform has started. They are short at first, because it takes only seconds on a
+laptop. The last one repeats."""
 
 LOOKS_FOR_IDS_MAX: Final = 5
 CONFLICT: Final = 409
@@ -37,7 +38,7 @@ async def wait_until_ready(client: Client, clock: Clock) -> None:
 
 
 class Registrar:
-    """Registers with the service key. Retries without limit, with a pause after each failure."""
+    """Registers PCs and phones, with the service key. Retries without limit, with a pause after each failure."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -53,7 +54,7 @@ class Registrar:
             await self._insist(self._client.register_devices, chunk)
 
     async def device_ids(self, serial_numbers: Sequence[str]) -> dict[str, str]:
-        """The platform's ids of these phones. A phone that it no longer knows is missing."""
+        """Return the platform's ids of these phones. A phone that it no longer knows is left out."""
         found: dict[str, str] = {}
 
         async def look(chunk: Sequence[str]) -> Answer:
@@ -67,7 +68,8 @@ class Registrar:
         return found
 
     async def _register_pcs(self, pc_ids: Sequence[str]) -> Answer:
-        """Register only unknown PCs: registering one again would reset a capacity that a person has changed."""
+        """Register PCs that the platform does not know. Registering a known one would reset a capacity that a person
+        has changed."""
         answer, known = await self._client.known_pcs(pc_ids)
         missing = [pc_id for pc_id in pc_ids if pc_id not in known]
         return await self._client.register_pcs(missing) if answer.ok and missing else answer

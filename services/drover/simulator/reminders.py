@@ -1,6 +1,6 @@
 """Simulated users of reminders: they register pages, schedule them, change them, move to other time zones, and delete.
 
-The pages are made up. With the short pauses that the demo sets, every reminder comes back within minutes.
+The pages are made up. The demo sets short pauses, so that every reminder is repeated within minutes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from drover.simulator.http import Client
 
 READERS_MAX: Final = 1000
 PAGES_EACH: Final = 12
-"""Pages of each user. After these, pages repeat: they are registered again, or deleted."""
+"""The number of pages of each user. After these, the same pages are registered again or deleted."""
 DEED_EVERY_S: Final = 3.0
 DEMO_SETTINGS: Final = {"DROVER_REMINDER_BASE_S": "60", "DROVER_REMINDER_CAP_S": "900"}
-"""Settings of the demo: the first pause is a minute, the longest a quarter of an hour."""
+"""The settings of the demo: the first pause between two reminders is a minute, the longest a quarter of an hour."""
 
 ZONES: Final = ("Asia/Seoul", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Sydney")
 TOPICS: Final = ("회의록", "독서 메모", "단어장", "Recipe", "Sermon notes", "Garden plan", "여행 계획", "Interview")
@@ -34,7 +34,7 @@ class Kind(StrEnum):
     REGISTER = "register"
     PLAN = "plan"
     PLAN_TOGETHER = "plan_together"
-    """Schedule two pages for the same minute: one of them must be shifted."""
+    """Schedule two pages for the same minute: the platform must shift one of them."""
     PLAN_TOO_LATE = "plan_too_late"
     """Schedule an alarm for a time that has passed."""
     MOVE = "move"
@@ -49,7 +49,7 @@ KINDS: Final = {
     Kind.MOVE: 1,
     Kind.DELETE: 2,
 }
-"""The weight of each kind of action."""
+"""How often each kind of action occurs, as relative weights."""
 
 
 class Deed(NamedTuple):
@@ -59,9 +59,9 @@ class Deed(NamedTuple):
     user_id: str
     page: int
     in_min: int
-    """For schedules: in how many minutes the alarm is due."""
+    """In how many minutes the alarm is due, for actions that schedule one."""
     word: str
-    """A topic, or a time zone."""
+    """The topic of a page, or the name of a time zone."""
 
     @property
     def page_id(self) -> str:
@@ -69,7 +69,7 @@ class Deed(NamedTuple):
 
 
 def deeds(readers: int, seed: int) -> Iterator[Deed]:
-    """An endless sequence. The same arguments give the same actions."""
+    """Generate actions without end. The same arguments give the same actions."""
     dice = Random(f"{seed} reminders")
     while True:
         (kind,) = dice.choices(list(KINDS), list(KINDS.values()))
@@ -79,7 +79,7 @@ def deeds(readers: int, seed: int) -> Iterator[Deed]:
 
 
 class Readers:
-    """All simulated users of reminders in one object."""
+    """Acts as all simulated users of reminders."""
 
     def __init__(self, client: Client, clock: Clock, wanted: Iterator[Deed]) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class Readers:
         self._wanted = wanted
 
     async def run(self) -> None:
-        """Run for ever. Refused requests are not retried: the next one comes soon."""
+        """Send actions for ever. A refused request is not retried: the next one comes soon."""
         while True:
             await self.do(next(self._wanted))
             await asyncio.sleep(self._clock.real_s(DEED_EVERY_S))

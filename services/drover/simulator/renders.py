@@ -1,4 +1,4 @@
-"""Creates work for the render queue: a made-up broadcast whose graphics change all the time."""
+"""Requests renders from the platform, for a made-up broadcast whose graphics change all the time."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ COMPOSITIONS: Final = {
     "payouts": ("_SUB Payouts", 3),
     "bio": ("_SUB Player Bio", 1),
 }
-"""Name in After Effects, and number of slots."""
+"""For each composition: its name in After Effects, and its number of slots."""
 PLAYERS: Final = ("A. MORI", "B. KIM", "C. SILVA", "D. NOVAK", "E. JANSEN", "F. ROSSI", "G. OKAFOR", "H. LINDQVIST")
 COUNTRIES: Final = ("South Korea", "Japan", "Brazil", "Norway", "Italy", "Nigeria")
 SLIP_EVERY: Final = 9
-"""One request in this many has a field without a layer."""
+"""One request in this many has a field for which there is no layer."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 def compositions() -> list[dict[str, str]]:
-    """The compositions with their names in After Effects."""
+    """Return the compositions with their names in After Effects."""
     return [{"id": composition, "name": name} for composition, (name, _) in COMPOSITIONS.items()]
 
 
 def mappings() -> list[dict[str, str]]:
-    """Which field goes to which layer, in every composition."""
+    """Return which field goes to which layer, for every composition."""
     return [
         {"composition_id": composition, "field_name": field, "layer_name": layer}
         for composition, (_, slots) in COMPOSITIONS.items()
@@ -51,7 +51,7 @@ def mappings() -> list[dict[str, str]]:
 
 
 def requests(seed: int) -> Iterator[dict[str, Any]]:
-    """An endless sequence of requests. The same seed gives the same requests."""
+    """Generate requests without end. The same seed gives the same requests."""
     dice = Random(f"{seed} renders")
     for number in count(1):
         composition = dice.choice(list(COMPOSITIONS))
@@ -76,7 +76,7 @@ def requests(seed: int) -> Iterator[dict[str, Any]]:
 
 
 class Director:
-    """Checks every few seconds whether enough renders are waiting or running, and requests another."""
+    """Checks every few seconds whether enough renders are waiting or running, and requests one if not."""
 
     def __init__(self, client: Client, clock: Clock, orders: Iterator[dict[str, Any]], *, waiting: int) -> None:
         assert 0 < waiting <= RENDERS_WAITING_MAX
@@ -86,7 +86,7 @@ class Director:
         self._waiting = waiting
 
     async def run(self) -> None:
-        """Run for ever. Refused requests are not retried: the next check requests something else."""
+        """Request renders for ever. A refused request is not retried: the next check requests another render."""
         for composition in compositions():
             await self._client.create("aep_compositions", composition)
         for mapping in mappings():

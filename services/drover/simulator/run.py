@@ -1,6 +1,7 @@
-"""An agent's present run: its progress, what is stored of it, what is to be reported. The agent decides when.
+"""The current run of an agent: its progress, what is stored of it, and what is to be reported. The agent decides when.
 
-Progress is *noted* (in the store) at each step, and *said* (to the platform) as soon as the agent may report.
+Progress is *noted* (written to the store) at each step, and *said* (reported to the platform) as soon as the agent may
+report.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from drover.simulator.work import Plan, Watching
 
 STEP_PCT: Final = 10
 STEP_S: Final = 15.0
-"""A step ends after this time, or after enough percentage points, whichever is first."""
+"""Maximum seconds of a step. A step ends earlier if the progress has grown by enough percentage points."""
 
 STALLED_AFTER_S: Final = 120.0
 AD_HOLDS_S: Final = 300.0
-"""How long advertisements may pause a run, in total."""
+"""For how many seconds in total advertisements may pause a run."""
 
 RUNNING_PCT_MAX: Final = 99
-"""The highest progress of a running report: only the final report has 100."""
+"""The highest progress in a report of a running run: only the final report has 100."""
 
 CRASHES_MAX: Final = 3
 CRASHED_TOO_OFTEN: Final = "YouTube app crashed 3 times consecutively"
 
 
 class Run:
-    """A run, from its start until the platform has its outcome, or until it is taken away."""
+    """A run, from its start until the platform has its outcome, or until the platform withdraws it."""
 
     __slots__ = (
         "_noted_at",
@@ -45,20 +46,20 @@ class Run:
     def __init__(self, offer: Offer, plan: Plan, now: float) -> None:
         self.offer = offer
         self.begun = False
-        """The platform has acknowledged the start; watching begins then."""
+        """Whether the platform has acknowledged the start. Watching begins then."""
         self.final: Report | None = None
         self.unsaid = True
-        """Whether there is noted progress that was not reported yet."""
+        """Whether progress was noted (stored) that was not reported yet."""
         self._watching = Watching(plan)
         self._started_at = now
         self._noted_pct = 0
         self._noted_at = now
         self._said_s = 0.0
-        """Play time at the last report."""
+        """The play time in seconds at the last report."""
 
     @classmethod
     def recalled(cls, kept: Kept, plan: Plan, now: float) -> Run:
-        """Restore a run from the store. It stays paused until the platform has its report and agrees."""
+        """Restore a run from the store. It stays paused until the platform has accepted a report about it."""
         run = cls(kept.offer, plan, now)
         run.begun, run.final = kept.begun, kept.final
         run._watching = Watching(plan, kept.played_s)
@@ -66,7 +67,7 @@ class Run:
         return run
 
     def kept(self) -> Kept:
-        """The present state of the run, as the store should hold it."""
+        """Return the current state of the run for the store."""
         played_s = self._watching.played_s(self._noted_at)
         return Kept(self.offer, self.begun, self._started_at, played_s, self._noted_pct, self.final)
 
@@ -78,7 +79,7 @@ class Run:
         return (self.offer.id, self.offer.run) == (assignment_id, run)
 
     def changes_at(self, pauses_at: float) -> float:
-        """When there will be progress to note, if work is paused at `pauses_at`."""
+        """Return the time at which there will be progress to note, if work is paused at `pauses_at`."""
         over_at = self._over_at()
         if self.final is not None or over_at == math.inf:
             return math.inf  # an ended or paused run does not change
@@ -98,17 +99,17 @@ class Run:
         self.unsaid = True
 
     def go_on(self, now: float) -> None:
-        """Continue: the platform has the report and agrees."""
+        """Continue the run, because the platform has accepted a report about it."""
         if not self.begun:
             self.begun, self._noted_at = True, now
         self._watching.resume(now)
 
     def heard(self, report: Report) -> None:
-        """The platform has accepted this report."""
+        """Handle that the platform has accepted this report."""
         self.unsaid = report.progress_pct != self._noted_pct
 
     def report(self, now: float) -> Report:
-        """The report to send now."""
+        """Make the report to send now."""
         offer, watching = self.offer, self._watching
         if self.final is not None:
             return self.final

@@ -1,4 +1,4 @@
-"""A schedule: for each number (a phone, for example) the moment when it is due, earliest first."""
+"""A schedule: for each number (of a phone, for example) the time at which it is due, earliest first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 STALE_MIN: Final = 1024
-"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
+"""The heap is not rebuilt while it has fewer outdated entries than this."""
 
 
 class Schedule:
-    """A heap with outdated entries. They are dropped when they reach the top, or when they outnumber the others."""
+    """A schedule in a heap, which may have outdated entries. They are dropped when they reach the top, or when they
+    outnumber the others."""
 
     def __init__(self, size: int) -> None:
         self._due_at = [math.inf] * size
@@ -32,14 +33,14 @@ class Schedule:
         return due_at < first_at
 
     def first_at(self) -> float:
-        """The earliest moment; infinite if the schedule is empty."""
+        """The earliest time in the schedule; infinite if it is empty."""
         heap = self._heap
         while heap and self._due_at[heap[0][1]] != heap[0][0]:
             heappop(heap)
         return heap[0][0] if heap else math.inf
 
     def pop(self) -> tuple[float, int]:
-        """Remove the number that is due first; returns its moment and the number."""
+        """Remove the number that is due first. Returns its time and the number."""
         due_at = self.first_at()
         assert due_at < math.inf, "nobody is due"
         _, number = heappop(self._heap)

@@ -1,4 +1,5 @@
-"""Scripts of the farm: which faults occur, how often, for how long. Data, and the generators that use it."""
+"""Scripts of the farm: which faults occur, how often, for how long. Data, and the functions that generate faults from
+it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 HEARTBEAT_EVERY_S: Final = 10.0
 
 Range = tuple[float, float]
-"""Shortest and longest, or smallest and largest."""
+"""The smallest and the largest possible value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,10 @@ class Fault:
 
     name: str
     every_s: float
-    """Mean time from the end of the previous fault to this one."""
+    """Mean seconds from the end of the previous fault to the start of this one."""
     lasts_s: Range
     stops_agent: bool
-    """True: the agent stops and loses its memory. False: it runs, but its requests fail."""
+    """Whether the agent stops and loses its memory. False: it runs on, but its requests fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +33,29 @@ class Failure:
     code: str
     message: str
     chance: float
-    """Share of all runs."""
+    """The share of all runs that fail in this way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """Something that stops progress while the agent is alive."""
+    """Something that stops the progress of a run while its agent works on: an advertisement, a pop-up or a stall."""
 
     kind: Literal["ad", "popup", "stall"]
     chance: float
-    """Share of all runs in which it occurs, once."""
+    """The share of all runs in which it occurs. It occurs once in each of them."""
     lasts_s: Range
     noticed: bool = True
-    """False: the agent does not notice and keeps reporting the same progress; the platform has to detect it."""
+    """Whether the agent notices. False: it keeps reporting the same progress, and the platform must detect the
+    stall."""
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Parameters of the simulated watching. Videos differ by URL, runs by phone, URL and run: nothing is opened."""
+    """Parameters of the simulated watching of videos. The same URL gives the same video; the same phone, URL and run
+    number the same run. Nothing is opened."""
 
     video_s: Range = (16.0, 45.0)
-    """Length of a video. With the usual 30 to 90 per cent a run takes 5 to 40 s."""
+    """The length of a video in seconds. Jobs usually ask for 30 to 90 per cent of it, so a run takes 5 to 40 s."""
     unavailable: float = 0.0
     """Share of videos that no device can watch."""
     age_restricted: float = 0.0
@@ -60,18 +63,18 @@ class Show:
     failures: tuple[Failure, ...] = ()
     standstills: tuple[Standstill, ...] = ()
     slow: float = 0.0
-    """Share of runs that take longer than they should."""
+    """The share of runs that take longer than they should."""
     slow_factor: Range = (1.5, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Faults of final reports between an agent and its network."""
+    """Faults in sending final reports."""
 
     repeated: float = 0.0
-    """Share that is sent twice although it was answered."""
+    """The share of final reports that are sent twice, although the first one was answered."""
     late: float = 0.0
-    """Share that is sent long after it was made."""
+    """The share of final reports that are sent long after the run ended."""
     late_s: Range = (70.0, 200.0)
 
 
@@ -83,13 +86,13 @@ class Script:
     phone_faults: tuple[Fault, ...] = ()
     pc_faults: tuple[Fault, ...] = ()
     boot_s: Range = (8.0, 25.0)
-    """Time from the end of a PC's fault until a phone's agent runs again: phones boot at different speeds."""
+    """Seconds from the end of a PC's fault until the agent of a phone runs again: phones boot at different speeds."""
     show: Show = Show()
     post: Post = Post()
 
 
 CALM: Final = Script()
-"""No faults."""
+"""A script without faults."""
 
 # A phone is offline after 30 s of silence: most of these faults last longer, some end before anybody notices. With 120
 # phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC fails every 8 minutes. About six runs in
@@ -163,7 +166,7 @@ SCRIPTS: Final = {"calm": CALM, "demo": DEMO, "rough": ROUGH, "steady": STEADY}
 
 
 class Episode(NamedTuple):
-    """One fault of one phone: from `start` until just before `end`, in seconds of the farm's clock."""
+    """One occurrence of a fault: from `start` until just before `end`, in seconds of the farm's clock."""
 
     start: float
     end: float
@@ -171,7 +174,8 @@ class Episode(NamedTuple):
 
 
 def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
-    """The endless faults of one phone or PC, in order and without overlap. The same dice give the same faults."""
+    """Generate the faults of one phone or PC without end, in order and without overlap. The same `dice` give the same
+    faults."""
     if not faults:
         return
     rates = [1 / fault.every_s for fault in faults]
@@ -184,7 +188,7 @@ def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
 
 
 class Troubles:
-    """The present episode of a sequence. Time only goes forward."""
+    """Finds the current episode in a sequence of episodes. The time must never go back."""
 
     __slots__ = ("_episodes", "next")
 
@@ -194,7 +198,8 @@ class Troubles:
         """The first episode that had not ended when `at` was last called."""
 
     def at(self, now: float, on_end: Callable[[Episode], None] | None = None) -> Episode | None:
-        """The episode at this time. `on_end` is called for each that has ended since the last call."""
+        """Return the episode at this time; None if there is none. `on_end` is called for each that has ended since the
+        last call."""
         while self.next is not None and self.next.end <= now:
             ended, self.next = self.next, next(self._episodes, None)
             if on_end is not None:

@@ -1,6 +1,6 @@
-"""A WebSocket line for a PC and its phones, or for one phone: connects, serves, reconnects.
+"""A WebSocket connection (line) of a PC with its phones, or of one phone: connects, sends and receives, reconnects.
 
-It does not decide what phones send; they reach this line through an `Exchange`.
+It does not decide what phones send; it reaches the phones through an `Exchange`.
 """
 
 from __future__ import annotations
@@ -31,26 +31,28 @@ from drover.simulator.tally import Tally
 
 WELCOME_S: Final = 15.0
 REPORT_S: Final = 45.0
-"""A socket is closed if a report gets no answer for this long; the report is sent again on the next one."""
+"""Time-out in seconds for the answer to a report. Then the socket is closed, and the report is sent again on the next
+one."""
 RENEW_AFTER_S: Final = 30.0
-"""Minimum age of a socket before it is renewed: a phone that was moved to another PC stays unknown on it."""
+"""Minimum age of a socket in seconds before it is replaced for phones that it does not know. So a phone that was moved
+to another PC, which stays unknown, does not cause endless reconnects."""
 FRAMES_WAITING_PER_PHONE_MAX: Final = 4
 RECONNECT_SPREAD_S: Final = 1.0
-"""Reconnects after a restart of the platform are spread over this time."""
+"""After a restart of the platform, the reconnects are spread over this many seconds."""
 FREED_REMEMBERED_MAX: Final = 64
 FREED_S_MAX: Final = 30.0
-"""Slots that were freed longer ago, or by another job, are ignored: they had no work, so the delay says nothing about
-the platform."""
+"""Maximum seconds from a freed slot to the next offer of the same job that are measured. After a longer time the slot
+had no work, so the time says nothing about the platform."""
 
 UNKNOWN_SUBJECT: Final = 4404
 REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}
-"""Close codes of refusals, and their HTTP equivalents."""
+"""The close codes with which the platform refuses a socket, and the HTTP status for each."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 class Exchange(Protocol):
-    """The phones of the farm, by number."""
+    """The phones of the farm, by number, as a line sees them."""
 
     def answered(self, number: int, errand: Errand, answer: Answer) -> None: ...
 
@@ -65,7 +67,7 @@ class Exchange(Protocol):
     def holding(self, number: int) -> Holding | None: ...
 
     def unknown(self, number: int) -> None:
-        """The platform reported this phone as unknown."""
+        """Called when the platform does not know this phone."""
         ...
 
 
@@ -79,12 +81,13 @@ class _Ended(NamedTuple):
     """Why a socket ended."""
 
     answer: Answer
-    """The equivalent answer, for the backoff before the next socket."""
+    """The equivalent HTTP answer, which determines the pause before the next socket."""
     reconnect_after_s: float | None = None
 
 
 class SocketLine:
-    """`carry` sends what phones want to send; `run` keeps a socket open while power and the platform allow."""
+    """A line. `carry` sends what phones want to send; `run` keeps a socket open, unless the machine has no power or the
+    platform refuses it."""
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class SocketLine:
         troubles: Iterator[Episode] | None = None,
         dialling: asyncio.Semaphore | None = None,
     ) -> None:
-        """`phones`: serial numbers, and their numbers in the exchange."""
+        """`phones`: for each serial number, the number of the phone in the exchange."""
         self._subject = subject
         self._name = next(iter(subject.values()))
         self._phones = phones
@@ -117,24 +120,24 @@ class SocketLine:
         self._by_id: dict[str, int] = {}
         self._known: set[int] = set()
         self._holders: dict[str, int] = {}
-        """The phone that holds each assignment, by the last hello."""
+        """For each assignment: the phone that holds it, according to the last `hello` (the first frame of a socket)."""
         self._unanswered: dict[int, _Sent] = {}
         self._job_of: dict[int, str] = {}
-        """The last job offered to each phone."""
+        """For each phone: the last job that it was offered."""
         self._freed: deque[tuple[float, str]] = deque(maxlen=FREED_REMEMBERED_MAX)
-        """When slots were freed, and by which job."""
+        """When slots were freed, and which job freed each."""
         self._renew = asyncio.Event()
         self.connections = 0
-        """How often the platform has welcomed this line."""
+        """How often the platform has accepted a socket of this line."""
 
     def renew(self) -> None:
-        """Reconnect with a new hello, after unknown phones were registered."""
+        """Reconnect and send a new `hello` (first frame), after unknown phones were registered."""
         self._renew.set()
 
     # From the phones
 
     def carry(self, number: int, errand: Errand) -> None:
-        """Send an errand. The exchange gets the outcome: of a heartbeat at once, of a report when it is answered."""
+        """Send an errand. The exchange gets its outcome: for a heartbeat at once, for a report when it is answered."""
         answer = self._carry(number, errand)
         if answer is not None:
             self._exchange.answered(number, errand, answer)
@@ -166,7 +169,7 @@ class SocketLine:
     # The socket
 
     async def run(self) -> None:
-        """Run for ever; cancel it to close the socket."""
+        """Keep a socket open for ever. Cancel it to close the socket."""
         while True:
             await self._wait_for_power()
             self._renew.clear()
@@ -179,7 +182,7 @@ class SocketLine:
             await asyncio.sleep(self._clock.real_s(pause_s))
 
     async def _live(self, socket: aiohttp.ClientWebSocketResponse) -> _Ended:
-        """One socket, from hello to its end."""
+        """Serve one socket, from its first frame to its end."""
         try:
             async with asyncio.timeout(self._power_s()) as power:
                 return await self._converse(socket)
@@ -329,7 +332,7 @@ class SocketLine:
                 return
 
     def _hang_up(self) -> None:
-        """Unanswered reports are lost: the agents send them again on the next socket."""
+        """Report unanswered reports as lost. The agents send them again on the next socket."""
         self._open = False
         self._freed.clear()
         while not self._outbox.empty():
@@ -341,7 +344,7 @@ class SocketLine:
     # Power
 
     def _power_s(self) -> float | None:
-        """Real seconds until the next fault."""
+        """Return the real seconds until the next fault."""
         now = self._clock.now()
         self._troubles.at(now)
         following = self._troubles.next

@@ -1,4 +1,4 @@
-"""The store of an agent's present run, which survives crashes and network failures."""
+"""Stores the current run of an agent, so that it survives crashes and network failures."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Kept(msgspec.Struct, frozen=True):
 
     offer: Offer
     begun: bool
-    """The platform has acknowledged the start."""
+    """Whether the platform has acknowledged the start."""
     started_at: float
     played_s: float
     progress_pct: int
     final: Report | None = None
-    """The final report of a run that has ended, kept until the platform has accepted it."""
+    """The final report of a run that has ended, until the platform has accepted it."""
 
 
 class Store(Protocol):
-    """One agent's durable memory. It holds one run at a time."""
+    """The durable memory of one agent. It holds one run at a time."""
 
     def keep(self, kept: Kept) -> None:
-        """Once this returns, `recall` returns the same, whatever happens to the agent."""
+        """Store a run. After this returns, `recall` returns the same run, whatever happens to the agent."""
         ...
 
     def recall(self) -> Kept | None: ...
@@ -39,7 +39,8 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """For thousands of phones in one process: it survives crashes of agents, but not of the process."""
+    """A store in memory, for thousands of phones in one process. It survives crashes of agents, but not of the
+    process."""
 
     __slots__ = ("_kept",)
 
@@ -57,7 +58,7 @@ class MemoryStore:
 
 
 class _Filed(msgspec.Struct, frozen=True):
-    """Contents of a file. Times are dates, because the next process has another clock."""
+    """The content of a file. Its times are dates, because the next process has another clock."""
 
     kept: Kept
     started_at: datetime
@@ -76,7 +77,8 @@ class _Filed(msgspec.Struct, frozen=True):
 
 
 class FileStore:
-    """One small file, replaced atomically and synced: only for a few agents, because it blocks the event loop."""
+    """A store in one small file, replaced atomically and synced. Only for a few agents, because it blocks the event
+    loop."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
@@ -86,7 +88,8 @@ class FileStore:
         write_private(self._path, msgspec.json.encode(_Filed.of(kept, self._clock)))
 
     def recall(self) -> Kept | None:
-        """The stored run. None if there is none or the file is invalid: the agent then asks for work like a new one."""
+        """Return the stored run. None if there is none or the file is invalid: the agent then asks for work like a new
+        one."""
         try:
             filed = msgspec.json.decode(self._path.read_bytes(), type=_Filed)
         except (OSError, msgspec.DecodeError):
@@ -98,7 +101,8 @@ class FileStore:
 
 
 class Shelf:
-    """Memory stores of many phones that survive a normal end of the program: `save` writes them all to one file."""
+    """The memory stores of many phones. `save` writes them all to one file, so that they survive a normal end of the
+    program."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path

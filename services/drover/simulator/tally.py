@@ -17,16 +17,16 @@ class Tally:
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger
         self.total: Counter[str] = Counter()
-        """Counts of work since the start."""
+        """The counts of work since the start."""
         self.poll = Latency()
         """Latency of polls."""
         self.done = Latency()
-        """Latency from a final report on a socket to its `done`."""
+        """Time from a final report on a socket to the answer `done`."""
         self.next_offer = Latency()
-        """Latency from a completion reported on a socket to the next offer of its job there: from a freed slot to its
+        """Time from a completion reported on a socket to the next offer of the same job there: from a freed slot to its
         next work.
 
-        Paired first in, first out. Measurable only if a PC has more phones than slots.
+        The first completion is paired with the first offer. Measurable only if a PC has more phones than slots.
         """
         self._work: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()
@@ -50,7 +50,8 @@ class Tally:
                 self.count(f"reports refused {answer.code or answer.status}")
 
     def late(self, by_s: float) -> None:
-        """Note how long after its due time a phone was asked. More than a second means that the farm is too big."""
+        """Note how many seconds after its due time a phone was handled. More than one means that the farm is too big
+        for the machine."""
         self._late_s_max = max(self._late_s_max, by_s)
 
     def latencies(self) -> dict[str, Any]:
@@ -58,7 +59,7 @@ class Tally:
         return {name: latency.summary() for name, latency in measured.items() if latency.count}
 
     def summary(self, phones: Iterable[Phone], now: float) -> dict[str, Any]:
-        """A one-line summary for people; resets the counts."""
+        """Make a one-line summary for people, and reset the counts."""
         conditions = Counter("well" if (fault := phone.fault_at(now)) is None else fault.name for phone in phones)
         told = {
             "phones": dict(conditions.most_common()),
@@ -74,7 +75,7 @@ class Tally:
 
 
 class PhoneObserver:
-    """Observes all agents of one phone, across crashes."""
+    """Counts what all agents of one phone do, across crashes."""
 
     __slots__ = ("_serial_number", "_tally")
 

@@ -1,4 +1,4 @@
-"""The simulated watching: the plan of a run, and its progress at any moment. Pure."""
+"""The simulated watching of a video: the plan of a run, and its progress at any moment. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AGE_VERIFIED: Final = "age_verified"
 UNAVAILABLE: Final = Failure("VIDEO_UNAVAILABLE", "This video is not available", 1.0)
 AGE_RESTRICTED: Final = Failure("VIDEO_AGE_RESTRICTED", "Sign in to confirm your age", 1.0)
 REFUSED_AT: Final = 0.01
-"""The share at which a video fails that cannot be watched: at its beginning."""
+"""The share of the watching after which a video fails that cannot be watched: almost at its beginning."""
 
 ROUNDING: Final = 1e-6
-"""Tolerance in percentage points for rounding errors of floats."""
+"""Tolerance for rounding errors of floats, in percentage points."""
 
 
 class Hold(NamedTuple):
-    """A pause of progress at `at` (a share of the watching)."""
+    """A pause of the progress. It begins when the share `at` of the watching is reached."""
 
     at: float
     lasts_s: float
@@ -31,28 +31,29 @@ class Hold(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The course of one run."""
+    """How one run proceeds."""
 
     watch_s: float
-    """Duration without pauses."""
+    """Duration of the watching in seconds, without pauses."""
     holds: tuple[Hold, ...] = ()
     """The pauses of progress, in the order in which they occur."""
     ends_at: float = 1.0
-    """The share at which the run ends."""
+    """The share of the watching at which the run ends."""
     failure: Failure | None = None
     did_like: bool = False
     did_comment: bool = False
     did_playlist: bool = False
 
     def reaches_s(self, share: float) -> float:
-        """Seconds of playing until this share is reached."""
+        """Return the seconds of playing, with pauses, until this share of the watching is reached."""
         return share * self.watch_s + sum(hold.lasts_s for hold in self.holds if hold.at < share)
 
     def begins_s(self, hold: Hold) -> float:
         return hold.at * self.watch_s + sum(earlier.lasts_s for earlier in self.holds if earlier.at < hold.at)
 
     def share_after(self, played_s: float) -> tuple[float, Hold | None]:
-        """The share reached, and the hold that pauses it there, if any."""
+        """Return the share of the watching that is reached after this play time, and the hold that pauses it then, if
+        any."""
         held_s = 0.0
         for hold in self.holds:
             begins_s = hold.at * self.watch_s + held_s
@@ -65,11 +66,11 @@ class Plan(NamedTuple):
 
 
 Player = Callable[[Offer], Plan]
-"""Plans a run. The same offer gives the same plan, so that a run can be resumed after a crash."""
+"""Makes the plan of a run. The same offer gives the same plan, so that a run can be resumed after a crash."""
 
 
 def player(show: Show, serial_number: str, capabilities: tuple[str, ...], seed: int) -> Player:
-    """The simulated app of one phone."""
+    """Make the simulated app of one phone, which plans its runs."""
 
     def plan(offer: Offer) -> Plan:
         job = offer.job
@@ -112,12 +113,12 @@ def _failure(show: Show, dice: Random) -> Failure | None:
 
 
 class Watching:
-    """A running plan: it advances with the clock, or is paused."""
+    """A run of a plan: it advances with the clock, unless it is paused."""
 
     __slots__ = ("_began_at", "_played_s", "plan")
 
     def __init__(self, plan: Plan, played_s: float = 0.0) -> None:
-        """Starts paused, at the given play time."""
+        """`played_s`: the play time to start at. The run starts paused."""
         self.plan = plan
         self._played_s: float = played_s
         self._began_at: float | None = None
@@ -149,14 +150,15 @@ class Watching:
         )
 
     def reaches_at(self, pct: float) -> float:
-        """When this progress will be reached, if nothing changes; infinite if never."""
+        """Return the time at which this progress will be reached if nothing changes; infinite if never."""
         return math.inf if pct > self.plan.ends_at * 100 else self._when(self.plan.reaches_s(pct / 100))
 
     def over_at(self) -> float:
         return self._when(self.plan.reaches_s(self.plan.ends_at))
 
     def stalls_at(self, stalled_after_s: float, ad_holds_s: float) -> float:
-        """When the run will have stalled: `ad_holds_s` in total for advertisements, else `stalled_after_s`.
+        """Return the time at which the run will count as stalled: after `ad_holds_s` of advertisements in total, or
+        `stalled_after_s` of other standstill.
 
         Infinite if it never stalls, or if the agent does not notice.
         """

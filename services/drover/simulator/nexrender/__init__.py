@@ -1,1 +1,2 @@
-"""A simulated nexrender for the demo and for tests: both API dialects, real MP4 files, faults on demand."""
+"""A simulated nexrender server for the demo and for tests: both forms of its API, real MP4 files, and faults on
+demand."""

@@ -1,4 +1,4 @@
-"""Answers of the simulated server. No HTTP, no clock, no faults; the only state is the jobs."""
+"""Answers the requests to the simulated nexrender. No HTTP, no clock, no faults; the only state is the jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOST_IN_TAGS: Final = re.compile(r"[^A-Za-z0-9, ]")
 class Answer(NamedTuple):
     status: int
     body: Any = None
-    """The body. None: empty; a text: sent as it is; anything else: sent as JSON."""
+    """The body. None: empty. A text is sent as it is, any other value as JSON."""
 
 
 INVALID_JSON: Final = Answer(400, "Invalid JSON")
@@ -27,7 +27,7 @@ BROKEN: Final = Answer(500, "Internal Server Error")
 
 class Api(Protocol):
     def answer(self, method: str, path: tuple[str, ...], body: bytes) -> Answer:
-        """`path`: the part after /api/v1."""
+        """Answer a request. `path`: the part of its path after /api/v1."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The nexrender of `drover up --demo`: a simulated server, its folders, and the settings for both."""
+"""The nexrender of `drover up --demo`: starts a simulated server, makes its folders, and sets both up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TEMPLATE: Final = "demo.aep"
 
 @asynccontextmanager
 async def demo_nexrender(data_dir: Path) -> AsyncIterator[dict[str, str]]:
-    """Settings for render workers, valid until the block ends. Rendered files stay in `<data_dir>/renders/nas`."""
+    """Run a simulated nexrender while the block runs, and give the settings for render workers. Rendered files stay in
+    `<data_dir>/renders/nas`."""
     nas, output, templates, images = _folders(data_dir)
     async with simulated_nexrender(output, script=DEMO, machines=MACHINES) as server:
         yield {

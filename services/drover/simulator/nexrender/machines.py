@@ -1,4 +1,5 @@
-"""The machines of a simulated nexrender: they take jobs and render them. The caller advances their time."""
+"""The machines of a simulated nexrender, which take jobs and render them. They have no clock: the caller advances their
+time."""
 
 from __future__ import annotations
 
@@ -15,17 +16,18 @@ from drover.simulator.nexrender.script import GOOD, Outcome, Script
 from drover.simulator.nexrender.store import Job, Jobs, now_text
 
 START_S: Final = 0.01
-"""Time from the pickup of a job to the report of its start; also from the last report to an error."""
+"""Seconds from the pickup of a job to the report of its start, and from the last report to an error."""
 STEP: Final = (3, 17)
-"""Smallest and largest step of progress."""
+"""The smallest and the largest step of progress, in percentage points."""
 ENDS_AT_90: Final = 0.3
-"""Share of good renders whose progress never exceeds 90, as with the real one."""
+"""The share of successful renders whose progress never exceeds 90, as with the real nexrender."""
 
 _Life = Iterator[float]
 
 
 class Machines:
-    """Each renders one job at a time. Deterministic: the same uid and render number give the same result."""
+    """Machines that each render one job at a time. Deterministic: the same uid and render number give the same
+    result."""
 
     def __init__(self, jobs: Jobs, script: Script, folder: OutputFolder, *, machines: int) -> None:
         self._jobs = jobs
@@ -37,20 +39,20 @@ class Machines:
         self._now = 0.0
         self._looking = False
         self.begun = 0
-        """Number of renders begun, also of removed jobs."""
+        """The number of renders that have begun, including those of removed jobs."""
 
     def look_for_work(self) -> None:
-        """Check for a new job."""
+        """Make free machines check for a waiting job."""
         if self._free and not self._looking:
             self._looking = True
             self._at(self._now + self._script.pickup_s, None)
 
     def next_at(self) -> float:
-        """When the next step is due; infinite if there is none."""
+        """Return the time at which the next step is due; infinite if there is none."""
         return self._due[0][0] if self._due else math.inf
 
     def advance_to(self, now: float) -> None:
-        """Do all steps that are due by then, in order."""
+        """Do all steps that are due by this time, in order."""
         while self._due and self._due[0][0] <= now:
             self._now, _, life = heappop(self._due)
             if life is None:
@@ -78,8 +80,8 @@ class Machines:
             self._at(self._now + wait_s, life)
 
     def _life(self, job: Job, dice: Random) -> _Life:
-        """One render: yields the time until its next step. If the server has forgotten the job, its reports are lost
-        and it continues."""
+        """Run one render; yields the time until its next step. If the server has deleted the job, the render continues
+        and its reports are lost."""
         uid, outcome = job["uid"], self._outcome(dice)
         yield START_S
         if self._jobs.update(uid, {"state": "started", "startedAt": now_text()}) is None:

@@ -1,4 +1,4 @@
-"""The rendered files: real MP4s of the requested size, and defective ones. Each kind is encoded once."""
+"""Makes the rendered files: real MP4s of the requested size, and defective ones. Each kind is encoded once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from drover.simulator.nexrender.script import File, Size
 FRAMES: Final = 12
 FRAMES_PER_S: Final = 25
 WHOLE_BYTES_MIN: Final = 160 * 1024
-"""Minimum size of a good file: 003 §3.6 refuses files below 100 KiB."""
+"""Minimum size of a good file in bytes: 003 §3.6 refuses files below 100 KiB."""
 SMALL_BYTES: Final = 40 * 1024
 KINDS_MAX: Final = 16
-"""How many encoded files to keep, some hundred KiB each."""
+"""How many encoded files to keep in memory, some hundred KiB each."""
 
 
 def film(file: File, size: Size, mark: str) -> bytes:
-    """A file of this kind, made unique by its mark."""
+    """Make a file of this kind. `mark` makes its bytes unique."""
     whole = _video(*size)
     if file == "broken":
         # Like the output of a killed encoder: long enough, but without the index at the end.
@@ -34,12 +34,12 @@ def film(file: File, size: Size, mark: str) -> bytes:
 
 
 def prepare(size: Size) -> None:
-    """Encode in advance, while nobody waits."""
+    """Encode the files in advance, while no render waits for them."""
     film("good", size, "")
 
 
 def _free(content: bytes) -> bytes:
-    """A box that players skip. It may be at the end of the file."""
+    """Make a box of the MP4 format that players skip. It may be at the end of the file."""
     return struct.pack(">I4s", 8 + len(content), b"free") + content
 
 
@@ -50,7 +50,7 @@ def _padded(film: bytes) -> bytes:
 
 @lru_cache(maxsize=KINDS_MAX)
 def _video(width: int, height: int) -> bytes:
-    """A video of a grey wave that moves through changing colours."""
+    """Encode a video of a grey wave that moves through changing colours."""
     file = BytesIO()
     with av.open(file, "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=FRAMES_PER_S, options={"preset": "ultrafast"})

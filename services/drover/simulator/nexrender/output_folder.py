@@ -1,4 +1,4 @@
-"""The output folder of the simulated nexrender. Whatever a job says, nothing is written outside this folder."""
+"""The output folder of the simulated nexrender. Nothing is written outside this folder, whatever path a job has."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _ABSOLUTE: Final = re.compile(r"(?:[A-Za-z]:)?[\\/]")
 
 
 class WriteFailed(Exception):
-    """A file cannot be written. The text becomes the error of the job."""
+    """A file cannot be written. The message becomes the error of the job."""
 
 
 class OutputFolder:
-    """The folder that files may be written to."""
+    """The folder into which files may be written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
 
     def land(self, path: str, content: bytes) -> None:
-        """Write a file as nexrender does: parent folders are made, and an existing file is overwritten from its
+        """Write a file as nexrender does: make missing parent folders, and overwrite an existing file from its
         beginning."""
         target = Path(path)
         target = target.resolve() if target.is_absolute() else target
@@ -38,9 +38,9 @@ class OutputFolder:
 
 
 def target_of(job: dict[str, Any]) -> str | None:
-    """The path for a job's file; None if the job has none, so that the file is deleted.
+    """Return the path for the file of a job. None if the job has none: then the file is deleted.
 
-    Real nexrender copies its `result.mp4`, which does not exist if the job had an `output` of its own.
+    The real nexrender copies its `result.mp4`, which does not exist if the job sets an `output` of its own.
     """
     actions, output = job["actions"], job.get("output")
     for action in (actions.get("postrender") if isinstance(actions, dict) else None) or ():

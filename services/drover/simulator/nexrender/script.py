@@ -1,4 +1,4 @@
-"""Scripts of a simulated nexrender: how renders go, how often they fail, when the server is down. Data only."""
+"""Scripts of a simulated nexrender: how long renders take, how often they fail, when the server is down. Data only."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Size = tuple[int, int]
 FULL_HD: Final[Size] = (1920, 1080)
 
 File = Literal["good", "broken", "small"]
-"""The rendered file: a video; bytes that are not a video; a video that was cut off below 100 KiB."""
+"""The rendered file: a video; bytes that are not a video; or a video that was cut off below 100 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The course of one render."""
+    """How one render proceeds and ends."""
 
     name: str
     file: File = "good"
     error: str | None = None
-    """The error that the render ends with."""
+    """The error with which the render ends; None if it succeeds."""
     stops_at: int | None = None
-    """The progress at which the render fails."""
+    """The progress at which the render fails; None if it does not."""
     progress_max: int | None = None
-    """The highest reported progress, also of a successful render."""
+    """The highest progress that is reported, also by a successful render."""
 
 
 GOOD: Final = Outcome("good")
@@ -42,7 +42,7 @@ FAILED: Final = Outcome(
 class Chance:
     outcome: Outcome
     share: float
-    """Share of all renders."""
+    """The share of all renders with this outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class Script:
     render_s: Range = (30.0, 120.0)
     encode_s: Range = (10.0, 60.0)
     pickup_s: float = 1.0
-    """Time until a free machine picks up a waiting job."""
+    """Seconds until a free machine picks up a waiting job."""
     chances: tuple[Chance, ...] = ()
     outages: tuple[Fault, ...] = ()
-    """When the server cuts every connection."""
+    """The faults during which the server cuts every connection: how often they occur, and how long they last."""
     size: Size = FULL_HD
 
 
 CALM: Final = Script()
-"""Times as in 003 §2.2; no faults."""
+"""A script with the times of 003 §2.2 and without faults."""
 
 # For demos: renders of some seconds, with an occasional failure.
 DEMO: Final = Script(

@@ -1,4 +1,5 @@
-"""The simulated nexrender's server: HTTP, the secret, outages, and the clock of its machines."""
+"""The HTTP server of the simulated nexrender. It checks the secret, simulates outages, and advances the machines'
+time."""
 
 from __future__ import annotations
 
@@ -28,20 +29,20 @@ PREFIX: Final = "/api/v1/"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 GRACE_S: Final = 1.0
 SLEEP_S_MAX: Final = 1.0
-"""The longest sleep of the machines while no job is queued."""
+"""The longest sleep of the machines in seconds while no job waits."""
 REFUSAL: Final = 'Wrong or no authentication secret provided. Please check the "nexrender-secret" header.'
 ApiOf = Callable[[Jobs, Callable[[], None]], Api]
-"""Makes the API of these jobs. It calls the function when there may be new work."""
+"""Makes the API for these jobs. The API calls the given function when there may be new work."""
 
 
 class SimulatedNexrender:
-    """A running server. Made by `simulated_nexrender`."""
+    """A running simulated server. Made by `simulated_nexrender`."""
 
     def __init__(
         self, folder: OutputFolder, *, api_of: ApiOf, secret: str, machines: int, script: Script, clock: Clock
     ) -> None:
         self.jobs = Jobs()
-        """The server's jobs; a test may act as the worker and change them."""
+        """The server's jobs. A test may act as the worker and change them."""
         self.url = ""
         self._clock = clock
         self._secret = secret
@@ -99,9 +100,9 @@ async def simulated_nexrender(
     script: Script = CALM,
     clock: Clock | None = None,
 ) -> AsyncIterator[SimulatedNexrender]:
-    """A server on loopback until the block ends.
+    """Run a server on the loopback address while the block runs.
 
-    Files are written only to `outputs`. Without machines jobs stay queued, and a test acts as the worker.
+    Files are written only to `outputs`. Without machines, jobs stay queued, and a test acts as the worker.
     """
     server = SimulatedNexrender(
         OutputFolder(outputs),

@@ -1,4 +1,4 @@
-"""The simulated server's jobs: a list that behaves like the real one's database (`disk.js`)."""
+"""The jobs of the simulated server: a list that behaves like the database of the real one (`disk.js`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 JOBS_MAX: Final = 2000
-"""Maximum of jobs. Beyond this the oldest ended jobs are forgotten: a demo may run for days."""
+"""Maximum of jobs. Beyond this the oldest ended jobs are deleted, because a demo may run for days."""
 ENDED: Final = frozenset({"finished", "error"})
 
 Job = dict[str, Any]
@@ -18,7 +18,8 @@ def now_text() -> str:
 
 
 class Jobs:
-    """A uid may occur twice. Then the latest is found, changed and removed, but the first is picked up."""
+    """The list of jobs. A uid may occur twice, as on the real server: then the latest job is found, changed and
+    removed, but the first is picked up."""
 
     def __init__(self) -> None:
         self.all: list[Job] = []
@@ -34,7 +35,7 @@ class Jobs:
         return next((job for job in reversed(self.all) if job["uid"] == uid), None)
 
     def update(self, uid: str, change: Mapping[str, Any]) -> Job | None:
-        """The job after the change, or None if it does not exist."""
+        """Change a job. Returns it after the change; None if it does not exist."""
         job = self.get(uid)
         if job is not None:
             job.update(change, updatedAt=now_text())
@@ -47,8 +48,8 @@ class Jobs:
                 return
 
     def pick_up(self) -> Job | None:
-        """Give the first waiting job to a worker. It is marked by its uid: of two with the same uid the latest is
-        marked, and the first is picked up again and again."""
+        """Give the first waiting job to a worker, and mark it by its uid. Of two jobs with the same uid the latest is
+        marked, so the first is picked up again and again."""
         waiting = next((job for job in self.all if job["state"] == "queued"), None)
         return None if waiting is None else self.update(waiting["uid"], {"state": "picked", "executor": "127.0.0.1"})
 

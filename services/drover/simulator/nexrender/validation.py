@@ -1,4 +1,4 @@
-"""The server's validation of jobs: the rules and messages of `@nexrender/types`, in its order."""
+"""Validates jobs as the real server does: the rules and messages of `@nexrender/types`, in the same order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SOURCES: Final = frozenset({"script", "static"})
 
 
 def complete(given: dict[str, Any], uid: str) -> dict[str, Any]:
-    """A job with defaults for missing fields. Given fields replace the defaults entirely: nothing is merged."""
+    """Add defaults for missing fields to a job. A given field replaces its default entirely: nothing is merged."""
     return {
         "type": "default",
         "output": "",
@@ -26,7 +26,7 @@ def complete(given: dict[str, Any], uid: str) -> dict[str, Any]:
 
 
 def complaint(job: dict[str, Any]) -> str | None:
-    """The stack trace of the server's refusal, or None."""
+    """Validate a job. Returns the stack trace with which the real server refuses it; None if it is valid."""
     message = next(_complaints(job), None)
     return None if message is None else f"AssertionError [ERR_ASSERTION]: {message}{_STACK}"
 
