@@ -1,6 +1,6 @@
-"""Generates `docs/metrics.md` from the code: every metric with type, labels, meaning and its services.
+"""Generates `docs/metrics.md` from the code: every metric with its type, labels, meaning and services.
 
-It finds metrics in the modules that create them, so no list is needed.
+It finds the metrics in the modules that create them, so there is no list to maintain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ SHOWN_BY: Final = {
     "projection": "projector",
     "nas": "render",
 }
-"""By package of libs. A service shows the metrics of its own package."""
+"""Which services show the metrics of each package in `libs`. The metrics of a service's own package are shown by that
+service."""
 OF_PROCESSES: Final = (
     Metric("process_cpu_seconds", "Processor time that the process has used.", "counter"),
     Metric("process_resident_memory_bytes", "Memory of the process.", "gauge"),
@@ -58,14 +59,14 @@ class Described(NamedTuple):
 
     @property
     def series(self) -> set[str]:
-        """The names of its series in queries."""
+        """The names of the metric's series in queries."""
         if self.type == "histogram":
             return {f"{self.name}_{part}" for part in ("bucket", "count", "sum")}
         return {self.name}
 
 
 def all_metrics() -> list[Described]:
-    """Every metric of Drover's processes, once, by name."""
+    """List every metric of Drover's processes, once, sorted by name."""
     found: dict[str, Described] = {}
     for package, collector in _collectors():
         for family in collector.describe():

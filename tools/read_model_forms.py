@@ -1,4 +1,5 @@
-"""Counts how often the SQL of each read model has changed. `python -m tools.read_model_forms` writes the file."""
+"""Counts how often the SQL of each read model has changed. `python -m tools.read_model_forms` writes the counts to a
+file."""
 
 from __future__ import annotations
 

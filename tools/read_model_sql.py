@@ -68,7 +68,7 @@ def view_ddl(relation: Relation) -> str:
 
 
 def _docstring(row: type[msgspec.Struct]) -> str:
-    """The row's own docstring; empty if it has none."""
+    """Return the docstring of the row's own class; empty if it has none."""
     return "" if "__doc__" not in row.__dict__ or row.__doc__ == Row.__doc__ else inspect.cleandoc(row.__doc__ or "")
 
 

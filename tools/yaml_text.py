@@ -1,4 +1,4 @@
-"""Writes JSON values as plain YAML that diffs well line by line."""
+"""Writes JSON values as plain YAML, in a form in which a small change gives a small diff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import yaml
 
 _BOOLEANS: Final = frozenset({"y", "n"})
-"""Special words of YAML 1.1. PyYAML reads them as text, other parsers do not."""
+"""Words that are booleans in YAML 1.1, and so must be quoted. PyYAML reads them as text, but other parsers do not."""
 _TEXT: Final = "tag:yaml.org,2002:str"
 _PLAIN: Final = re.compile(r"[A-Za-z/$][A-Za-z0-9_./{}$-]*")
 

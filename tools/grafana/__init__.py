@@ -1,1 +1,1 @@
-"""The dashboards of Grafana, described in Python and written as JSON."""
+"""Describes the Grafana dashboards in Python, and writes them as JSON."""

@@ -1,6 +1,7 @@
 """The Grafana dashboards, described in Python. `python -m tools.grafana.dashboards` writes the JSON for Grafana.
 
-Use max() for numbers of read models, which are the same in every projector, and sum() for what each process counts.
+In queries, use max() for metrics read from the read models, which are the same in every projector, and sum() for what
+each process counts itself.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ class Panel:
     kind: str = "timeseries"
     yellow: float | None = None
     red: float | None = None
-    """Thresholds, drawn as lines. If `yellow` is above `red`, low values are bad."""
+    """`yellow` and `red`: thresholds, drawn as lines. If `yellow` is above `red`, low values are bad."""
     stacked: bool = False
     minimum: float | None = 0
     maximum: float | None = None
     mappings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Value → the text shown instead, and its colour."""
+    """For a value: the text to show instead of it, and its colour."""
 
     def json(self, id: int, x: int, y: int) -> dict[str, Any]:
         targets = [
@@ -111,10 +111,10 @@ class Dashboard:
     title: str
     help: str
     page: str
-    """The screen of Drover's own dashboard that it links to."""
+    """The screen of Drover's own dashboard that the Grafana dashboard links to."""
     rows: tuple[Row, ...]
     variables: dict[str, str] = field(default_factory=dict)
-    """Name of a variable → the metric whose label of that name has its values."""
+    """For the name of each variable: the metric whose label of that name has the values to choose from."""
 
     def json(self) -> dict[str, Any]:
         return {
@@ -139,7 +139,7 @@ class Dashboard:
         }
 
     def _address(self) -> dict[str, Any]:
-        """The address of Drover's own dashboard: change it at the top of the page, or here."""
+        """Make the variable with the address of Drover's own dashboard. Users can change it at the top of the page."""
         address = "https://localhost:8443"
         return {
             "name": "drover",

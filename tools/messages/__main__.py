@@ -1,4 +1,5 @@
-"""`python -m tools.messages [FOLDER]`: publish the schemas of the code, unless they break published ones."""
+"""`python -m tools.messages [FOLDER]`: writes the schemas of the code, unless they are incompatible with published
+ones."""
 
 from __future__ import annotations
 

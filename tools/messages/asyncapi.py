@@ -1,6 +1,7 @@
-"""The AsyncAPI document: the NATS subjects and their messages. Payloads are the schema files.
+"""Makes the AsyncAPI document: the NATS subjects and their messages. Their payloads refer to the schema files.
 
-From Drover's point of view: it sends events, changed rows and announcements, and receives and answers commands.
+It is written from Drover's point of view: Drover sends events, changed rows and announcements, and receives and answers
+commands.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ def _ref(section: str, name: str) -> dict[str, str]:
 
 
 def _lifted(value: Any) -> Any:
-    """Turn references within a schema's own file into components of this document."""
+    """Replace references within a schema's own file by references to components of this document."""
     if isinstance(value, dict):
         return {key: _lifted(item) for key, item in value.items()}
     if isinstance(value, list):

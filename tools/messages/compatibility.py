@@ -1,8 +1,8 @@
 """Compares published schemas with those of the code: can the code still read every message ever written?
 
-This matters for events, which the log keeps, and for commands, which callers go on sending. A wider schema is
-compatible; a narrower one is a `Break`. Only the part of JSON Schema that msgspec writes is supported; any other
-keyword counts as a break, so that nothing passes unchecked.
+This matters for events, which the log keeps, and for commands, which older clients still send. A schema that accepts
+more is compatible; one that accepts less is a `Break`. Only the keywords of JSON Schema that msgspec writes are
+supported; a difference in any other keyword counts as a break.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Kind = Literal[
 ]
 
 _NOTES: Final = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default"})
-"""Keywords that do not affect reading. A default does; it is compared with the fields."""
+"""Keywords that do not affect which messages are accepted. `default` is not one of them: it is compared with the
+fields."""
 _DEPRECATED: Final = frozenset({"deprecated", "x-upcast-to"})
 _SHAPE: Final = frozenset({"type", "enum", "anyOf", "$ref", "properties", "required", "additionalProperties"})
 _ITEMS: Final = frozenset({"items", "additionalItems"})
@@ -37,20 +38,20 @@ _MISSING: Final = object()
 
 
 class Break(msgspec.Struct, frozen=True):
-    """One thing that was allowed and no longer is."""
+    """One thing that the published schema allows and the new one does not."""
 
     kind: Kind
     path: str
     """The path of the field within the message: `target.device_ids[]`."""
     said: str
-    """What changed, as the end of a sentence."""
+    """What changed, as the end of a sentence that begins with the path."""
 
 
 def breaks(published: Schema, current: Schema, *, defaults_matter: bool = True) -> list[Break]:
-    """Everything that keeps the code from reading what the published schema allows, in order.
+    """List everything that the published schema allows and that the code can no longer read.
 
-    `defaults_matter`: older messages lack a field that was added later, so it reads as its default. For an event that
-    default must not change; for a command it may.
+    `defaults_matter`: whether a changed default is a break. It is for events: old ones that lack a field are read with
+    its default.
     """
     found: list[Break] = []
     for one in _Comparison(published, current, defaults_matter).between(published, current, ""):
@@ -64,10 +65,11 @@ class _Comparison:
         self._roots = published, current
         self._defaults_matter = defaults_matter
         self._open: set[tuple[int, int]] = set()
-        """Pairs of objects that are being compared: a type may contain itself."""
+        """The pairs of objects that are being compared now, to stop at types that contain themselves."""
 
     def between(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
-        """Each old alternative needs a new one that accepts it. Otherwise yield the breaks to the nearest one."""
+        """Compare two schemas: each alternative of the old one needs an alternative of the new one that accepts it.
+        Otherwise, yield the breaks to the most similar one."""
         choices = list(_flat(new, self._roots[1]))
         before = list(_flat(old, self._roots[0]))
         for was in before:
@@ -117,7 +119,7 @@ class _Comparison:
         yield from self._others(old, new, path)
 
     def _others(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
-        """Fields that the schema does not name."""
+        """Compare what the schemas say about fields that they do not name."""
         was, is_ = old.get("additionalProperties", True), new.get("additionalProperties", True)
         if is_ is False and was is not False:
             yield Break("unknown_fields_refused", path, "no longer takes fields that it does not know")
@@ -142,7 +144,8 @@ class _Comparison:
 
 
 def _flat(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """The alternatives of a schema with references resolved. Keywords beside them apply to each."""
+    """Yield the alternatives of a schema, with references resolved. Keywords beside the alternatives apply to each of
+    them."""
     if (ref := schema.get("$ref")) is not None:
         name = str(ref).removeprefix("#/$defs/")
         beside = {key: value for key, value in schema.items() if key not in _NOTES and key != "$ref"}
@@ -197,7 +200,8 @@ def _bounds(old: Schema, new: Schema, path: str) -> Iterator[Break]:
 
 
 def _is_of_another_type(tried: list[Break], path: str) -> bool:
-    """Whether the value itself has another type. Such an alternative is further away than any of the same type."""
+    """Whether the value itself, not a field of it, has another type. Such an alternative counts as less similar than
+    any of the same type."""
     return any(one.kind == "type_changed" and one.path == path for one in tried)
 
 

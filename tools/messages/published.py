@@ -1,4 +1,4 @@
-"""The schemas as files: their paths, how to read them, and what the code would write now."""
+"""The schemas as files: where they are, how to read them, and which of them to publish."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sort = Literal["events", "commands"]
 
 
 class Name(msgspec.Struct, frozen=True, order=True):
-    """The name of a message."""
+    """The name of a message: its context, its sort (event or command) and its type."""
 
     context: str
     sort: Sort
@@ -30,17 +30,17 @@ class Name(msgspec.Struct, frozen=True, order=True):
 
     @property
     def file(self) -> str:
-        """The path below the folder of the contracts."""
+        """The path of the schema below the folder of the contracts."""
         return f"{SCHEMAS}/{self.context}/{self.sort}/{self.type}.json"
 
 
 Schemas = Mapping[Name, Schema]
 Samples = Mapping[tuple[str, str], Sequence[bytes]]
-"""By context and type: every released shape, oldest first."""
+"""Example messages by context and type: one for every form that was ever released, oldest first."""
 
 
 def schemas_of(deciders: Collection[Decider[Any]]) -> dict[Name, Schema]:
-    """The schemas of the code."""
+    """Make the schemas of the code's messages."""
     made: dict[Name, Schema] = {}
     for decider in deciders:
         for tag, type_ in types_of(decider.events).items():
@@ -51,7 +51,7 @@ def schemas_of(deciders: Collection[Decider[Any]]) -> dict[Name, Schema]:
 
 
 def read_schemas(folder: Path) -> dict[Name, Schema]:
-    """The published schemas."""
+    """Read the published schemas."""
     found: dict[Name, Schema] = {}
     for file in sorted((folder / SCHEMAS).glob("*/*/*.json")):
         sort: Sort = "events" if file.parent.name == "events" else "commands"
@@ -67,7 +67,8 @@ def read_samples(folder: Path) -> dict[tuple[str, str], list[bytes]]:
 
 
 def with_retired(current: Schemas, published: Schemas, successors: Mapping[Name, str]) -> dict[Name, Schema]:
-    """The schemas to publish: those of the code, and retired ones that it can still read, marked as such."""
+    """Return the schemas to publish: those of the code, and those of retired events that it can still read, marked as
+    such."""
     kept = {
         name: schema | {DEPRECATED: True, SUCCESSOR: successors[name]}
         for name, schema in published.items()

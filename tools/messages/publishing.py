@@ -1,4 +1,5 @@
-"""Generates the files of the message contracts, compares them with published ones, and writes them if none breaks."""
+"""Generates the files of the message contracts, compares them with published ones, and writes them if they are
+compatible."""
 
 from __future__ import annotations
 
@@ -16,16 +17,16 @@ from tools.messages.verdict import verdict_on
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """The files that the folder should have."""
+    """The files that should be in the folder of the contracts."""
 
     problems: tuple[str, ...]
-    """Why they must not be written. Empty: they may."""
+    """Why the files must not be written. Empty: they may be."""
     files: dict[str, str]
-    """The whole text, by path below the folder of the contracts."""
+    """The text of each file, by its path below the folder of the contracts."""
 
 
 def publication(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> Publication:
-    """Compare with what is published in `folder`; changes nothing."""
+    """Generate the files, and compare them with those in `folder`. Changes nothing."""
     published, current = read_schemas(folder), schemas_of(deciders)
     verdict = verdict_on(deciders, current, published, read_samples(folder))
     schemas = with_retired(current, published, verdict.successors)
@@ -34,7 +35,7 @@ def publication(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.valu
 
 
 def publish(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()) -> tuple[str, ...]:
-    """Write changed files; or write nothing and return why."""
+    """Write the files that have changed. If they must not be written, write nothing and return the reasons."""
     made = publication(folder, deciders)
     if made.problems:
         return made.problems
@@ -47,7 +48,7 @@ def publish(folder: Path, deciders: Collection[Decider[Any]] = DECIDERS.values()
 
 
 def stale(folder: Path, made: Publication) -> list[str]:
-    """Files that are missing, differ, or should not be there."""
+    """List the files in the folder that are missing, differ, or should not be there."""
     there = {file.relative_to(folder).as_posix() for file in (folder / SCHEMAS).rglob("*.json")}
     differing = [path for path, text in made.files.items() if _text(folder / path) != text]
     return sorted({*differing, *(there - made.files.keys())})

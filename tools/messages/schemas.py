@@ -1,6 +1,6 @@
-"""JSON Schema of a message type: made by msgspec; this module adds times, texts and the envelope.
+"""Makes the JSON Schema of a message type with msgspec, and adds formats of times, descriptions and the common fields.
 
-It means the same in draft 07, which AsyncAPI uses, and in later drafts.
+The schema means the same in draft 07, which AsyncAPI uses, and in later drafts.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 Schema = dict[str, Any]
 
 _STAMPED: Final = tuple(field.name for field in msgspec.structs.fields(Event) if field.default is not msgspec.UNSET)
-"""Fields of the envelope that the writer always sets; their defaults in the code are for events before that."""
+"""Common fields of events that the writer always sets. Their defaults in the code are only for older events without
+them."""
 
 
 def types_of(union: Any) -> dict[str, type[Any]]:
-    """The types of a union by their tag, which is the `type` of a message."""
+    """Return the types of a union by their tag, which is the `type` of a message."""
     members: tuple[Any, ...] = getattr(union, "__args__", (union,))
     return {str(type_.__struct_config__.tag): type_ for type_ in members}
 
 
 def event_schema(type_: type[Any]) -> Schema:
-    """The schema of an event as the log stores it, with its envelope."""
+    """Make the schema of an event as the log stores it, with the fields that every event has."""
     schema = schema_of(type_)
     properties = schema["properties"]
     for name in _STAMPED:
@@ -38,7 +39,7 @@ def event_schema(type_: type[Any]) -> Schema:
 
 
 def schema_of(type_: Any) -> Schema:
-    """The schema of one type, with its nested types in `$defs`."""
+    """Make the schema of one type, with its nested types in `$defs`."""
     made = msgspec.json.schema(type_)
     definitions: dict[str, Schema] = made.pop("$defs", {})
     structs = {_name(info): info for info in _structs(inspect.type_info(type_))}
@@ -68,7 +69,7 @@ def _complete(schema: Schema, info: inspect.StructType) -> None:
 
 
 def _mark(schema: Schema, info: inspect.Type) -> None:
-    """Mark all texts that are times: msgspec does so only if the time zone is given."""
+    """Set the format of all texts that are times: msgspec does so only for times with a required time zone."""
     if isinstance(info, inspect.DateTimeType):
         schema["format"] = "date-time"
     elif isinstance(info, inspect.UnionType):
@@ -103,7 +104,8 @@ def _name(info: inspect.StructType) -> str:
 
 
 def _older(value: Any) -> Any:
-    """Tuples as in draft 07, texts on one line, and plain lists, as a file is read back."""
+    """Convert a schema to what reading its file returns: tuples as in draft 07, descriptions on one line, and plain
+    lists."""
     if isinstance(value, dict):
         value = {key: _older(item) for key, item in value.items()}
         if isinstance(value.get("description"), str):

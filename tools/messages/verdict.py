@@ -18,7 +18,8 @@ _ADVICE: Final = "contracts/README.md shows how, with an example."
 class Verdict(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
     successors: dict[Name, str]
-    """By event that the code no longer emits: the type that its upcaster returns."""
+    """For each event type that the code no longer emits: the type that its upcaster (converter of old events)
+    returns."""
 
 
 def verdict_on(deciders: Collection[Decider[Any]], current: Schemas, published: Schemas, samples: Samples) -> Verdict:
@@ -81,7 +82,8 @@ def _command_gone(name: Name) -> str:
 
 
 def _why_not_read(decider: Decider[Any], name: Name, samples: Samples) -> str | None:
-    """An upcaster is accepted if it converts every golden sample of its event to a current type."""
+    """Say why a retired event cannot be read. None: its upcaster converts every golden sample (example) of it to a
+    current type."""
     kept = samples.get((name.context, name.type), ())
     if not kept:
         return (
@@ -123,6 +125,6 @@ def _told(found: list[Break]) -> str:
 
 
 def _next(type_: str) -> str:
-    """JobCreated, JobCreatedV2, JobCreatedV3."""
+    """Return the name of the next version of a type: JobCreated, JobCreatedV2, JobCreatedV3."""
     name, found, number = type_.rpartition("V")
     return f"{name}V{int(number) + 1}" if found and number.isdigit() else f"{type_}V2"
