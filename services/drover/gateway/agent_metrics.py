@@ -25,7 +25,7 @@ def _meters(direction: str, *shapes: type[msgspec.Struct]) -> dict[Any, Counter]
 
 
 FRAMES_IN: Final = _meters("in", frames.Hello, frames.Beat, frames.Report, frames.BadFrame)
-"""The counter of each class of frames. Made once, because heartbeats are too frequent to look up labels each time."""
+"""The counter of each class of received frames. Made once: heartbeats are too frequent to look up labels each time."""
 FRAMES_OUT: Final = _meters(
     "out",
     frames.Welcome,

@@ -231,8 +231,8 @@ class DeliveryQueue:
         return Record(state="dropped", attempt=attempt, by=self._token, why=why)
 
     async def _write_down(self, item: Item, record: Record, revision: int) -> None:
-        """Store the outcome in the ledger, and retry until it is stored: an unreachable ledger must not cause a second
-        send."""
+        """Store the outcome in the ledger. The notice keeps its outcome until that succeeds: an unreachable ledger must
+        not cause a second send."""
         await self._ledger.put(self._receiver.name, item.notice.key, record, revision)
         item.result = None
         if record.state in ("sent", "dropped"):

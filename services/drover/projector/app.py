@@ -51,8 +51,8 @@ class Projector:
         publish: PublishRows | None = None,
         presence: Mapping[str, PresenceRows] | None = None,
     ) -> None:
-        """`partitions`: the partitions of each context; a context that is not listed has one. `presence`: where to send
-        changes of presence, by context."""
+        """`partitions`: the partitions of each context; a context that is not listed has one. `presence`: the changed
+        presence of devices or workers that is published as rows, by context."""
         divided = partitions or {}
         seen = presence or {}
         self.runners = tuple(

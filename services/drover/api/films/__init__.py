@@ -1,1 +1,1 @@
-"""Finished renders as films in a browser: streamed from the NAS to callers who may see their content."""
+"""Endpoints that stream finished renders from the NAS to browsers, for callers who may see their content."""

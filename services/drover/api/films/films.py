@@ -34,7 +34,8 @@ from drover.web.route import BY_HANDLER, Answer, Parameter, Permission, Route, h
 FILE_PATH: Final = "/api/renders/{id}/file"
 PIECE_BYTES_MAX: Final = 1024 * 1024
 FILMS_MAX: Final = 8
-"""Maximum of videos that a process sends at a time: each may hold a thread that waits for the NAS."""
+"""Maximum of videos that a process sends at a time; further requests get 503. Each may hold a thread that waits for the
+NAS."""
 WRITE_BYTES_MAX: Final = 64 * 1024
 SEND_S: Final = 30.0
 """Time-out for sending the next bytes to a player. A player that accepts none for this long is disconnected, because

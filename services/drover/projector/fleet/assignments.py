@@ -103,8 +103,8 @@ beginning."""
 
 
 def _wait(tables: Tables, event: AssignmentEvent, at: datetime | None = None, **changes: Any) -> None:
-    """Make the assignment pending, and free its device. `at`: the time of the event if the device reported it; else
-    None."""
+    """Make the assignment pending, and free its device. `at`: the new `updated_at` of the device; None: it stays the
+    same."""
     row = _move(tables, event, PENDING, WAITING, assigned_at=None, **_AGAIN, **changes)
     free_slot(tables, row.device_id, row.id, at)
 
