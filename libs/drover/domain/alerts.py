@@ -66,7 +66,7 @@ def expire_alert(alerts: Mapping[str, str], key: str) -> list[Event]:
 
 
 def note_raised(alerts: dict[str, str], timers: Timers, event: AlertRaised) -> None:
-    """Apply the event; called by a context's `evolve`."""
+    """Add a raised alert to the open alerts, and set its timer if it expires. Called by a context's `evolve`."""
     key = f"{event.kind}:{event.subject}"
     alerts[key] = event.alert_id
     if event.until is not None:
@@ -74,14 +74,14 @@ def note_raised(alerts: dict[str, str], timers: Timers, event: AlertRaised) -> N
 
 
 def note_resolved(alerts: dict[str, str], timers: Timers, event: AlertResolved) -> None:
-    """Apply the event; called by a context's `evolve`."""
+    """Remove a resolved alert from the open alerts, and clear its timer. Called by a context's `evolve`."""
     key = f"{event.kind}:{event.subject}"
     alerts.pop(key, None)
     timers.clear(alert_timer(key))
 
 
 class KeepsAlerts(Protocol):
-    """The state of a context."""
+    """The part of a context's state that alerts need: the open alerts and the timers."""
 
     alerts: dict[str, str]
     timers: Timers
@@ -96,4 +96,4 @@ def _resolved(state: KeepsAlerts, event: AlertResolved) -> None:
 
 
 EVOLVE: Final[dict[type, Callable[[KeepsAlerts, Any], None]]] = {AlertRaised: _raised, AlertResolved: _resolved}
-"""The rules for alerts, which each context adds to its `evolve`."""
+"""How `evolve` applies the events of alerts, by event type. Each context adds this table to its own."""

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 POWER_MAX: Final = 64
-"""The largest exponent. Every pause has reached its maximum by then; a larger exponent could overflow."""
+"""The largest exponent that is used. By then every pause has reached its maximum; a larger exponent could overflow."""
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     """Share by which a pause may vary: 0.2 is up to 20 % either way."""
 
     def pause_s(self, failures: int, roll: float = 0.5) -> float:
-        """The pause after this many failures in a row. `roll`: a random number from 0 to 1, for the jitter."""
+        """Return the pause after this many failures in a row. `roll`: a random number from 0 to 1, for the jitter."""
         power = min(max(failures, 1) - 1, POWER_MAX)
         return min(self.first_s * self.factor**power, self.max_s) * (1 + self.jitter * (2 * roll - 1))
 

@@ -33,5 +33,5 @@ CONTEXTS: Final = tuple(REGISTRY)
 
 
 def context_named(name: str) -> Context:
-    """The context of this name. For an unregistered name, as in tests, it is a context without hidden fields."""
+    """Return the context of this name. For an unregistered name, as in tests, make a context without hidden fields."""
     return REGISTRY.get(name) or Context(name)

@@ -15,18 +15,19 @@ S = TypeVar("S")
 EVENTS_PER_DECISION_MAX: Final = 500
 DECISION_BYTES_MAX: Final = 128 * 1024
 CHAIN_BYTES_FULL: Final = 80 * 1024
-"""A decision of this size is not continued (`Decision.then`)."""
+"""Once the events of a decision have this size in bytes, `Decision.then` is not called any more."""
 
 
 class Command(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
     """A request, named in the imperative. Its id, actor and trace travel beside it."""
 
     can_wait: ClassVar[bool] = False
-    """Whether nothing waits for the command. Then it may be sent some milliseconds later, in a batch with others."""
+    """Whether no caller waits for the outcome. Such a command may be sent some milliseconds later, in a batch with
+    others."""
 
 
 class Tick(Command):
-    """The clock has reached a deadline of the state."""
+    """The command of the clock: a deadline of the state has passed."""
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -47,31 +48,33 @@ class Decision(msgspec.Struct, frozen=True):
     result: Any = None
     rejection: Rejection | None = None
     then: Callable[[Any, datetime], Decision] | None = None
-    """The next decision, made on the state after `events`. It belongs to the same command and the same commit, so a
-    rule sees the effect of the rule before it. The chain ends with a decision without events, or when it has become
-    too large: the state must then hold the remaining work, with a deadline that is due."""
+    """Makes the next decision, on the state after `events`. It belongs to the same command and the same commit. The
+    chain ends with a decision without events, or when it has become too large; then the state must hold the remaining
+    work, and a deadline that has passed."""
 
 
 NOTHING: Final = Decision()
 
 
 def accept(*events: Event, then: Callable[[Any, datetime], Decision] | None = None) -> Decision:
-    """Record these events. The caller gets `Decider.answer(events)`, so a repeated command gets the same result."""
+    """Record these events. The caller gets `Decider.answer(events)`, so a repeat of the command gets the same
+    answer."""
     return Decision(events=events, then=then)
 
 
 def answer(result: Any) -> Decision:
-    """Answer from live state, without events."""
+    """Answer the caller with this value, read from the current state, and record no events."""
     return Decision(result=result)
 
 
 def reject(code: str, message: str, **details: Any) -> Decision:
-    """Refuse, without events."""
+    """Refuse the command and record no events."""
     return Decision(rejection=Rejection(code, message, details or None))
 
 
 def refuse_recording(rejection: Rejection, *events: Event) -> Decision:
-    """Refuse and record the refusal. `Decider.answer(events)` must return the same rejection."""
+    """Refuse the command and record these events. `Decider.answer(events)` must return the same rejection for a
+    repeat."""
     return Decision(events=events, rejection=rejection)
 
 
@@ -84,7 +87,7 @@ def _as_it_is(state: Any) -> Any:
 
 
 class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """One context. All functions are pure, except that `evolve` may mutate the state that it is given."""
+    """The rules of one context. All functions are pure, except that `evolve` may mutate the state that it is given."""
 
     context: str
     initial: Callable[[], S]
@@ -92,7 +95,7 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     evolve: Callable[[S, Any], S]
     next_deadline: Callable[[S], datetime | None]
     answer: Callable[[Sequence[Any]], Any] = _no_answer
-    """The result (or the `Rejection`) of a command, from its recorded events alone."""
+    """Makes the result (or the `Rejection`) of a command from its recorded events alone."""
     commands: Any
     """Union of the command types, for decoding."""
     events: Any

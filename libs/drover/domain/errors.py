@@ -1,4 +1,4 @@
-"""The root of Drover's exceptions, and the codes of refused commands. No HTTP here: edges map codes to statuses."""
+"""The base class of Drover's exceptions, and the codes of refused commands. HTTP services map the codes to statuses."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 
 class DroverError(Exception):
-    """Something in Drover went wrong. Subclasses carry data; nobody parses their text."""
+    """Something in Drover went wrong. Subclasses carry the details as attributes, so that no code parses their text."""
 
 
 class Code:
-    """Why a command was refused. Clients see these words, so they never change their meaning."""
+    """Why a command was refused. Clients see these codes, so a code never changes its meaning."""
 
     VALIDATION_ERROR: Final = "VALIDATION_ERROR"
     NOT_FOUND: Final = "NOT_FOUND"

@@ -12,10 +12,11 @@ UNSTAMPED: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class Event(msgspec.Struct, kw_only=True, tag_field="type", tag=True):
-    """A fact. A decider makes it without an envelope; the writer stamps the envelope once, when it records it.
+    """A fact that was recorded. A decider makes it without an envelope; the writer fills in the envelope when it
+    records the event.
 
-    Fields without a default come from the event's own class. The encoding never omits a value that equals its
-    default: a default that changes later must not change history.
+    The envelope is the fields below; all other fields belong to the event's own class. The encoding never omits a value
+    that equals its default, because a default that changes later must not change recorded events.
     """
 
     n: int = 0
@@ -25,13 +26,14 @@ class Event(msgspec.Struct, kw_only=True, tag_field="type", tag=True):
     by: str = ""
     """The actor: `anon`, `service_role`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
     cause: str = ""
-    """Id of the command that caused it."""
+    """Id of the command that caused the event."""
     trace: str | UnsetType = UNSET
     """W3C traceparent of the request that sent the command, if it had one."""
 
 
 class TermStarted(Event):
-    """A writer took over the partition. The first event of its term; once stored, its predecessor can write no more."""
+    """A writer became the leader of the partition. This is the first event of its term; once it is stored, the log
+    refuses commits of the leader before."""
 
     epoch: int
     holder: str

@@ -9,7 +9,7 @@ from drover.domain.decider import Rejection
 from drover.domain.errors import Code
 
 SHOWN_CHARS_MAX: Final = 200
-"""A refusal repeats no more of a text than this."""
+"""The maximum number of characters of a value that a refusal repeats; the rest is cut."""
 
 
 def invalid(field: str, value: object, message: str, rule: str | None = None) -> Rejection:
@@ -20,7 +20,7 @@ def invalid(field: str, value: object, message: str, rule: str | None = None) ->
 
 
 class TextPatterns:
-    """The pattern of each text field. A field means the same in every command of a context."""
+    """The patterns of text fields, by the name of the field. A name means the same in every command of a context."""
 
     def __init__(self, *, shown_chars_max: int | None = SHOWN_CHARS_MAX, **patterns: str) -> None:
         self._shown_chars_max = shown_chars_max

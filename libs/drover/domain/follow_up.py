@@ -12,11 +12,13 @@ from drover.domain.event import Event
 S = TypeVar("S")
 
 Step = Callable[[S, datetime, int], list[Event]]
-"""Returns at most the given number of events; none if it has nothing to do."""
+"""A step gets the state, the time and the maximum number of events. It returns its events, or none if it has nothing to
+do."""
 
 
 def take_steps(steps: Sequence[Step[S]], *, events_max: int) -> Callable[[S, datetime], Decision]:
-    """Take the first step that has something to do, and then begin again, until none has or the bound is reached."""
+    """Take the first step that has something to do, then start over with the first one. End when no step has anything
+    to do, or at the maximum number of events."""
 
     def carry_on(state: S, now: datetime) -> Decision:
         if events_max <= 0:

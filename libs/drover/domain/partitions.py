@@ -1,4 +1,4 @@
-"""Partitions of a context: their names, and which one a key's commands go to."""
+"""Partitions of a context: their names, and which partition the commands of a key go to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ PARTITIONS_MAX: Final = 64
 
 
 def partition_names(count: int) -> tuple[str, ...]:
-    """The number is fixed when a context's log is created: another number would send keys to other partitions."""
+    """Return the names of this many partitions. The number is fixed when a context's log is created: another number
+    would send keys to other partitions."""
     assert 1 <= count <= PARTITIONS_MAX, count
     return (MAIN,) if count == 1 else tuple(f"p{number}" for number in range(count))
 
 
 def partition_of(key: str, names: Sequence[str]) -> str:
-    """The partition that holds everything of this key. Stable: the same in every process, version and machine."""
+    """Return the partition that holds all data of this key. The result is the same in every process, version and
+    machine."""
     digest = blake2b(key.encode(), digest_size=8).digest()
     return names[int.from_bytes(digest) % len(names)]

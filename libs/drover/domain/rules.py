@@ -14,7 +14,7 @@ Validate = Callable[[Command], Rejection | None]
 
 
 def validate_by(checks: Mapping[type[Command], Callable[[Any], Rejection | None]]) -> Validate:
-    """The reason why a command can never be accepted, or None."""
+    """Make the function `validate` from a table of checks: it returns why a command can never be accepted, or None."""
 
     def validate(command: Command) -> Rejection | None:
         check = checks.get(type(command))
@@ -35,7 +35,8 @@ def decide_by(
 
 
 def evolve_by(changes: Mapping[type, Callable[[S, Any], None]]) -> Callable[[S, Any], S]:
-    """The function `evolve` from a table of changes by event type. Each change mutates the state that it is given."""
+    """Make the function `evolve` from a table of changes by event type. Each change mutates the state that it is
+    given."""
 
     def evolve(state: S, event: Any) -> S:
         changes[type(event)](state, event)
@@ -45,9 +46,9 @@ def evolve_by(changes: Mapping[type, Callable[[S, Any], None]]) -> Callable[[S, 
 
 
 def answer_by(answers: Mapping[type, Callable[[Any, Sequence[Any]], Any]]) -> Callable[[Sequence[Any]], Any]:
-    """The answer for the first event that has one; the read models show what follows from it.
+    """Make the function `answer` from a table by event type: it answers for the first event that the table has.
 
-    An answer gets the event and all events of its command.
+    A function of the table gets that event and all events of the command.
     """
 
     def answer(events: Sequence[Any]) -> Any:

@@ -35,5 +35,6 @@ SEVERITIES: Final = {
 
 
 def severity_of(kind: str) -> str:
-    """An unknown kind is critical: it is newer than this program, or somebody forgot to list it."""
+    """Return the severity of a kind of alert. An unknown kind is critical: it is newer than this program, or was not
+    listed."""
     return SEVERITIES.get(kind, CRITICAL)

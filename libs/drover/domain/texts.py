@@ -1,4 +1,4 @@
-"""Texts from outside, cut to a size that fits into a decision."""
+"""Cuts texts from outside to a size that fits into a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers: at most one moment for each key, earliest first. Pure data; the decider fires them."""
+"""Timers: at most one moment for each key, the earliest first. Only data: the decider fires what is due."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Final
 import msgspec
 
 AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
-"""The deadline of a state that has work left."""
+"""A deadline that has always passed, for a state that has work left to do."""
 STALE_MIN: Final = 64
-"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
+"""The heap is rebuilt when its outdated entries outnumber the others by this many."""
 
 
 class Timers(msgspec.Struct):
-    """A heap with outdated entries. They are dropped when they reach the top, or when they outnumber the others.
+    """A heap of moments and keys. It keeps outdated entries until they reach the top, or until they outnumber the
+    others.
 
     The top is never outdated, so `first` is O(1).
     """

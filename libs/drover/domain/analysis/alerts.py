@@ -6,4 +6,4 @@ from typing import Final
 
 CLEANUP_FAILED: Final = "cleanup_failed"
 CLEANUP: Final = "cleanup-tests"
-"""Subject of the alert: there is only one cleanup."""
+"""The subject of the alert about a failed cleanup. It is a fixed word, because at most one cleanup runs at a time."""

@@ -24,7 +24,7 @@ def _registered(event: e.UserRegistered, _: Sequence[e.AnalysisEvent]) -> dict[s
 
 
 def _changed(event: Any, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
-    """Only the fields that changed."""
+    """Answer a change of a user with the id and only those fields that the change has set."""
     told: dict[str, Any] = {"id": event.user_id, "updated_at": event.at}
     for other in events:
         if isinstance(other, e.UserTierChanged):

@@ -1,7 +1,7 @@
-"""The cleanup of stalled tests: an index finds them one by one. A decision handles as many as fit; ticks handle the
-rest.
+"""The cleanup of stalled tests: it finds them by an index, one by one, and fails or skips each.
 
-At most one cleanup runs at a time. A request during a cleanup gets the running one, so no test is handled twice.
+One decision handles as many tests as fit into it; ticks of the clock handle the rest. At most one cleanup runs at a
+time. A request during a cleanup gets the id of the running one, so no test is handled twice.
 """
 
 from __future__ import annotations
@@ -45,17 +45,18 @@ def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
 
 
 def asked_for(run_id: str | None, *, joined: bool) -> dict[str, object]:
-    """`joined`: the caller did not start this run."""
+    """Answer a request for a cleanup with the id of its run. `joined`: the run was already running when the caller
+    asked."""
     return {"run_id": run_id, "joined": joined}
 
 
 def follow_up(*steps: Step[Analyses]) -> Callable[[Analyses, datetime], Decision]:
-    """Continue a decision: these steps first, then the cleanup."""
+    """Continue a decision: take these steps first, then the next steps of the running cleanup."""
     return take_steps((*steps, clean_on), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
 def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
-    """The next step of the running cleanup. Every step makes progress; the last one ends the run."""
+    """Take the next step of the running cleanup: handle one test, notify users, or end the cleanup."""
     run = analyses.run
     if run is None:
         return []
@@ -67,7 +68,8 @@ def clean_on(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
 
 
 def _next_stalled(analyses: Analyses, run: Run) -> Underway | None:
-    """Tests that an earlier run skipped come first; those that this run skips are left to the next run."""
+    """Find the next stalled test for this cleanup. Tests that an earlier cleanup skipped come first; a test that this
+    cleanup skips is left to the next one."""
     first = analyses.blocked.first()
     if first is not None and first[0] < run.started_at:
         return analyses.tests[first[1]]

@@ -21,7 +21,7 @@ class RegisterUser(Command):
 
 
 class ChangeUser(Command):
-    """A change by the back office. None: leave as it is."""
+    """Change a user for the back office. A field that is None stays as it is."""
 
     user_id: str
     tier: str | None = None
@@ -40,7 +40,7 @@ class CompleteTest(Command):
 
 
 class FailTest(Command):
-    """The worker could not complete the test. The user gets it back."""
+    """Fail a test that its worker could not complete, and refund it to the user."""
 
     test_id: str
     error_code: str | None = None
@@ -48,26 +48,26 @@ class FailTest(Command):
 
 
 class Cleanup(Command):
-    """Fail and refund stalled tests. While another cleanup runs, the caller gets that one."""
+    """Fail and refund stalled tests. If a cleanup is already running, answer with that one instead."""
 
     run_id: str
     trigger: str = MANUAL
     scheduled_for: datetime | None = None
-    """The scheduled time of a run by cron. Requested twice, it runs once."""
+    """The scheduled time, if cron requests the cleanup. A second request for the same time starts no second cleanup."""
     timeout_s: int = TIMEOUT_DEFAULT_S
     tier_timeouts_s: dict[str, int] = msgspec.field(default_factory=dict)
     notify: bool = True
 
 
 class GetCleanupRun(Command):
-    """Read a cleanup's progress and, once it has ended, its users from this offset on."""
+    """Read the progress of a cleanup and, once it has ended, the users whose tests it cleaned, from this offset on."""
 
     run_id: str
     users_from: int = 0
 
 
 class ReportCleanupFailed(Command):
-    """A cleanup could not be started, or did not end: raise an alert."""
+    """Raise an alert because a cleanup could not be started, or did not end."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Deadlines of analyses: a cleanup continues, ended tests are archived, alerts expire."""
+"""Deadlines of analyses: continue a running cleanup, archive ended tests, resolve alerts that expire."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tick(analyses: Analyses, command: object, now: datetime) -> Decision:
 
 
 def _fire_first(analyses: Analyses, now: datetime, events_max: int) -> list[Event]:
-    """Fire one deadline that has passed, unless a cleanup is running: it goes first."""
+    """Fire one deadline that has passed. While a cleanup is running, fire none: the cleanup is finished first."""
     overdue = analyses.timers.overdue(now)
     if overdue is None or analyses.run is not None:
         return []

@@ -47,7 +47,7 @@ class TestStarted(Event):
 
 
 class TestCharged(Event):
-    """A test was charged. Always recorded together with `TestStarted`."""
+    """A test was charged to its user. Always recorded together with `TestStarted`."""
 
     test_id: str
     user_id: str
@@ -65,11 +65,11 @@ class TestFailed(Event):
     test_id: str
     user_id: str
     reason: str
-    """`worker`: the worker reported it. `timeout`: a cleanup found the test stalled."""
+    """Who failed the test. `worker`: its worker reported a failure. `timeout`: a cleanup found the test stalled."""
     error_code: str | None
     error_message: str | None
     run_id: str | None
-    """The cleanup that failed it."""
+    """The cleanup that failed the test. None: its worker did."""
 
 
 class TestRefunded(Event):
@@ -89,7 +89,7 @@ class TestSkipped(Event):
     reason: str
     """`frozen`: its user is frozen. `full`: a refund would exceed the maximum balance."""
     run_id: str | None
-    """The cleanup that skipped it; None: its worker reported a failure."""
+    """The cleanup that skipped the test. None: its worker reported a failure."""
 
 
 class LateReportRefused(Event):
@@ -109,7 +109,7 @@ class TestArchived(Event):
 
 
 class CleanupRunStarted(Event):
-    """A cleanup started. Every running test that started before the limit of its tier is stalled."""
+    """A cleanup started. It handles every running test that was started before the limit of its user's tier."""
 
     run_id: str
     trigger: str
@@ -118,9 +118,9 @@ class CleanupRunStarted(Event):
     """The scheduled time of a run by cron."""
     started_before: datetime
     tiers_started_before: dict[str, datetime]
-    """The limit of each tier that has its own."""
+    """By tier: tests started before this time are stalled. Only for tiers with a limit of their own."""
     notify: bool
-    """Whether to notify the users."""
+    """Whether to notify the users whose tests the cleanup refunds."""
 
 
 class CleanupRunFinished(Event):
@@ -132,7 +132,7 @@ class CleanupRunFinished(Event):
 
 
 class UserNotificationRequested(Event):
-    """Notify a user that a cleanup refunded tests."""
+    """A user is to be notified that a cleanup refunded some of the user's tests."""
 
     notification_id: str
     """The same for every retry, so that the receiver can drop duplicates."""

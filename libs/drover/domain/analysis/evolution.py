@@ -17,7 +17,7 @@ from drover.domain.timers import Timers
 
 
 def _term_started(analyses: Analyses, event: TermStarted) -> None:
-    """The state does not depend on the writer."""
+    """Change nothing: the state does not depend on which writer leads the partition."""
 
 
 def _user_registered(analyses: Analyses, event: e.UserRegistered) -> None:
@@ -141,8 +141,8 @@ def _await(analyses: Analyses, tier: str, test_id: str, started_at: datetime) ->
 
 
 def _forget(analyses: Analyses, tier: str, test_id: str) -> bool:
-    """Remove a test from the index. Returns whether it was in it. Empty tiers are removed, because cleanups look at
-    every tier."""
+    """Remove a test from the index of its tier, and the tier if it is then empty, because cleanups check every tier.
+    Return whether the test was in the index."""
     waiting = analyses.waiting.get(tier)
     if waiting is None or test_id not in waiting.due:
         return False

@@ -18,7 +18,7 @@ def charge(user: User, test_id: str) -> list[Event]:
 
 
 def why_no_refund(user: User) -> str | None:
-    """The reason why a refund is impossible, or None. A test fails only together with its refund."""
+    """The reason why the user cannot get a refund now, or None. A test fails only together with its refund."""
     if user.frozen:
         return FROZEN
     return FULL if user.remaining >= REMAINING_MAX else None
@@ -29,7 +29,8 @@ def give_back(user: User, test: Underway, failed: TestFailed) -> list[Event]:
 
 
 def time_out(analyses: Analyses, test: Underway, run_id: str) -> list[Event]:
-    """Fail a stalled test that a cleanup found, or skip it."""
+    """Fail and refund a stalled test that a cleanup found. If a refund is impossible, record that the test is
+    skipped."""
     user = analyses.users[test.user_id]
     if reason := why_no_refund(user):
         return [TestSkipped(test.test_id, test.user_id, reason, run_id)]

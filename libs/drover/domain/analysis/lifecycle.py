@@ -54,7 +54,7 @@ def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
 
 
 def _under_way(analyses: Analyses, test_id: str, reported: TestStatus) -> Underway | Decision:
-    """The test if it is still running, else the refusal."""
+    """Find the running test that a worker reports about. If it is not running, return the refusal of the report."""
     if test := analyses.tests.get(test_id):
         return test
     ended = analyses.ended.get(test_id)

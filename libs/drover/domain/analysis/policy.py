@@ -14,17 +14,19 @@ ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
 TIER_DEFAULT: Final = "free"
 TIERS_MAX: Final = 64
-"""Maximum of tiers in use. A cleanup looks at each of them, so their number needs a bound."""
+"""The maximum number of different tiers that users have. A user with one more tier is refused, because a cleanup checks
+every tier."""
 REMAINING_MAX: Final = 1_000_000
-"""Maximum balance of a user. Grants and refunds beyond it are refused."""
+"""The maximum balance of a user, in tests. Grants and refunds beyond it are refused."""
 UNDER_WAY_PER_USER_MAX: Final = 100
-"""Maximum of running tests of a user. A change of tier moves all of them, so their number needs a bound."""
+"""The maximum number of running tests of one user; further starts are refused. A change of the user's tier moves all of
+them in one decision."""
 
 TIMEOUT_DEFAULT_S: Final = 30 * 60
 TIMEOUT_S_MAX: Final = 7 * 24 * 3600
 TIMED_OUT_MESSAGE: Final = "시스템 타임아웃으로 자동 정리됨"
 ARCHIVE_AFTER: Final = timedelta(hours=24)
-"""How long the decider remembers an ended test; a later report gets 404."""
+"""How long the decider remembers an ended test. A report that comes later gets 404."""
 
 MESSAGE_BYTES_MAX: Final = 1000
 """Maximum size of a worker's error message, in UTF-8. Longer ones are cut."""
@@ -32,11 +34,11 @@ RESULT_REF_BYTES_MAX: Final = 500
 REASON_BYTES_MAX: Final = 500
 
 FOLLOW_UP_EVENTS_MAX: Final = 180
-"""Events that one command may add to a cleanup. At some 500 bytes each they stay within a decision's bound; the next
-tick continues."""
+"""The maximum number of events that one command may add for the running cleanup; the next tick continues. At about 500
+bytes each, they stay within the size limit of a decision."""
 NOTICES_MAX: Final = 20
-"""Maximum of users notified in one step of a cleanup."""
+"""The maximum number of users that one step of a cleanup notifies; the next step continues."""
 RUNS_REMEMBERED_MAX: Final = 256
-"""Finished cleanups that the decider remembers. The read model keeps them all."""
+"""How many finished cleanups the decider remembers. The read model keeps all of them."""
 USERS_PER_ANSWER_MAX: Final = 1000
-"""Users of a cleanup in one answer; callers page through the rest by offset."""
+"""The maximum number of users in one answer about a cleanup. Callers get the others by an offset."""

@@ -42,7 +42,7 @@ class Underway(msgspec.Struct):
     user_id: str
     started_at: datetime
     skipped: str | None = None
-    """The last recorded reason why the test could not be refunded."""
+    """The reason in the last recorded `TestSkipped` of this test. None: no refund of it has failed."""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
@@ -66,11 +66,12 @@ class Run(msgspec.Struct):
     cleaned: int = 0
     skipped: int = 0
     tests_of: dict[str, int] = {}
-    """Number of cleaned tests by user."""
+    """By user, the number of tests that the cleanup failed and refunded."""
     users: list[str] = []
-    """The users of `tests_of` in the order of cleaning, so that reading a page costs only the length of the page."""
+    """The users of `tests_of` in the order in which they were added, so that one page of them can be read without a
+    search."""
     notified: int = 0
-    """How many users of that list have been notified."""
+    """How many of `users` have been notified, from the first on."""
     duration_ms: int | None = None
     """How long the cleanup took. None: it is still running."""
 
@@ -95,5 +96,5 @@ class Analyses(msgspec.Struct):
     """The scheduled time of the last run by cron."""
     cron_run: str | None = None
     alerts: dict[str, str] = {}
-    """Open ones: `kind:subject` to id."""
+    """The open alerts: `kind:subject` to the alert's id."""
     timers: Timers = msgspec.field(default_factory=Timers)

@@ -1,4 +1,4 @@
-"""Validation of commands without the state. Edges call it before they send a command."""
+"""Checks of a command that need no state. HTTP services call them before they send the command."""
 
 from __future__ import annotations
 

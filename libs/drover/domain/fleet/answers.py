@@ -1,4 +1,4 @@
-"""The answer to a recorded command: made from its events alone, so that a repeat gets the same answer."""
+"""The answers to recorded commands, made from their events alone, so that a repeat gets the same answer."""
 
 from __future__ import annotations
 

@@ -38,47 +38,47 @@ class ChangeDevice(Command):
 
 
 class ResetDevice(Command):
-    """A person clears the error of a device."""
+    """Clear the error of a device, at the request of a person."""
 
     device_id: str
 
 
 class MarkOnline(Command):
-    """Presence heard an offline device."""
+    """Mark an offline device as online, because a sign of life arrived from it."""
 
     device_id: str
 
 
 class MarkOffline(Command):
-    """Presence has not heard an idle device for 30 s."""
+    """Mark an idle device as offline, because no sign of life arrived from it for 30 s."""
 
     device_id: str
     last_seen: datetime | None = None
 
 
 class MarkSilent(Command):
-    """Presence has not heard a busy device for 60 s."""
+    """Take the work from a busy device, because no sign of life arrived from it for 60 s."""
 
     device_id: str
     last_seen: datetime | None = None
 
 
 class MarkStalled(Command):
-    """Presence hears the device, but its progress has not changed for too long."""
+    """Fail an attempt whose device sends signs of life, but whose progress has not changed for too long."""
 
     assignment_id: str
     run: int
 
 
 class ClearCondition(Command):
-    """The device reports that it is unlocked, or charged."""
+    """End the error of a device that reports that it is unlocked, or charged."""
 
     device_id: str
     condition: str
 
 
 class CreateJob(JobSpec, Command, frozen=True, tag=True, kw_only=True):  # type: ignore[misc]  # others are mutable
-    """All fields of a job, with defaults where the client gave no value."""
+    """Create a job. All fields are set; those that the client left out have their defaults."""
 
     job_id: str
     is_active: bool = True
@@ -115,26 +115,27 @@ class CancelAssignment(Command):
 
 
 class SendAttempt(Command):
-    """Deliver work to an agent that polls, or push it."""
+    """Deliver an offered attempt to its agent, which has requested work or gets it pushed."""
 
     assignment_id: str
     run: int
 
 
 class ClaimForPc(Command):
-    """A PC fetches work for several of its phones at once."""
+    """Fetch work for several phones of one PC at once."""
 
     pc_id: str
     max_to_claim: int
 
 
 class Report(Command):
-    """The fields of every report: its assignment and its run (None from agents that do not know runs)."""
+    """The fields that all reports of agents share: the assignment and its run (None from agents that do not know
+    runs)."""
 
     assignment_id: str
     run: int | None = None
     as_device: str | None = None
-    """The device that the key is bound to, if any: such a key reports for that device only."""
+    """The device that the caller's API key is bound to, if any. Such a key may report for that device only."""
 
 
 class ReportRunning(Report):
@@ -160,17 +161,18 @@ class ReportFailed(Report):
     error_code: str | None = None
     error_message: str | None = None
     retry_count: int | None = None
-    """The agent's own count; the server does not rely on it."""
+    """How many retries the agent itself has counted. The server does not use it."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 
 
 class FireOverdue(Command):
-    """Fire the timers that are due, at the request of a caller."""
+    """Fire the timers that are due, because a caller requests it."""
 
 
 class ReportThrottled(Command):
-    """A gateway stopped a device's requests after three 429 in a row."""
+    """Record that the HTTP server for agents blocked a device, which had gone on after three answers with status
+    429."""
 
     device_id: str
 

@@ -1,4 +1,4 @@
-"""Deadlines of the fleet: offers, attempts, retries, errors, holds, jobs and alerts."""
+"""What happens at the deadlines of the fleet: those of offers, attempts, retries, errors, holds, jobs and alerts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tick(fleet: Fleet, command: object, now: datetime) -> Decision:
 
 
 def fire_first(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
-    """Fire one deadline that has passed; the state after it says which is next."""
+    """Fire one deadline that has passed. The next one is looked up in the state after it."""
     overdue = fleet.timers.overdue(now)
     if overdue is None or fleet.withdrawing:
         return []  # withdrawals come first: otherwise a job could be archived before its offers are taken back

@@ -40,7 +40,8 @@ def _sent(assignment: Assignment, now: datetime) -> AttemptSent:
 
 
 def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
-    """Supply fills slots by itself, so a PC can claim only the offers that wait to be fetched there."""
+    """Deliver to a PC the offers that its phones have not fetched yet. It gets no others: `supply` has already made an
+    offer for each free slot."""
     pc = fleet.pcs.get(command.pc_id)
     if pc is None:
         return reject(Code.NOT_FOUND, "PC not found", pc_id=command.pc_id)

@@ -21,7 +21,7 @@ class PcCapacityChanged(Event):
 
 
 class PcHeld(Event):
-    """The PC itself is at fault, because all its phones fail. None of them gets work for a while."""
+    """The PC got a pause without work for all its phones, because all of them fail and so the PC itself is at fault."""
 
     pc_id: str
     until: datetime
@@ -32,7 +32,7 @@ class PcHoldEnded(Event):
 
 
 class DeviceRegistered(Event):
-    """A phone was registered. It is offline until it is heard."""
+    """A phone was registered. It is offline until its first sign of life."""
 
     device_id: str
     serial_number: str
@@ -49,7 +49,7 @@ class DeviceChanged(Event):
 
 
 class DeviceCameOnline(Event):
-    """The device is heard again. If it is in error, it stays in error."""
+    """A sign of life arrived from an offline device. A device that is in error stays in error."""
 
     device_id: str
 
@@ -57,30 +57,33 @@ class DeviceCameOnline(Event):
 class DeviceWentOffline(Event):
     device_id: str
     last_seen: datetime | None
-    """The last sign of life in telemetry. Telemetry is volatile, so this is only for people to read."""
+    """The time of the last sign of life, for people to read. Telemetry is not stored in the log."""
 
 
 class DeviceQuarantined(Event):
-    """The device is in error: no work until `until`, until `condition` ends, or until a person resets it."""
+    """The device is in error: it gets no work until the time `until`, until `condition` ends, or until a person resets
+    it."""
 
     device_id: str
     rule: str
     until: datetime | None
     condition: str | None
     job_id: str | None
-    """The job whose failures caused it: if that job turns out to be bad, the device is released."""
+    """The job whose failures put the device into error. If that job turns out to be bad, the device is released."""
 
 
 class DeviceReleased(Event):
-    """The error ended, or was prevented; failures are reset. Online if the device is heard, else offline."""
+    """The device is no longer in error, or was kept from it; its failures are reset. It is online if it sends signs of
+    life, else offline."""
 
     device_id: str
     reason: str
-    """`time`, `condition`, `poison_job`, `host`."""
+    """Why it was released. `time`: the error has lasted long enough. `condition`: the condition has ended.
+    `poison_job`: the job was bad. `host`: its PC was at fault."""
 
 
 class DeviceReset(Event):
-    """A person cleared the error. Offline until the device is heard again."""
+    """A person cleared the device's error. The device is offline until its next sign of life."""
 
     device_id: str
 
@@ -91,7 +94,7 @@ class DeviceHeld(Event):
     device_id: str
     until: datetime
     untaken: int
-    """Consecutive offers that it did not take."""
+    """How many offers in a row the device did not take."""
 
 
 class DeviceHoldEnded(Event):
@@ -130,8 +133,8 @@ class JobActivated(Event):
 
 
 class JobReturned(Event):
-    """All devices of the job left before it ran anywhere. It returns to the queue, so that it does not block other
-    jobs."""
+    """All devices of the job became unavailable before it ran anywhere. The job returns to the queue, so that it does
+    not block others."""
 
     job_id: str
 
@@ -139,9 +142,9 @@ class JobReturned(Event):
 class JobPaused(Event):
     job_id: str
     reason: str
-    """`admin` or `poison`."""
+    """Who paused the job. `admin`: a person. `poison`: three devices failed in the same way."""
     rule: str | None
-    """The error with which three devices failed."""
+    """The name of the error rule by which three devices failed. None: a person paused the job."""
 
 
 class JobResumed(Event):
@@ -151,21 +154,21 @@ class JobResumed(Event):
 class JobDeactivated(Event):
     job_id: str
     rule: str | None
-    """The error that proves the job bad on every device; None: a person deactivated it."""
+    """The name of the error rule that proves the job bad on every device. None: a person deactivated it."""
     skipped: int = 0
-    """Target devices that had no assignment. Events before this field say 0."""
+    """How many target devices had no assignment. Events older than this field have 0."""
 
 
 class JobCancelled(Event):
     job_id: str
     skipped: int = 0
-    """Target devices that had no assignment. Events before this field say 0."""
+    """How many target devices had no assignment. Events older than this field have 0."""
 
 
 class JobExpired(Event):
     job_id: str
     skipped: int = 0
-    """Target devices that had no assignment. Events before this field say 0."""
+    """How many target devices had no assignment. Events older than this field have 0."""
 
 
 class JobCompleted(Event):
@@ -173,7 +176,7 @@ class JobCompleted(Event):
     completed: int
     failed: int
     skipped: int
-    """Target devices that were absent."""
+    """How many target devices did not get the job, because they were absent."""
 
 
 class JobArchived(Event):
@@ -188,7 +191,7 @@ class JobNeedAdded(Event):
 
 
 class SupplyAdvanced(Event):
-    """The search for devices for the ACTIVE job looked at this many more PCs."""
+    """The search for devices for the ACTIVE job has checked this many more PCs."""
 
     job_id: str
     pcs: int
@@ -209,7 +212,8 @@ class AssignmentReopened(AssignmentEvent):
 
 
 class AssignmentParked(AssignmentEvent):
-    """The assignment keeps its attempts and waits without a slot until its device or its job is back."""
+    """The assignment gave up its slot and waits until its device or its job is available again. It keeps its
+    attempts."""
 
     reason: str
 
@@ -224,19 +228,19 @@ class AttemptEvent(AssignmentEvent):
 
 
 class AttemptCreated(AttemptEvent):
-    """The attempt has a slot and waits for its agent."""
+    """An attempt was created: it has a slot and waits until its agent fetches it."""
 
     pc_id: str
 
 
 class AttemptSent(AttemptEvent):
-    """First delivery."""
+    """The attempt was delivered to its agent for the first time."""
 
     timeout_at: datetime
 
 
 class AttemptStarted(AttemptEvent):
-    """The agent reported that it runs."""
+    """The agent reported that the attempt runs."""
 
     progress_pct: int
     claimed_started_at: datetime | None
@@ -244,7 +248,7 @@ class AttemptStarted(AttemptEvent):
 
 
 class AttemptProgressed(AttemptEvent):
-    """The progress reached another step of ten points, or an advertisement began or ended."""
+    """The progress of the attempt passed another multiple of 10 %, or an advertisement began or ended."""
 
     progress_pct: int
     ad_playing: bool
@@ -264,7 +268,7 @@ class AttemptFailed(AttemptEvent):
     code: str
     """The error code, as the agent reported it."""
     rule: str
-    """The rule that applies to this error code."""
+    """The name of the rule that applies to this error code."""
     message: str | None
     blamed: bool
     """Whether the failure counts against the device."""
@@ -278,7 +282,8 @@ class AttemptTimedOut(AttemptEvent):
 
 
 class AttemptRolledBack(AttemptEvent):
-    """The network was lost during the run. This uses up no attempt, and the assignment waits for its device."""
+    """The connection to the device was lost during the run. The assignment waits for its device and has used up no
+    attempt."""
 
     reason: str
 
@@ -291,7 +296,7 @@ class AttemptCancelled(AttemptEvent):
 
 class RetryScheduled(AttemptEvent):
     due: datetime | None
-    """When the retry is due. None: as soon as the device, or the job, is back."""
+    """When the retry is due. None: as soon as the device, or the job, is available again."""
 
 
 class AttemptFailedFinal(AttemptEvent):
@@ -299,7 +304,7 @@ class AttemptFailedFinal(AttemptEvent):
     rule: str
     message: str | None
     replaced: bool
-    """Another device may replace it: it does not count toward a target of a number of devices."""
+    """Whether another device may get the job instead. Then this one does not count toward the target number."""
 
 
 class StaleReportRefused(AttemptEvent):

@@ -1,4 +1,4 @@
-"""`evolve` for assignments and attempts: phases, slots, and the records of ended ones."""
+"""Applies the events of assignments and attempts to the state: phases, slots, and what is kept of ended assignments."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from drover.domain.fleet.state import (
 from drover.domain.fleet.timer_keys import assignment_timer
 
 BY_A_PERSON: Final = "admin"
-"""The reason of a cancellation by a person. The job is then not offered to this device again automatically."""
+"""The reason in the event when a person cancels an assignment. The device does not get this job again automatically."""
 
 
 def _term_started(fleet: Fleet, event: TermStarted) -> None:
-    """Restart the timers of offers: without a leader, phones could not fetch or start anything. A change of leader says
-    nothing about the phones themselves."""
+    """Restart the timers of all offers. While the partition had no leader, phones could not fetch or start anything, so
+    their delay does not count against them."""
     for assignment in fleet.assignments.values():
         if assignment.phase is Phase.OFFERED:
             fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
@@ -97,7 +97,7 @@ def _take_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -
 
 
 def _release_slot(fleet: Fleet, job: Job, device: Device, assignment: Assignment) -> None:
-    """Move an assignment from any phase that holds a slot to WAITING."""
+    """Take the slot from an assignment in any phase, and set its phase to WAITING."""
     if assignment.phase is Phase.WAITING:
         return
     pc = fleet.pcs[device.pc_id]
@@ -156,7 +156,8 @@ def _attempt_timed_out(fleet: Fleet, event: e.AttemptTimedOut) -> None:
 def _note_failure(
     fleet: Fleet, event: e.AttemptEvent, code: str, message: str | None, *, blamed: bool, crashed: bool
 ) -> None:
-    """Keep the slot: the next event says whether it is still needed."""
+    """Record a failed attempt in its assignment and device. The assignment keeps its slot, because the next event tells
+    whether it will be retried."""
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
     assignment.error_code, assignment.error_message = code, message

@@ -1,4 +1,4 @@
-"""`evolve` for PCs and devices."""
+"""Applies the events of PCs and devices to the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Consequences of a failed attempt: retry or end, effects on job, device and PC. The table is in `policy.py`."""
+"""Decides what follows from a failed attempt: a retry or the end, and the effects on job, device and PC. The table of
+errors is in `policy.py`."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ _COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One failed attempt, as reported."""
+    """One failed attempt, as its agent reported it."""
 
     code: str
     message: str | None = None
@@ -64,7 +65,7 @@ TIMED_OUT = Failure("TIMEOUT", TIMEOUT_MESSAGE)
 def fail(
     fleet: Fleet, assignment: Assignment, failure: Failure, now: datetime, *, device_leaves: bool = False
 ) -> list[Event]:
-    """All events that follow from this failure. `device_leaves`: the same decision takes the device offline."""
+    """Make all events that follow from this failure. `device_leaves`: the same decision takes the device offline."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     rule = rule_of(failure.code)
     blamed = rule.device in _COUNTED and rule.name not in job.poison_rules
@@ -121,7 +122,7 @@ def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
 def _quarantine(
     job: Job, device: Device, rule: Rule, now: datetime, *, exhausted: bool, blamed: bool
 ) -> DeviceQuarantined | None:
-    """The quarantine of the device, if it goes into error."""
+    """Make the event that puts the device into error, if this failure is reason enough."""
     if rule.name in job.poison_rules:
         return None
     if rule.device in (DeviceEffect.SCREEN_LOCKED, DeviceEffect.BATTERY_LOW, DeviceEffect.NEEDS_RESET):
@@ -158,7 +159,8 @@ def _is_under_way_elsewhere(fleet: Fleet, job: Job, pc_id: str) -> bool:
 
 
 def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:
-    """Three devices that fail in the same way mean a bad job: pause it and undo its effects on the devices."""
+    """Pause the job if three devices have failed with the same error, and undo the effects of its failures on
+    devices."""
     devices = [*dict.fromkeys([*job.final_failures[rule.name], device.device_id])]
     events: list[Event] = [] if job.status is JobStatus.PAUSED else [JobPaused(job.job_id, "poison", rule.name)]
     for other in devices:
@@ -171,7 +173,8 @@ def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: dat
 
 
 def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """If every phone of a PC fails, the PC is to blame: hold it, and do not blame its phones."""
+    """If all phones of a PC fail, the PC is to blame: give the PC a pause without work, and clear the blame of its
+    phones."""
     pc = fleet.pcs[device.pc_id]
     recent = {d for d, at in pc.failing.items() if now - at <= HOST_FAILING_WITHIN} | {device.device_id}
     if len(recent) < HOST_DEVICES_MIN:

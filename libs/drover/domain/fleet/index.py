@@ -1,7 +1,7 @@
 """Index of devices that could take work. Every event updates it, so no decision has to search. Used by `evolve` only.
 
-* available: heard, not in error, nothing in flight, neither the device nor its PC held;
-* countable: heard, not in error, and wanted by the ACTIVE job: it counts for its PC's target;
+* available: sends signs of life, not in error, has no work, and neither it nor its PC is in a pause without work;
+* countable: sends signs of life, not in error, and a target of the ACTIVE job: it counts for its PC;
 * free: countable and available, and the ACTIVE job has not run there;
 * back: countable and available, and an assignment of the ACTIVE job waits for it;
 * expected: countable, not available, and the ACTIVE job may still run there, so the job is not done yet.
@@ -39,7 +39,7 @@ def slots(pc: Pc) -> int:
 
 
 def settle(fleet: Fleet) -> None:
-    """Find the next job, once after all changes that may affect it."""
+    """Choose the job that becomes ACTIVE next. Called once after all changes that may affect the choice."""
     if fleet.supply is None:
         fleet.next_job = _oldest_that_could_run(fleet)
         fleet.unsettled = False
@@ -91,7 +91,8 @@ def refresh(fleet: Fleet, device: Device) -> None:
 
 
 def refresh_pc(fleet: Fleet, pc: Pc) -> None:
-    """Update whether the PC is hungry. Must be exact: a PC in the set means that a step of supply makes progress."""
+    """Update whether the PC is in `Fleet.hungry` (a free slot and a free device). Must be exact: `supply` expects to
+    make an assignment for every PC in there."""
     supply = fleet.supply
     has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots(pc)
     _put(fleet.hungry, pc.pc_id, has_slot and bool(pc.free))
@@ -117,7 +118,7 @@ def _count_available(fleet: Fleet, pc: Pc, device: Device, step: int) -> None:
 
 
 def set_alive(fleet: Fleet, device: Device, *, alive: bool) -> None:
-    """Set whether presence hears the device. The caller refreshes the device."""
+    """Set whether signs of life arrive from the device. The caller must then call `refresh`."""
     fleet.pcs[device.pc_id].heard += alive - device.alive
     device.alive = alive
 
@@ -150,7 +151,8 @@ def is_at_work_for(fleet: Fleet, job: Job, device: Device) -> bool:
 
 
 def _gave_up(device: Device) -> bool:
-    """The device is heard, but has not fetched offers for so long that jobs no longer wait for it."""
+    """Whether the device sends signs of life, but has not fetched its offers for so long that jobs no longer wait for
+    it."""
     return device.held_until is not None and device.untaken >= UNTAKEN_ALERT_AT
 
 
@@ -174,7 +176,7 @@ def _set_flags(
 
 
 def look_for_devices(fleet: Fleet, job: Job) -> None:
-    """Start a new scan of the PCs: the results of an earlier scan are void."""
+    """Start a new search for devices over all PCs. It makes the results of the search before invalid."""
     fleet.looks += 1
     fleet.hungry.clear()
     fleet.resuming.clear()
@@ -202,7 +204,7 @@ def _route(fleet: Fleet, job: Job) -> list[str] | None:
 
 
 def pcs_to_see(fleet: Fleet) -> list[str]:
-    """PCs that the scan has not reached yet."""
+    """Return the PCs that the search has not reached yet."""
     supply = fleet.supply
     assert supply is not None
     route = fleet.pc_order if supply.route is None else supply.route
@@ -216,7 +218,7 @@ def is_look_over(fleet: Fleet) -> bool:
 
 
 def see(fleet: Fleet, pc: Pc) -> None:
-    """The scan has reached this PC: count its devices for the ACTIVE job."""
+    """Count the devices of this PC for the ACTIVE job, because the search has reached the PC."""
     supply = fleet.supply
     assert supply is not None
     again = pc.seen_in == supply.look
@@ -231,7 +233,8 @@ def see(fleet: Fleet, pc: Pc) -> None:
 
 
 def add_to_route(fleet: Fleet, device: Device) -> None:
-    """Add a PC to the scan if a new target of the ACTIVE job is on it and the scan would miss it."""
+    """Add a PC to the search if a new target device of the ACTIVE job is on it and the search would not reach it
+    otherwise."""
     supply = fleet.supply
     if supply is None or supply.route is None:
         return
@@ -240,6 +243,6 @@ def add_to_route(fleet: Fleet, device: Device) -> None:
 
 
 def refresh_withdrawal(fleet: Fleet, job: Job) -> None:
-    """Update whether the job has offers to take back."""
+    """Update whether the job is in `Fleet.withdrawing`: it has offers that must be withdrawn."""
     wanted = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
     _put(fleet.withdrawing, job.job_id, wanted)

@@ -25,13 +25,13 @@ SCRIPT_TYPES: Final = ("youtube_watch", "youtube_shorts", "youtube_subscribe")
 
 
 def between(low: int, high: int) -> Meta:
-    """Bounds of a number. Only `check_spec` checks them, not the decoder: so clients get our own error messages, and
-    jobs that were stored under other bounds can still be read."""
+    """Declare the bounds of a number. Only `check_spec` checks them, not the decoder: so clients get our own error
+    messages, and jobs that were stored under other bounds can still be read."""
     return Meta(extra={"between": (low, high)})
 
 
 def at_most(chars: int) -> Meta:
-    """The maximum length of a text. Only `check_spec` checks it, as for `between`."""
+    """Declare the maximum length of a text. Only `check_spec` checks it, for the same reasons as `between`."""
     return Meta(extra={"chars_max": chars})
 
 
@@ -41,7 +41,8 @@ Chance = Annotated[int, between(0, 100)]
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """The fields that the client set when it created the job. `is_active` is not among them, because it can change."""
+    """The fields that a client sets when it creates a job. `is_active` is not among them, because it can change
+    later."""
 
     target_url: Annotated[str, at_most(2048)]
     title: Annotated[str, at_most(200)] | None = None
@@ -57,7 +58,7 @@ class JobSpec(msgspec.Struct, frozen=True):
 
 
 def check_spec(spec: JobSpec) -> Rejection | None:
-    """The reason why no job can have these values, or None."""
+    """Return why no job can have these values, or None if one can."""
     return _lengths(spec) or _texts(spec) or _bounds(spec) or _sums(spec) or _target(spec.target)
 
 
@@ -77,7 +78,7 @@ def _lengths(spec: JobSpec) -> Rejection | None:
 
 
 def _marks(kind: str) -> dict[str, Any]:
-    """The marks of this kind (`between`, `chars_max`) in the fields of `JobSpec`, by field."""
+    """By field of `JobSpec`, the values that were declared under this name (`between` or `chars_max`)."""
     hints = get_type_hints(JobSpec, include_extras=True)
     found = {name: list(_extras(type_)) for name, type_ in hints.items()}
     return {name: extra[kind] for name, extras in found.items() for extra in extras if kind in extra}

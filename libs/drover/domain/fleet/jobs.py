@@ -1,4 +1,4 @@
-"""Commands of people for jobs and assignments."""
+"""Decides the commands of people about jobs and assignments."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def cancel_job(fleet: Fleet, command: CancelJob, now: datetime) -> Decision:
 
 
 def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Callable[[int], Event]) -> Decision:
-    """`event` makes the end event from the number of devices that the job did not reach."""
+    """End a job. `event` makes the event from the number of target devices that have no assignment."""
     job = fleet.jobs.get(job_id)
     if job is None or (job.has_ended and job.status is not status):
         return _not_open(job, job_id)
@@ -122,7 +122,8 @@ def assign_job(fleet: Fleet, command: AssignJob, now: datetime) -> Decision:
 
 
 def _assign_again(fleet: Fleet, job: Job, command: AssignJob, before: str) -> Decision:
-    """The job already ended on this device: only a failure with attempts left can be reopened."""
+    """Assign a job again to a device where it has ended. This reopens a failed assignment with attempts left; all
+    others are refused."""
     ended = fleet.ended[before]
     if job.is_open and ended.status is AssignmentStatus.FAILED and ended.failed < ATTEMPTS_MAX:
         return accept(AssignmentReopened(before, job.job_id, command.device_id), then=follow_up())

@@ -1,4 +1,4 @@
-"""Names a device for a job: from the job's target, or later by a person. Used by `evolve` only."""
+"""Records that a job names a device: in its target, or because a person assigned the device. Used by `evolve` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fleet's limits, patterns and table of error codes, as the users wrote them (seeds 000 and 002)."""
+"""The fleet's limits, patterns and table of error codes, from the requirements in seeds 000 and 002."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFERENCE_BYTES_MAX: Final = 1000
 PC_CAPACITY_DEFAULT: Final = 20
 PC_CAPACITY_MAX: Final = 20
 DEVICES_PER_PC_MAX: Final = 200
-"""Bounds the number of devices that one decision looks at."""
+"""The maximum number of devices of one PC; further ones are refused. It bounds how many devices one decision checks."""
 
 OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
@@ -36,15 +36,15 @@ TARGET_COUNT_MAX: Final = 1_000_000
 PROBABILITIES_SUM_MAX: Final = 300
 
 OFFLINE_AFTER_S: Final = 30.0
-"""An online device that is silent for this long is offline."""
+"""An online device without a sign of life for this long becomes offline."""
 SILENT_AFTER_S: Final = 60.0
-"""A busy device that is silent for this long loses its work."""
+"""A busy device without a sign of life for this long loses its work."""
 STALLED_AFTER_S: Final = 120.0
 """An attempt whose progress has not changed for this long has stalled."""
 AD_HOLDS_S: Final = 300.0
-"""How long advertisements may pause the progress of one attempt, in total."""
+"""How long advertisements may stop the progress of one attempt, in total. After that, the attempt can stall."""
 CHARGED_PCT: Final = 20
-"""A device with a low battery gets work again from this charge on."""
+"""A device that is in error because of a low battery gets work again from this charge on, in percent."""
 
 ATTEMPTS_MAX: Final = 3
 RETRY_DELAY_MAX_S: Final = 600
@@ -56,10 +56,10 @@ TIMEOUT_MESSAGE: Final = "Task device timeout: exceeded 20 minutes"
 CRASHED_MESSAGE: Final = "YouTube app crashed 3 times consecutively"
 
 HOLD: Final = Backoff(first_s=5 * 60, max_s=80 * 60)
-"""How long a device gets no offers, by the number of offers in a row that it did not fetch."""
+"""How long a device gets no offers after it did not fetch one; longer with each such offer in a row."""
 UNTAKEN_ALERT_AT: Final = 3
 ROLLBACKS_MAX: Final = 3
-"""The rollback with this number counts as a failed attempt."""
+"""How often an assignment may lose its device during a run: this time, the loss counts as a failed attempt."""
 
 FAILURES_IN_A_ROW_MAX: Final = 3
 CRASHES_IN_A_ROW_MAX: Final = 3
@@ -69,26 +69,26 @@ CRASH_ERROR_LASTS: Final = timedelta(minutes=30)
 POISON_DEVICES: Final = 3
 HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
 HOST_DEVICES_MIN: Final = 3
-"""A PC is blamed only if at least this many of its phones fail: one or two say nothing about their PC."""
+"""How many phones of a PC must fail before the PC is blamed for it: one or two prove nothing about their PC."""
 HOST_HOLD: Final = timedelta(minutes=10)
 HOST_SILENT_WITHIN: Final = timedelta(hours=1)
-"""Phones that fell silent earlier than this do not count when the last one of their PC falls silent."""
+"""When the last phone of a PC falls silent, phones that fell silent longer ago than this are not counted."""
 HOST_SILENT_DEVICES_MIN: Final = 2
-"""A PC counts as silent only if at least this many of its phones fell silent: one phone says nothing about its PC."""
+"""How many phones of a PC must fall silent before an alert about the PC is raised: one proves nothing about its PC."""
 THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 
 FOLLOW_UP_EVENTS_MAX: Final = 180
-"""Follow-up events that one command may cause. At some 480 bytes each, and beside the longest command (a list of 1,000
-devices, or the texts of a failure), they stay within a decision's bound."""
+"""The maximum number of events that may follow from one command; ticks continue. At about 480 bytes each, they and the
+longest command stay within the size limit of a decision."""
 SWEEP_PCS_MAX: Final = 16
 WITHDRAWALS_MAX: Final = 40
 
 
 class DeviceEffect(StrEnum):
-    """What a failure says about the device."""
+    """What a failure means for its device."""
 
     NONE = "none"
     FAILURE = "failure"
@@ -99,7 +99,7 @@ class DeviceEffect(StrEnum):
 
 
 class JobEffect(StrEnum):
-    """What a failure says about the job."""
+    """What a failure means for its job."""
 
     NONE = "none"
     DEACTIVATE = "deactivate"
@@ -107,21 +107,21 @@ class JobEffect(StrEnum):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What follows from one kind of failure."""
+    """The consequences of one kind of failure."""
 
     name: str
     code: str
     attempts: int
-    """Attempts in total; 1 means no retry."""
+    """How many attempts an assignment gets in total with this failure; 1 means no retry."""
     delay_s: float = 0.0
     delay_doubles: bool = False
     job: JobEffect = JobEffect.NONE
     device: DeviceEffect = DeviceEffect.FAILURE
     poisons: bool = True
-    """Whether three devices that fail permanently with it mean a bad job."""
+    """Whether a job is paused as bad when three devices fail for good with this rule."""
 
     def delay(self, failed: int) -> timedelta:
-        """The delay before the retry after this many failures."""
+        """Return the pause before the next attempt, after this many failed attempts."""
         factor = 2 if self.delay_doubles else 1
         return Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX_S, factor=factor).pause(failed)
 
@@ -148,12 +148,12 @@ _TABLE: Final = (
 )
 _UNKNOWN: Final = next(rule for rule in _TABLE if rule.name == "UNKNOWN")
 RULES: Final[dict[str, Rule]] = {}
-"""Rules by name and by code. If two rules share a code, the code means the first one."""
+"""The rules by name and by error code. If two rules share a code, the code gives the first one."""
 for _rule in _TABLE:
     RULES.setdefault(_rule.name, _rule)
     RULES.setdefault(_rule.code, _rule)
 
 
 def rule_of(code: str) -> Rule:
-    """An unknown code has the rule `UNKNOWN`."""
+    """Return the rule of an error code; `UNKNOWN` if no rule has this code."""
     return RULES.get(code, _UNKNOWN)

@@ -1,4 +1,5 @@
-"""Presence reports from the scheduler: heard, silent, stalled, unlocked or charged again."""
+"""Decides the commands that the scheduler sends from signs of life: a device is back, silent, stalled, unlocked or
+charged."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def _take_offline(fleet: Fleet, device: Device, last_seen: datetime | None, now:
 
 
 def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """Raise an alert if the silent device was the last one heard on its PC: the PC itself may be down."""
+    """Raise an alert if this was the last device on its PC that sent signs of life: the PC itself may be down."""
     pc = fleet.pcs[device.pc_id]
     if pc.heard > 1:
         return []
@@ -78,7 +79,8 @@ def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
 
 
 def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
-    """A rollback is not a failed attempt, except for the third one."""
+    """Take the work back from a device that fell silent. This uses up no attempt, unless it is the third time for the
+    same assignment."""
     if assignment.rollbacks + 1 >= ROLLBACKS_MAX:
         return fail(fleet, assignment, NETWORK_LOST, now, device_leaves=True)
     events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), "silent")]

@@ -1,4 +1,4 @@
-"""Registration, changes and resets of PCs and devices."""
+"""Decides the commands that register, change and reset PCs and devices."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def change_device(fleet: Fleet, command: ChangeDevice, now: datetime) -> Decisio
 
 
 def _host_silent_over(fleet: Fleet, device: Device, pc_id: str) -> list[Event]:
-    """Resolve the alerts that this move ends: of a PC without phones, or of one that now has a phone that is heard."""
+    """Resolve the alerts about silent PCs that a device's move ends: its old PC has no phone left, or its new PC has
+    one that sends signs of life."""
     events: list[Event] = []
     if len(fleet.pcs[device.pc_id].devices) == 1:
         events += resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "moved")

@@ -1,4 +1,5 @@
-"""Agents' reports. A report about a run that is over is refused and recorded once, without effect."""
+"""Decides the reports of agents. A report about a run that has ended is refused; the first such report of a run is
+recorded."""
 
 from __future__ import annotations
 
@@ -79,12 +80,12 @@ def report_failed(fleet: Fleet, command: ReportFailed, now: datetime) -> Decisio
 
 
 def _begun(fleet: Fleet, assignment: Assignment, claimed: datetime | None) -> list[Event]:
-    """The start event, if the end was reported without or before the start."""
+    """Make the event that the attempt started, if its end is reported before its start was."""
     return [] if assignment.phase is Phase.RUNNING else _started(fleet, assignment, 0, claimed)
 
 
 def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assignment | Decision:
-    """The assignment if the report is about its current run, else the refusal."""
+    """Find the assignment if the report is about its current run. Otherwise return the refusal."""
     assignment = fleet.assignments.get(command.assignment_id)
     ended = fleet.ended.get(command.assignment_id) if assignment is None else None
     owner = assignment or ended

@@ -1,4 +1,4 @@
-"""The state of the fleet's decider. Small by design: the log has the history, the scheduler's memory has presence.
+"""The state of the fleet's decider. It is kept small: the log has the history, and the scheduler has the signs of life.
 
 Only `index.py` writes the counts and sets of devices that could take work.
 """
@@ -67,29 +67,30 @@ class Pc(msgspec.Struct):
     updated_at: datetime
     devices: dict[str, None] = {}
     in_use: int = 0
-    """Slots in use: offered, sent, running or waiting for a retry, of any job."""
+    """How many slots of the PC are in use: assignments of any job that are offered, sent, running or waiting for a
+    retry."""
     offered: dict[str, None] = {}
     """Assignments that wait for their agent."""
     held_until: datetime | None = None
     failing: dict[str, datetime] = {}
-    """Devices that went into error, and when: tells a bad PC from bad phones."""
+    """Its devices that went into error, and when. If all are in here, the PC is at fault and not its phones."""
     heard: int = 0
-    """How many of its devices are alive."""
+    """How many of its devices send signs of life."""
     silent: dict[str, datetime] = {}
-    """Devices that fell silent, and when: tells a lost PC from a lost phone."""
+    """Its devices that fell silent, and when. If all are in here, the PC may be down and not its phones."""
     available: int = 0
     seen_in: int = 0
-    """The number of the search (`Supply.look`) that `countable`, `free` and `back` belong to."""
+    """The number of the search (`Supply.look`) that `countable`, `free` and `back` were counted in."""
     countable: int = 0
-    """Devices that the ACTIVE job may count on."""
+    """How many devices are countable for the ACTIVE job (see `index`)."""
     free: dict[str, None] = {}
-    """Devices that could take the ACTIVE job and did not have it yet."""
+    """Devices that could take the ACTIVE job and have not had it yet."""
     back: dict[str, None] = {}
-    """Devices that could continue with it: their assignment waits."""
+    """Devices that could continue the ACTIVE job: an assignment of it waits for them."""
 
 
 class DeviceSettings(msgspec.Struct, kw_only=True):
-    """What a client may change on a device."""
+    """The fields of a device that a client may change."""
 
     group_id: str
     pc_id: str
@@ -97,7 +98,7 @@ class DeviceSettings(msgspec.Struct, kw_only=True):
 
 
 class DeviceSpec(DeviceSettings, kw_only=True):
-    """What a client may set when it registers a device."""
+    """The fields of a device that a client sets when it registers the device."""
 
     serial_number: str
 
@@ -107,12 +108,12 @@ class Device(DeviceSpec, kw_only=True):
     created_at: datetime
     updated_at: datetime
     alive: bool = False
-    """Whether presence hears the device."""
+    """Whether signs of life arrive from the device."""
     error: DeviceError | None = None
     held_until: datetime | None = None
     untaken: int = 0
     failures: int = 0
-    """Consecutive failures that count against it."""
+    """How many failures in a row count against the device."""
     crashes: int = 0
     assignment: str | None = None
     """The assignment of this device that holds a slot."""
@@ -144,7 +145,7 @@ class Assignment(msgspec.Struct):
     phase: Phase = Phase.WAITING
     run: int = 0
     failed: int = 0
-    """Attempts used up."""
+    """How many attempts have failed."""
     rollbacks: int = 0
     has_run: bool = False
     asked_for: bool = False
@@ -159,7 +160,7 @@ class Assignment(msgspec.Struct):
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
-    """Past runs whose late report is recorded."""
+    """Earlier runs for which a late report was recorded; further ones are refused without a record."""
 
     @property
     def attempt(self) -> int:
@@ -172,7 +173,7 @@ class Assignment(msgspec.Struct):
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
-    """The rest of an ended assignment, so that late reports and repeats get a correct answer."""
+    """What is kept of an ended assignment, so that late reports and repeated commands get the right answer."""
 
     job_id: str
     device_id: str
@@ -186,18 +187,18 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
 class Job(msgspec.Struct):
     job_id: str
     number: int
-    """Order of creation."""
+    """The number of the job in the order of creation."""
     spec: JobSpec
     created_at: datetime
     updated_at: datetime
     wanted: bool
-    """Whether the job may become ACTIVE: it was not created inactive."""
+    """Whether the job may become ACTIVE. False if it was created inactive and not resumed yet."""
     status: JobStatus = JobStatus.CREATED
     needs: list[str] = []
     activated_at: datetime | None = None
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The rule of the failures for which the job was paused as poison."""
+    """The rule of the failures because of which the job was paused as bad."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
     present: int = 0
@@ -212,24 +213,26 @@ class Job(msgspec.Struct):
     """The value of `Fleet.arrivals` when the search found no device for the job. The job is not tried again until that
     value changes."""
     ran: dict[str, str] = {}
-    """Devices where the job ended, successfully or not, with the assignment. It does not return there by itself."""
+    """By device, the assignment of this job that ended there, in success or failure. Such a device does not get the job
+    again automatically."""
     taken_back: dict[str, None] = {}
-    """Ended assignments whose device may still get the job."""
+    """Assignments that were cancelled, and whose device may still get the job."""
     proven_on: list[str] = []
-    """The first two PCs that completed it: if it works on another PC, a PC that fails is itself at fault."""
+    """The first two PCs where the job was completed. It works there, so a PC where all phones fail is itself at
+    fault."""
     made: int = 0
-    """How many assignments it ever had; their ids derive from it."""
+    """How many assignments the job ever had. The ids of new assignments derive from this number."""
     in_flight: int = 0
     counted: int = 0
-    """Devices that count toward a target of a number of devices."""
+    """How many devices count toward the job's target number of devices."""
     completed: int = 0
     failed: int = 0
     replaced: int = 0
-    """Counted devices that another device may replace."""
+    """How many devices that counted toward the target number may be replaced by others."""
     final_failures: dict[str, list[str]] = {}
     """By rule, the devices where the job failed for good."""
     poison_rules: list[str] = []
-    """Rules whose failures no longer affect devices."""
+    """Rules for which the job was paused as bad: failures by these rules no longer count against devices."""
 
     @property
     def is_open(self) -> bool:
@@ -241,7 +244,7 @@ class Job(msgspec.Struct):
 
     @property
     def quota_left(self) -> int | None:
-        """How many more devices it may go to; None: any number."""
+        """To how many more devices the job may go; None: to any number."""
         target = self.spec.target
         return None if target is None or target.count is None else max(0, target.count - self.counted)
 
@@ -254,12 +257,12 @@ class Supply(msgspec.Struct):
 
     job_id: str
     look: int
-    """The number of this search: results that a PC keeps from an earlier one are void."""
+    """The number of this search. Results of an earlier search, which a PC may still hold, are ignored."""
     route: list[str] | None
     """PCs to search; None: all, in the order of registration."""
     cursor: int = 0
     free: int = 0
-    """Free devices on the PCs searched so far."""
+    """How many free devices the search has found so far."""
     back: int = 0
     expected: int = 0
     """Devices that may take the job later: they run another job, or are held for a while."""
@@ -284,9 +287,9 @@ class Fleet(msgspec.Struct):
     withdrawing: dict[str, None] = {}
     """Jobs whose pending assignments are being withdrawn."""
     hungry: dict[str, None] = {}
-    """PCs with a free slot and a free device."""
+    """PCs with a free slot and a device that could take the ACTIVE job."""
     resuming: dict[str, None] = {}
-    """PCs with a free slot and a device that could continue."""
+    """PCs with a free slot and a device that could continue an assignment of the ACTIVE job."""
     available: int = 0
     available_in_group: dict[str, int] = {}
     arrivals: int = 0
@@ -294,9 +297,9 @@ class Fleet(msgspec.Struct):
     next_job: str | None = None
     """If no job is ACTIVE: the oldest job that a device could take now."""
     unsettled: bool = False
-    """`next_job` must be searched again."""
+    """Whether `next_job` must be computed again."""
     alerts: dict[str, str] = {}
-    """Open ones: `kind:subject` to id."""
+    """The open alerts: `kind:subject` to the alert's id."""
     timers: Timers = msgspec.field(default_factory=Timers)
 
     @property

@@ -1,7 +1,7 @@
-"""Supply: fills free slots, ends jobs, activates the next job, withdraws offers of ended jobs.
+"""Supply: gives work to free slots, ends jobs, activates the next job, and withdraws the offers of ended jobs.
 
-Each step is small and makes progress; the state holds the remaining work. A command continues until nothing is left
-or it reaches its bound; then ticks continue.
+It works in small steps, and the state holds what is left to do. A command takes steps until nothing is left or it
+reaches its maximum of events; then ticks of the clock continue.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from drover.domain.ids import derived_uuid
 
 
 def follow_up(*steps: Step[Fleet]) -> Callable[[Fleet, datetime], Decision]:
-    """Continue a decision: these steps first, then supply."""
+    """Continue a decision: take these steps first, then those of supply."""
     return take_steps((*steps, next_consequence), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
 def is_outstanding(fleet: Fleet) -> bool:
-    """Whether `next_consequence` has something to do. Must be cheap: it is called all the time."""
+    """Whether `next_consequence` has something to do. Must be cheap, because it is called after every command."""
     if fleet.withdrawing or fleet.resuming or (fleet.hungry and _may_go_further(fleet)):
         return True
     if fleet.supply is not None:
@@ -77,14 +77,14 @@ def _missing(pc: Pc) -> int:
 
 
 def _resume(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
-    """Devices that are back resume their assignment with the remaining attempts."""
+    """Continue the assignments whose devices are available again, each with its remaining attempts."""
     job = fleet.active
     assert job is not None
     return [resumed(fleet, job.live[device_id]) for device_id in islice(pc.back, min(_missing(pc), events_max))]
 
 
 def resumed(fleet: Fleet, assignment_id: str) -> AttemptCreated:
-    """The next run of an existing assignment."""
+    """Make the event that starts the next run of an existing assignment."""
     assignment = fleet.assignments[assignment_id]
     return AttemptCreated(
         assignment_id,
@@ -97,7 +97,7 @@ def resumed(fleet: Fleet, assignment_id: str) -> AttemptCreated:
 
 
 def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
-    """One new assignment for each free slot."""
+    """Make one new assignment for each free slot."""
     job = fleet.active
     assert job is not None
     wanted = min(_missing(pc), events_max)
@@ -110,7 +110,8 @@ def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
 
 
 def _new_id(fleet: Fleet, job: Job, number: int) -> str:
-    """An unused id, also unused by an earlier job with the same id: clients may choose the ids of both."""
+    """Make an assignment id that nothing uses, not even an earlier job with the same job id: clients may choose both
+    ids."""
     for salt in count():
         found = derived_uuid(job.job_id, job.number, number, salt)
         if found not in fleet.assignments and found not in fleet.ended:
@@ -119,9 +120,10 @@ def _new_id(fleet: Fleet, job: Job, number: int) -> str:
 
 
 def _is_done(fleet: Fleet) -> bool:
-    """Whether nothing is in flight and no online device is left for the job.
+    """Whether no assignment of the job is in flight and no online device is left for it.
 
-    A job that has not run anywhere yet does not wait for devices that are busy or held: other jobs may go first.
+    A job that has not run anywhere yet does not wait for devices that are busy or get no offers: other jobs may go
+    first.
     """
     supply, job = fleet.supply, fleet.active
     assert supply is not None
@@ -140,7 +142,7 @@ def _finish(fleet: Fleet) -> list[Event]:
 
 
 def _skipped(fleet: Fleet, job: Job) -> int:
-    """Number of target devices that did not run the job."""
+    """Count the target devices that did not run the job."""
     target = job.spec.target
     if target is None:
         return len(fleet.devices) - len(job.ran)
@@ -152,7 +154,7 @@ def _skipped(fleet: Fleet, job: Job) -> int:
 
 
 def unreached(fleet: Fleet, job: Job) -> int:
-    """Number of target devices that have no assignment, and had none."""
+    """Count the target devices that have no live assignment of the job and where it has not run."""
     known = job.ran.keys() | job.live.keys()
     target = job.spec.target
     if target is None:

@@ -1,4 +1,4 @@
-"""Keys of the fleet's timers: one letter for the kind, then the subject."""
+"""Makes the keys of the fleet's timers: one letter for the kind, then the id of what the timer is about."""
 
 from __future__ import annotations
 

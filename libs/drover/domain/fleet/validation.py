@@ -1,4 +1,4 @@
-"""Checks of a command that need no fleet state. Edges call them before they send it."""
+"""Checks of a command that need no fleet state. HTTP services call them before they send the command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from drover.domain.rules import validate_by
 
 
 def _report(command: Report) -> Rejection | None:
-    """The run is recorded as reported, so it must fit into the integers of every reader."""
+    """Check the number of the run. It is recorded as the agent reports it, so it must fit into the integers of every
+    reader."""
     return check_range(0, RUN_MAX, run=command.run)
 
 
@@ -95,7 +96,8 @@ def _report_completed(command: ReportCompleted) -> Rejection | None:
 
 
 def ends_before_it_began(started_at: datetime | None, completed_at: datetime | None) -> Rejection | None:
-    """V004. Both come from the agent's clock; they are never compared with our time."""
+    """Refuse a report (V004) whose end is not after its start. Both times come from the agent's clock and are never
+    compared with ours."""
     if started_at is None or completed_at is None or completed_at > started_at:
         return None
     return invalid("completed_at", completed_at.isoformat(), "completed_at must be after started_at", "V004")

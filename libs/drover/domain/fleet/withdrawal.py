@@ -1,4 +1,4 @@
-"""Withdrawal of work: before it ran, or because its device fell silent."""
+"""Takes work back: before it ran, or because its device fell silent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Phase
 
 
 def of(assignment: Assignment) -> tuple[str, str, str]:
-    """The fields that every event about an assignment begins with."""
+    """Return the first fields of every event about an assignment."""
     return assignment.assignment_id, assignment.job_id, assignment.device_id
 
 
 def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
-    """The fields that every event about an attempt begins with."""
+    """Return the first fields of every event about an attempt."""
     return (
         assignment.assignment_id,
         assignment.job_id,
@@ -32,8 +32,8 @@ def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
 def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
     """Take the slot from an assignment that does not run.
 
-    It waits if somebody named its device or if it has used up an attempt, because no other device could get it.
-    Otherwise it is cancelled, and another device may get an assignment of its own.
+    The assignment waits for its device if a person named that device, or if an attempt was used up. Otherwise it is
+    cancelled, so that another device can get the job.
     """
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
@@ -47,7 +47,8 @@ def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
 
 
 def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
-    """The device did not fetch the offer or did not start: it gets no offers for a while, longer each time."""
+    """Take back an offer that the device did not fetch or did not start. The device gets no offers for a while, longer
+    each time."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     reason = "unsent" if assignment.phase is Phase.OFFERED else "unacked"
     untaken = device.untaken + 1
@@ -60,5 +61,5 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
 
 
 def where(device: Device) -> dict[str, Any]:
-    """Details of a device for alerts."""
+    """Return the details of a device that alerts show: where it is."""
     return {"serial_number": device.serial_number, "pc_id": device.pc_id}

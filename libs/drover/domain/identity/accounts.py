@@ -106,7 +106,7 @@ def read_account(identity: Identity, command: ReadAccount, now: datetime) -> Dec
 
 
 def told(account: Account) -> dict[str, Any]:
-    """The account as edges get it; they can unseal its fields."""
+    """Return the account for an HTTP service, which has the keys to open its sealed fields."""
     return {
         "account_id": account.account_id,
         "email_hash": account.email_hash,
@@ -130,5 +130,5 @@ def _is_last_admin(identity: Identity, account: Account) -> bool:
 
 
 def _last_admin() -> Decision:
-    """Refuse: without an admin nobody could undo the change."""
+    """Refuse to disable or demote the last admin: without an admin nobody could undo the change."""
     return reject(Code.CONFLICT, "This is the last admin: make somebody else one first")

@@ -1,4 +1,4 @@
-"""Commands of identity. Edges hash, seal and make tokens beforehand: the decider sees opaque texts."""
+"""Commands of identity. HTTP services hash, seal and make tokens beforehand: the decider sees only opaque texts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class CreateAccount(Command):
     role: str
     password_sealed: str
     also_hashes: tuple[str, ...] = ()
-    """Hashes of the same address under older keys: the address counts as taken under these, too."""
+    """Hashes of the same address under older keys. The command is refused if another account has one of them."""
 
 
 class ChangePassword(Command):
-    """End all sessions of the account except one."""
+    """Set a new password, and end all sessions of the account except `keep_session_id`."""
 
     account_id: str
     password_sealed: str
     keep_session_id: str | None = None
-    """The session of the person who changes it."""
+    """The session of the person who changes the password."""
 
 
 class ChangeRole(Command):
-    """End all sessions of the account: their tokens carry the old role."""
+    """Set a new role, and end all sessions of the account: their tokens carry the old role."""
 
     account_id: str
     role: str
@@ -40,7 +40,8 @@ class EnableAccount(Command):
 
 
 class ResealAccount(Command):
-    """Seal address and password with the current keys. Refused if they have changed in the meantime."""
+    """Replace the sealed address and password by the same values, sealed with the current keys. Refused if they have
+    changed since."""
 
     account_id: str
     revision: int
@@ -50,12 +51,12 @@ class ResealAccount(Command):
 
 
 class StartSession(Command):
-    """Sign a person in whose password was right."""
+    """Start a session for a person whose password was right."""
 
     session_id: str
     account_id: str
     revision: int
-    """Revision of the account when the password was checked: it may have changed since."""
+    """The account's `revision` when the password was checked. If it has changed since, the command is refused."""
     digest: str
     user_agent: str
     idle_s: int
@@ -64,7 +65,7 @@ class StartSession(Command):
 
 
 class RotateRefresh(Command):
-    """Use a refresh token. Edges send only tokens that they issued themselves."""
+    """Replace a used refresh token by a new one. HTTP services send only tokens that they have issued themselves."""
 
     session_id: str
     parent: str
@@ -92,7 +93,7 @@ class FindAccount(Command):
 
 
 class ReadAccount(Command):
-    """Answered from live state, without events."""
+    """Read an account by its id. Answered from live state, without events."""
 
     account_id: str
 

@@ -1,4 +1,4 @@
-"""Deadlines of identity: sessions expire, ended ones are archived, alerts expire."""
+"""What happens at the deadlines of identity: sessions expire, ended sessions are archived, alerts expire."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def next_deadline(identity: Identity) -> datetime | None:
 
 
 def tick(identity: Identity, command: Tick, now: datetime) -> Decision:
-    """Fire the deadlines one after the other, each on the state that the previous one left."""
+    """Fire the deadlines that have passed, one after the other, each on the state after the one before."""
     return _fire(identity, now, left=FIRED_AT_ONCE_MAX)
 
 

@@ -1,4 +1,5 @@
-"""Events of accounts and sessions. Addresses and passwords are hashed and sealed; of tokens there are only digests."""
+"""Events of accounts and sessions. They have e-mail addresses and passwords only hashed or sealed, and digests of
+tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from drover.domain.event import Event, TermStarted
 class AccountCreated(Event):
     account_id: str
     email_hash: str
-    """HMAC of the address, to find the account by."""
+    """HMAC of the e-mail address, by which the account is found."""
     email_sealed: str
     role: str
     password_sealed: str
@@ -55,20 +56,20 @@ class SessionStarted(Event):
     user_agent: str
     """A label such as `Firefox on Windows`, never the header itself."""
     expires_at: datetime
-    """When the session expires if it is not used before."""
+    """When the session expires if it is not used until then."""
     ends_at: datetime
     """When the session ends in any case."""
 
 
 class RefreshRotated(Event):
-    """A refresh token was used and replaced by its child."""
+    """A refresh token was used, and replaced by a new one, its child."""
 
     session_id: str
     account_id: str
     parent: str
     child: str
     grace_until: datetime
-    """Until then, using the parent again returns the same child."""
+    """Until this time, using the old token again returns the same child."""
     expires_at: datetime
 
 
@@ -77,7 +78,7 @@ class SessionEnded(Event):
     account_id: str
     reason: str
     kept_until: datetime
-    """When the session leaves the state."""
+    """When the ended session leaves the decider's state."""
 
 
 class SessionArchived(Event):

@@ -17,30 +17,30 @@ class AccountRole(StrEnum):
 
 ID_PATTERN: Final = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 DIGEST_PATTERN: Final = r"[0-9a-f]{64}"
-"""The pattern of digests, of a refresh token (SHA-256) or of an address (HMAC-SHA-256)."""
+"""The pattern of a digest in hexadecimal: of a refresh token (SHA-256) or an e-mail address (HMAC-SHA-256)."""
 
 ACCOUNTS_MAX: Final = 10_000
-"""Maximum of accounts, because all of them are in memory. Accounts are for the people who run a farm, not for its
-customers."""
+"""The maximum number of accounts; further ones are refused, because all are in memory. Accounts are for the people who
+run a farm, not for its customers."""
 SESSIONS_PER_ACCOUNT_MAX: Final = 100
-"""Maximum of sessions of an account, also for the setting. One decision ends all of them, so their number needs a
-bound."""
+"""The maximum of live sessions of one account, and of the setting for it. One decision can end all of them, so their
+number needs a bound."""
 SEALED_CHARS_MAX: Final = 2_000
 USER_AGENT_CHARS_MAX: Final = 80
 LIFETIME_S_MAX: Final = 366 * 86_400
 EMAIL_HASHES_MAX: Final = 2
-"""Maximum of hashes of one address: there is one for each live key."""
+"""The maximum number of hashes of one e-mail address: one for each secret in use."""
 
 GRACE: Final = timedelta(seconds=10)
-"""How long a used refresh token still gets the same child: two tabs must not sign each other out."""
+"""How long a used refresh token still gets the same new token, so that two browser tabs do not sign each other out."""
 ROTATIONS_IN_GRACE_MAX: Final = 8
-"""No browser tab refreshes more often than this within one grace period."""
+"""How often a session may rotate its refresh token within one grace period; further rotations are refused."""
 ENDED_KEPT: Final = timedelta(hours=1)
 """How long an ended session stays in the state: the longest life of an access token. A process that starts within this
-time must still learn that the session is over."""
+time must still learn that the session has ended."""
 FIRED_AT_ONCE_MAX: Final = 200
-"""Maximum of deadlines in one decision; the rest stays due and fires in the next."""
+"""The maximum number of deadlines that one decision fires; the next decision fires the rest."""
 ALERT_LASTS: Final = timedelta(days=1)
 
 REUSED: Final = "refresh_token_reused"
-"""Kind of alert: somebody else may have a copy of a session's token."""
+"""The kind of the alert that a used refresh token was used again: somebody may have stolen a copy of it."""

@@ -1,4 +1,5 @@
-"""Signing in, refreshing and signing out. A session is a family of refresh tokens; only one of them is valid."""
+"""Decides about signing in, refreshing and signing out. A session is a chain of refresh tokens; only the newest is
+valid."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from drover.domain.identity.policy import (
 from drover.domain.identity.state import Account, Identity, Session
 
 REUSE: Final = "reuse"
-"""Reason of a session's end: a used refresh token was used again, so somebody may have a copy."""
+"""The reason when a session is ended because a used refresh token was used again: somebody may have a copy of it."""
 EXPIRED: Final = "expired"
 
 
@@ -92,7 +93,7 @@ def reused_rejection() -> Rejection:
 
 
 def over(identity: Identity, session_id: str) -> Decision:
-    """Refuse, with the reason why the session ended if it is still known."""
+    """Refuse a command about a session that has ended, with the reason of its end if that is still known."""
     ended = identity.ended.get(session_id)
     return reject(Code.NOT_FOUND, "The session is over", reason=EXPIRED if ended is None else ended.reason)
 
@@ -132,7 +133,7 @@ def _told(session: Session) -> dict[str, Any]:
 def end_all(
     identity: Identity, account: Account, reason: str, now: datetime, *, keep: str | None = None
 ) -> list[Event]:
-    """End all sessions but `keep`: at most `SESSIONS_PER_ACCOUNT_MAX` events."""
+    """Make the events that end all sessions of an account but `keep`: at most `SESSIONS_PER_ACCOUNT_MAX`."""
     return [_end(identity.sessions[session_id], reason, now) for session_id in account.sessions if session_id != keep]
 
 

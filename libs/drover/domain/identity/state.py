@@ -19,11 +19,11 @@ class Account(msgspec.Struct):
     created_at: datetime
     updated_at: datetime
     revision: int = 1
-    """Grows with every change that invalidates a sign-in in progress."""
+    """Grows with every change of the account that makes a password check done before it invalid."""
     disabled: bool = False
     last_sign_in_at: datetime | None = None
     sessions: dict[str, None] = {}
-    """Live ones, the least recently used first."""
+    """Ids of its live sessions, the least recently used first."""
 
     @property
     def is_admin(self) -> bool:
@@ -39,7 +39,7 @@ class Spent(msgspec.Struct, array_like=True, gc=False):
 
 
 class Session(msgspec.Struct):
-    """A family of refresh tokens; only one of them is valid."""
+    """A chain of refresh tokens, each made from the one before. Only the newest is valid."""
 
     session_id: str
     account_id: str
@@ -62,7 +62,7 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
 class Identity(msgspec.Struct):
     accounts: dict[str, Account] = {}
     by_email: dict[str, str] = {}
-    """Hash of the address to account id."""
+    """By hash of the e-mail address, the account's id."""
     admins: int = 0
     """Number of admins that are not disabled."""
     sessions: dict[str, Session] = {}

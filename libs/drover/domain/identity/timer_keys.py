@@ -1,4 +1,4 @@
-"""Keys of identity's timers. Those of alerts are in `drover.domain.alerts`."""
+"""Makes the keys of identity's timers. Those of alerts are in `drover.domain.alerts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of identity's commands without the state. Messages never repeat the values: they may be secret."""
+"""Checks of identity's commands that need no state. Messages never repeat the values: they may be secret."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LISTS: Final = ("email_hashes", "also_hashes")
 
 
 def validate(command: Command) -> Rejection | None:
-    """The reason why a command can never be accepted, or None. A field name means the same in every command."""
+    """Return why a command can never be accepted, or None. A field name means the same in every command."""
     for field in command.__struct_fields__:
         value = getattr(command, field)
         if value is not None and not _is_good(field, value):

@@ -1,4 +1,4 @@
-"""Reminders: alarms on pages, sent repeatedly with growing pauses, at the same local time of day."""
+"""Reminders: a page's alarm is sent again and again, after growing pauses, at the same local time of day."""
 
 from drover.domain.reminder.decider import REMINDER, reminder_decider
 

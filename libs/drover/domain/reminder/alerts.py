@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 PUSH_FAILING: Final = "push_failing"
-"""Many sendings in a row failed, of any user. The subject is the provider."""
+"""The kind of the alert that many sendings in a row failed, of any users. Its subject is the provider that sends
+them."""
 PROVIDER: Final = "provider"
 MINUTE_CROWDED: Final = "minute_crowded"
-"""Two alarms of a user share a minute. The subject is the user."""
+"""The kind of the alert that two alarms of a user are due in the same minute. Its subject is the user."""

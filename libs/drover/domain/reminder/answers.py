@@ -11,7 +11,8 @@ from drover.domain.reminder.registration import past_schedule
 
 
 def answer(events: Sequence[e.ReminderEvent]) -> Any:
-    """The answer comes from the first event that was requested; the read models show its consequences."""
+    """Make the answer from the first event of a type that has an answer. Clients read what followed in the read
+    models."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:

@@ -42,7 +42,7 @@ class DeletePages(Command):
 
 
 class ClaimDue(Command):
-    """Claim due alarms: only the caller sends them."""
+    """Claim alarms that are due, for the caller to send. No other caller gets them meanwhile."""
 
     limit: int
     instance: str
@@ -66,22 +66,23 @@ class ReportFailed(Report):
     """The reminder was certainly not delivered."""
 
     permanent: bool
-    """A retry would fail again."""
+    """Whether a retry would fail again."""
     code: str
     error: str = ""
 
 
 class ReportUnknown(Report):
-    """The reminder may have been delivered, fully or in part. It must not be sent now, nor counted as sent."""
+    """Report that a reminder may have been delivered, fully or in part. It is not sent again now, nor counted as
+    sent."""
 
     code: str
     error: str = ""
     delivered: tuple[str, ...] = ()
-    """Subscriptions that certainly received it."""
+    """Subscriptions of the user that certainly received it."""
 
 
 class AddSubscription(Command):
-    """Add a way to reach a user. Its secrets are sealed."""
+    """Add a subscription: a way to reach a user. Its secrets are sealed."""
 
     user_id: str
     subscription_id: str
@@ -93,11 +94,11 @@ class RemoveSubscription(Command):
     user_id: str
     subscription_id: str
     reason: str = "removed"
-    """`removed`: by its user. `gone`: the push service says that it no longer exists."""
+    """Why. `removed`: its user removed it. `gone`: the push service says that it no longer exists."""
 
 
 class ChangeFetchLimit(Command):
-    """Set how many alarms a claim takes, on every instance."""
+    """Set how many alarms one claim takes, in every process that sends reminders."""
 
     fetch_limit: int
 

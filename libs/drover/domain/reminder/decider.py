@@ -24,7 +24,7 @@ CONTEXT: Final = "reminder"
 
 
 def next_deadline(state: Reminders) -> datetime | None:
-    """The next deadline of an alert. A due alarm needs no tick: it waits until a sender claims it."""
+    """Return when the next alert expires. A due alarm needs no tick: it waits until a sender claims it."""
     first = state.timers.first()
     return None if first is None else first[0]
 
@@ -53,7 +53,8 @@ _DECIDE: Final[dict[type, Callable[[Reminders, Any, datetime, Policy], Decision]
 
 
 def reminder_decider(policy: Policy) -> Decider[Reminders]:
-    """The decider with an operator's policy. Only decisions use it: it does not affect the state of a log."""
+    """Make the decider with an operator's policy. Only decisions use the policy: the state of a log does not depend on
+    it."""
 
     def decide(state: Reminders, command: c.ReminderCommand, now: datetime) -> Decision:
         if (refusal := validate(command)) is not None:

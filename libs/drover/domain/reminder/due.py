@@ -1,6 +1,6 @@
-"""Due alarms, for a million alarms: a heap of seconds and page ids that may contain outdated entries.
+"""Finds the next due alarm among a million: a heap of (second, page id) that may contain outdated entries.
 
-The alarms hold the valid times, so nothing is stored twice: `Timers` would take three times the memory.
+The valid time is in the alarm itself and is not stored twice: `Timers` would take three times the memory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
 STALE_MIN: Final = 64
-"""With fewer outdated entries than this, rebuilding the heap is not worth it."""
+"""The heap is rebuilt when its outdated entries outnumber the others by this many."""
 
 
 class Waking(Protocol):
@@ -22,9 +22,9 @@ class Waking(Protocol):
 
 
 class Due:
-    """Alarms ordered by the second at which they are due: either the claimed ones or the others.
+    """A heap of alarms by the second at which they are due. One is for the claimed alarms, one for the others.
 
-    After `tidy` the top is never outdated, so reading it is O(1).
+    After `tidy` the top entry is never outdated, so reading it is O(1).
     """
 
     __slots__ = ("_book", "_dispatched", "_heap")

@@ -1,6 +1,6 @@
 """Events of reminders. Additive only: a breaking change needs a new type and an upcaster.
 
-Titles and bodies are in the log in clear text: after a rebuild they must still be sendable.
+Titles and bodies are in the log in clear text, because they must still be sendable after a rebuild.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from drover.domain.event import Event, TermStarted
 
 
 class UserAdded(Event):
-    """A user was seen for the first time."""
+    """The first command about this user was accepted."""
 
     user_id: str
     timezone: str
@@ -31,18 +31,18 @@ class AlarmEvent(Event):
 
 
 class AlarmRegistered(AlarmEvent):
-    """A new alarm, due now."""
+    """An alarm was registered for a page. It is due now."""
 
     title: str
     body: str
     next_alarm_time: datetime
     sent_count: int
     life: int
-    """1, or more if the page recently had another alarm: it makes the sending keys differ."""
+    """1, or more if the page had another alarm until recently. It keeps the sending keys of both apart."""
 
 
 class AlarmRenewed(AlarmEvent):
-    """An existing alarm is due now. `sent_count` stays."""
+    """An existing alarm was registered again and is due now. Its `sent_count` stays."""
 
     title: str
     body: str
@@ -53,13 +53,14 @@ class AlarmRenewed(AlarmEvent):
 class AlarmScheduled(AlarmEvent):
     next_alarm_time: datetime
     shift_min: int
-    """Minutes later than requested, in local time: the minute was taken, or does not exist that day."""
+    """How many minutes later than requested the alarm is due, in local time: the minute was taken, or does not exist
+    that day."""
     timezone: str
     sent_count: int
 
 
 class ScheduleSkipped(AlarmEvent):
-    """The requested time has passed: refused, and recorded for people to see."""
+    """A requested alarm time had already passed. The request was refused; the event is for people to see."""
 
     asked: str
     """The requested time, in ISO 8601."""
@@ -81,10 +82,11 @@ class SendingEvent(AlarmEvent):
     """Fields that all events of a sending attempt share."""
 
     sending: int
-    """`sent_count` before this sending. Together with the page it is the key that a provider sees."""
+    """The alarm's `sent_count` before this sending. Page id and this number are the key by which a provider detects
+    repeats."""
     life: int
     attempt: int
-    """Number of claims of this sending."""
+    """How many times this sending has been claimed."""
 
 
 class AlarmDispatched(SendingEvent):
@@ -92,7 +94,7 @@ class AlarmDispatched(SendingEvent):
 
     instance: str
     recover_at: datetime
-    """When the alarm may be claimed again, if no report arrives."""
+    """When the alarm may be claimed again if no report about the sending arrives."""
 
 
 class AlarmSent(SendingEvent):
@@ -104,8 +106,8 @@ class AlarmSent(SendingEvent):
 
 
 class SendingFailed(SendingEvent):
-    """The reminder was not delivered, so its claim ends. It is retried with the same key at `retry_at`. None: it is
-    sent again at the next alarm time."""
+    """The reminder was not delivered, so its claim ends. At `retry_at` it is sent again with the same key. If that is
+    None, it is sent at the next alarm time."""
 
     permanent: bool
     code: str
@@ -116,8 +118,8 @@ class SendingFailed(SendingEvent):
 
 
 class SendingUncertain(SendingEvent):
-    """The reminder was possibly delivered, or in part. It stays claimed until `recover_at` and is then sent again with
-    the same key."""
+    """The reminder may have been delivered, fully or in part. It stays claimed until `recover_at` and is then sent
+    again with the same key."""
 
     code: str
     error: str

@@ -24,7 +24,7 @@ def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
 
 
 def _nothing(state: Reminders, event: object) -> None:
-    """The event is for people; the state does not change."""
+    """Change nothing: the event is only for people to see."""
 
 
 def _user_added(state: Reminders, event: e.UserAdded) -> None:
@@ -65,7 +65,8 @@ def _scheduled(state: Reminders, event: e.AlarmScheduled) -> None:
 
 
 def _set_by_user(state: Reminders, alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
-    """A claimed alarm keeps its claim and its recovery time; the new time applies after the sending."""
+    """Set the alarm time that the user chose. If the alarm is claimed, it stays claimed, and the new time applies after
+    that sending."""
     _place(alarm, moment, shift_min, immediate=immediate)
     if alarm.dispatched:
         alarm.moved = True
@@ -141,7 +142,7 @@ def _count_failure(state: Reminders, code: str) -> None:
 
 
 def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
-    """Release the alarm's minute and take the new one."""
+    """Free the minute that the alarm occupies, and occupy the new one."""
     if alarm.minute is not None:
         alarm.user.leave(alarm.minute)
     alarm.next_s = seconds_of(moment)
@@ -152,7 +153,7 @@ def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -
 
 
 def _release(state: Reminders, alarm: Alarm) -> None:
-    """End the claim. The list of subscriptions that received it is kept until the sending is over."""
+    """End the claim of an alarm. The list of subscriptions that received it is kept until the sending is over."""
     alarm.dispatched = alarm.moved = False
     state.in_hand.pop(alarm.page_id, None)
     state.recovering.tidy()

@@ -1,4 +1,4 @@
-"""The snapshot form of a partition's state: only what cannot be derived, each text once, users by number."""
+"""The form of a partition's state in a snapshot: only what cannot be computed, each text once, users by number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from drover.domain.timers import Timers
 class AlarmImage(msgspec.Struct, array_like=True, gc=False, frozen=True):
     page_id: str
     user: int
-    """Index into `users`."""
+    """The index of the alarm's user in the list `users`."""
     text: bytes
     next_s: int
     wake_s: int
@@ -30,7 +30,7 @@ class AlarmImage(msgspec.Struct, array_like=True, gc=False, frozen=True):
 
 class ReminderImage(msgspec.Struct):
     users: list[tuple[str, str]]
-    """Ids and time zones."""
+    """The id and the time zone of each user."""
     alarms: list[AlarmImage]
     delivered: dict[str, tuple[str, ...]]
     subscriptions: dict[str, list[Subscription]]
@@ -91,7 +91,8 @@ def from_image(image: ReminderImage) -> Reminders:
 
 
 def _alarms(images: list[AlarmImage], users: list[User]) -> Iterator[Alarm]:
-    """Consumes the images, so that their memory is freed: otherwise a start would need twice the memory."""
+    """Make the alarms from their stored form, and remove each from `images`: otherwise a start would need twice the
+    memory."""
     images.reverse()
     while images:
         image = images.pop()

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 
 def sending_key(page_id: str, sending: int, life: int = 1) -> str:
-    """`page_id:sent_count`, plus the life number if the page had an alarm before (ids contain no `~`)."""
+    """Make the key: `page_id:sent_count`, plus the alarm's `life` number if the page had an alarm before. Ids contain
+    no `~`, which separates it."""
     return f"{page_id}:{sending}" if life == 1 else f"{page_id}:{sending}~{life}"

@@ -1,6 +1,6 @@
-"""Conversion between UTC and a user's local time. Time zone rules may change; events record the results.
+"""Converts between UTC and a user's local time. Time zone rules may change, so events record the results.
 
-A local time in a DST gap moves forward by the length of the gap; of an ambiguous one the first is taken.
+A local time in a DST gap moves forward by the length of the gap; of an ambiguous local time the first moment is taken.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def wall_of(moment: datetime, timezone: str) -> datetime:
-    """The local time there, without an offset."""
+    """Convert a moment to the local time in this zone, without an offset."""
     return moment.astimezone(_zone(timezone)).replace(tzinfo=None, fold=0)
 
 
 def moment_of(wall: datetime, timezone: str) -> datetime:
-    """The first moment with this local time."""
+    """Convert a local time to the first moment at which clocks in this zone show it."""
     # fold=0: the first of two ambiguous times; in a gap the offset before it, which shifts by the gap's length.
     return wall.replace(tzinfo=_zone(timezone), fold=0).astimezone(UTC)
 
 
 def resumed(wanted: datetime, pause: timedelta, timezone: str, now: datetime) -> datetime:
-    """The local time of the next sending: `pause` after `wanted`, the local time wanted for the last one.
+    """Compute the local time of the next sending: `pause` after `wanted`, the local time wanted for the last one.
 
     Pauses of a day or more are added in local time, so that the time of day stays. If the last sending was days late,
-    its actual day counts.
+    the pause starts on the day of the actual sending.
     """
     here = wall_of(now, timezone)
     if pause < DAY:

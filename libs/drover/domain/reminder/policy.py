@@ -29,19 +29,19 @@ SEALED_CHARS_MAX: Final = 8192
 
 SENT_COUNT_FIRST: Final = 1
 FETCH_LIMIT_MAX: Final = 200
-"""Maximum of alarms in one claim: even with the longest ids they fit into one decision."""
+"""The maximum number of alarms in one claim: even with the longest ids they fit into one decision."""
 
 TRIES_MAX: Final = 50
-"""How many shifted times to try when a user's minute is taken."""
+"""How many other minutes are tried when the wanted minute of a user is taken. After that, two alarms share a minute."""
 SHIFT_MAX_MIN: Final = 59
 AHEAD_MAX: Final = timedelta(days=3653)
 """How far ahead an alarm can be set: ten years."""
 
 KEYS_REMEMBERED_FOR: Final = timedelta(days=2)
-"""A page that is registered again within this time after its deletion gets other sending keys, because a provider would
-drop the new sendings as duplicates. Such providers remember keys for a day."""
+"""How long the key of a deleted page is remembered. If the page is registered again within this time, its sendings get
+other keys, because a provider could drop them as duplicates. Such providers remember keys for a day."""
 FAILURES_ALERT_AT: Final = 20
-"""After this many failed sendings in a row, of any alarms of a partition, the provider is to blame."""
+"""After this many failed sendings in a row, of any alarms of a partition, an alert about the provider is raised."""
 CROWDED_ALERT_LASTS: Final = timedelta(hours=24)
 
 
@@ -51,7 +51,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     base: timedelta = timedelta(hours=24)
     """The pause between the first sending and the second."""
     cap: timedelta = timedelta(days=180)
-    """The longest pause."""
+    """The longest pause between two sendings."""
     recover_after: timedelta = timedelta(hours=6)
     """A claimed sending without a report is retried after this time."""
     retry_first: timedelta = timedelta(seconds=30)
@@ -59,11 +59,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     timezone_default: str = "Asia/Seoul"
 
     def pause(self, sent_count: int) -> timedelta:
-        """The pause after the sending with this number. Doubles each time."""
+        """Return the pause after the sending with this number. It doubles with each sending, up to `cap`."""
         backoff = Backoff(first_s=self.base.total_seconds(), max_s=self.cap.total_seconds())
         return backoff.pause(sent_count - SENT_COUNT_FIRST + 1)
 
     def retry_after(self, attempt: int) -> timedelta:
-        """The pause before a retry, after this many attempts at one sending."""
+        """Return the pause before the next attempt, after this many attempts at the same sending."""
         backoff = Backoff(first_s=self.retry_first.total_seconds(), max_s=self.retry_max.total_seconds())
         return backoff.pause(attempt)

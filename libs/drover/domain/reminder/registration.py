@@ -1,4 +1,4 @@
-"""What people do with alarms (register, schedule, delete), and users' time zones."""
+"""Decides the commands of people: register, schedule and delete alarms, and set a user's time zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule of an alarm: its next free minute, and the events if there is none."""
+"""Computes the next time of an alarm, and makes the events if no minute is free."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from drover.domain.reminder.state import Alarm, Reminders, moment_at
 
 
 def wanted_wall(alarm: Alarm) -> datetime:
-    """The local time that the alarm was meant for, before it was shifted from a taken or missing minute.
+    """Return the local time that the alarm was meant for, before it was shifted from a taken or missing minute.
 
-    So shifts do not accumulate: an alarm for 9:00 that was shifted to 9:23 is wanted at 9:00 the next time.
+    So shifts do not accumulate: an alarm for 9:00 that was shifted to 9:23 is meant for 9:00 again the next time.
     """
     return wall_of(moment_at(alarm.next_s), alarm.user.timezone) - timedelta(minutes=alarm.shift_min)
 
 
 def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
-    """The next time of the alarm, after the sending that is due or claimed."""
+    """Find the next time of the alarm, after the sending that is due or claimed now."""
     if alarm.moved:
         return Spot(moment_at(alarm.next_s), alarm.shift_min, 0, False)
     wall = resumed(wanted_wall(alarm), policy.pause(alarm.sent_count), alarm.user.timezone, now)
@@ -31,7 +31,7 @@ def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
 
 
 def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[Event]:
-    """The events for an alarm without a free minute."""
+    """Make the events for an alarm that found no free minute and shares one."""
     if not spot.crowded:
         return []
     user_id = alarm.user.user_id

@@ -1,4 +1,5 @@
-"""Life of a sending: due, claimed, reported. A reactor does the sending."""
+"""Decides about sendings: alarms that are due are claimed, and their outcome is reported. The sending itself is done by
+a service."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ from drover.domain.reminder.schedule import crowding, following_spot
 from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
 
 NO_SUBSCRIPTION: Final = "no_subscription"
-"""The user has no subscription."""
+"""Error code: the user has no subscription, so the reminder cannot be sent."""
 NOT_BEGUN: Final = "not_begun"
-"""The process that claimed it stopped before it began to send."""
+"""Error code: the process that claimed the alarm stopped before it began to send."""
 NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN})
-"""Errors that say nothing about the provider."""
+"""Error codes that are not the provider's fault, so they raise no alert about it."""
 
 
 def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy) -> Decision:
@@ -30,7 +31,7 @@ def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy
 
 
 def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders, now: datetime) -> Decision:
-    """Claim one alarm; the state after it says which is next."""
+    """Claim the alarm that is due first. The next one is looked up in the state after it."""
     first = state.first()
     if left == 0 or first is None or first[0] > seconds_of(now):
         return NOTHING
@@ -48,7 +49,8 @@ def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders,
 
 
 def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Policy) -> Decision:
-    """Accept from any claimant, even late: the provider already has this key."""
+    """Record a successful sending. A late report, or one from an earlier claim, is accepted, too: the provider has sent
+    it."""
     alarm = _alarm_at(state, command)
     if alarm is None:
         return _stale(command)
@@ -122,7 +124,7 @@ def report_unknown(state: Reminders, command: ReportUnknown, now: datetime, poli
 
 
 def _alarm_at(state: Reminders, command: Report) -> Alarm | None:
-    """The alarm, if the report is about its current sending."""
+    """Find the alarm of the report. None if the report is about a sending that is over."""
     alarm = state.alarms.get(command.page_id)
     if alarm is None or (alarm.sent_count, alarm.life) != (command.sending, command.life):
         return None
@@ -130,7 +132,8 @@ def _alarm_at(state: Reminders, command: Report) -> Alarm | None:
 
 
 def _in_hand_of(alarm: Alarm, command: Report) -> bool:
-    """Accept a failure only from the current claim: a later claim may still succeed."""
+    """Whether the report comes from the current claim. A failure is accepted only then, because a later claim may still
+    succeed."""
     return alarm.dispatched and alarm.attempt == command.attempt
 
 

@@ -23,14 +23,15 @@ class Spot(msgspec.Struct, frozen=True):
 
     moment: datetime
     shift_min: int
-    """Minutes after the wanted local time."""
+    """How many minutes the time is after the wanted local time."""
     tries: int
     crowded: bool
-    """No free minute was found: the minute is shared."""
+    """Whether no free minute was found, so that the minute is shared with another alarm."""
 
 
 def find_spot(user: User, alarm: Alarm, wanted: datetime, *, own_minute: int | None) -> Spot:
-    """The first free minute from the wanted local time on. `own_minute`: the minute that the alarm itself holds."""
+    """Find the first free minute from the wanted local time on. `own_minute`: the minute that the alarm itself occupies
+    now."""
     first = _spot(user, wanted, 0, 0)
     if not _taken(user, first, own_minute):
         return first

@@ -14,7 +14,7 @@ from drover.domain.timers import Timers
 
 
 def seconds_of(moment: datetime) -> int:
-    """Whole seconds since 1970, rounded down: what is requested now is due now."""
+    """Convert to whole seconds since 1970, rounded down, so that an alarm requested for now is due now."""
     return int(moment.timestamp() // 1)
 
 
@@ -56,23 +56,24 @@ class Alarm(msgspec.Struct, gc=False):
     next_s: int
     """When the alarm is due, as the user set it or after its pause. In seconds, like all times here."""
     wake_s: int
-    """When to act: at `next_s`, or later after a failure; while it is claimed, at its recovery time."""
+    """When the alarm must be handled: at `next_s`; after a failure, at its retry time; while it is claimed, at its
+    recovery time."""
     sent_count: int
     life: int
     attempt: int = 0
-    """Claims of the current sending."""
+    """How many times the current sending has been claimed."""
     shift_min: int = 0
     """Minutes by which `next_s` is later than wanted, in local time."""
     dispatched: bool = False
-    """Whether it is claimed: a sender is sending it, or the outcome is unknown."""
+    """Whether the alarm is claimed: it is being sent, or the outcome is unknown."""
     immediate: bool = True
-    """Whether it was requested for now. Then it takes no minute."""
+    """Whether the alarm was requested for now. Such an alarm does not occupy a minute."""
     moved: bool = False
-    """Whether the user set another time while it was claimed. That time applies after the sending."""
+    """Whether the user set another time while the alarm was claimed. That time applies after the sending."""
 
     @property
     def minute(self) -> int | None:
-        """The minute that it takes among the alarms of its user, if any."""
+        """The minute that the alarm occupies among the alarms of its user. None if it is immediate."""
         return None if self.immediate else minute_of(self.next_s)
 
 
@@ -118,22 +119,22 @@ class Reminders:
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
         """Subscriptions by user, then by id."""
         self.deleted: dict[str, int] = {}
-        """Life numbers of recently deleted pages."""
+        """The `life` numbers of the alarms of recently deleted pages, by page id."""
         self.deletions: deque[Tombstone] = deque()
         self.alerts: dict[str, str] = {}
         self.timers = Timers()
         """Timers of alerts."""
         self.failed_in_row = 0
         self.fetch_limit: int | None = None
-        """The limit set at run time; None: as configured."""
+        """The fetch limit that was set at run time. None: the configured one applies."""
 
     def due_s(self) -> int | None:
-        """When the next alarm can be claimed."""
+        """When the next alarm can be claimed, in seconds since 1970."""
         first = self.first()
         return None if first is None else first[0]
 
     def first(self) -> tuple[int, str] | None:
-        """The alarm that is due first, waiting or to be recovered."""
+        """Return the alarm that can be claimed first: one that is due, or one whose claim got no report in time."""
         waiting, recovering = self.waiting.first(), self.recovering.first()
         if waiting is None or recovering is None:
             return waiting or recovering

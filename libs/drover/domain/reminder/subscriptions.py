@@ -1,4 +1,4 @@
-"""Subscriptions (ways to reach a user; edges seal their secrets), and the fetch limit of claims."""
+"""Decides about subscriptions (ways to reach a user, with sealed secrets) and the fetch limit of claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.domain.reminder.state import Reminders
 
 
 def add_subscription(state: Reminders, command: AddSubscription, now: datetime, policy: Policy) -> Decision:
-    """Adding a known subscription replaces its sealed keys: browsers renew them."""
+    """Add a subscription. If the user has it already, replace its sealed keys, because browsers renew them."""
     known = state.subscriptions.get(command.user_id, {})
     if command.subscription_id not in known and len(known) >= SUBSCRIPTIONS_PER_USER_MAX:
         return reject(

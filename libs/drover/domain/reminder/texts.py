@@ -1,4 +1,4 @@
-"""Titles and bodies in the state: packed into one bytes object, to save memory with a million alarms."""
+"""Packs the title and the body of an alarm into one bytes object, to save memory with a million alarms."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 from drover.domain.reminder.policy import TEXT_CHARS_MAX
 
 DEFLATED_FROM_BYTES: Final = 512
-"""Texts from this size on are compressed; shorter ones hardly shrink."""
+"""Texts of at least this many bytes are compressed; shorter ones hardly shrink."""
 _LEVEL: Final = 1
 _PLAIN: Final = b"="
 _DEFLATED: Final = b"z"
 _BETWEEN: Final = b"\0"
-"""The separator. Edges refuse it in texts, and `cut` removes it."""
+"""The separator between title and body. HTTP services refuse it in texts, and `cut` removes it."""
 
 
 def cut(text: str) -> str:
-    """The text, cut to its maximum length."""
+    """Cut the text to its maximum length, and remove NUL characters."""
     return text[:TEXT_CHARS_MAX].replace("\0", "")
 
 
@@ -29,7 +29,7 @@ def pack(title: str, body: str) -> bytes:
 
 
 def unpack(packed: bytes) -> tuple[str, str]:
-    """Title and body."""
+    """Return the title and the body."""
     raw = packed[1:]
     if packed[:1] == _DEFLATED:
         raw = zlib.decompress(raw)

@@ -1,4 +1,4 @@
-"""Validation of commands without the state. Edges call it before they send a command."""
+"""Checks of a command that need no state. HTTP services call them before they send the command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from drover.domain.reminder.policy import (
 )
 
 YEARS: Final = range(1970, 2200)
-"""Times outside these years are mistakes, and some break date arithmetic."""
+"""The years that a time may be in. Others are refused: they are mistakes, and some break date arithmetic."""
 
 _PATTERNS: Final = {
     "page_id": re.compile(ID_PATTERN),
@@ -49,7 +49,7 @@ def invalid(field: str, value: object, message: str) -> Rejection:
 
 
 def validate(command: Command) -> Rejection | None:
-    """The reason why a command can never be accepted, or None."""
+    """Return why a command can never be accepted, or None."""
     check = _CHECKS.get(type(command))
     return None if check is None else check(command)
 

@@ -14,9 +14,9 @@ RECOVERING: Final = "render_recovering"
 STOP_FAILED: Final = "render_not_stopped"
 NO_WORKER: Final = "no_render_worker"
 WORKERS: Final = "workers"
-"""Subject of the alert: all workers."""
+"""The subject of the alert that no worker is running: a fixed word for all workers."""
 NO_WORKER_KEY: Final = f"{NO_WORKER}:{WORKERS}"
-"""The key of that alert among the open alerts."""
+"""The key of the alert that no worker is running, among the open alerts."""
 
 
 def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str, now: datetime) -> list[Event]:
@@ -27,7 +27,8 @@ def alert_of_fault(queue: RenderQueue, render: Render, rule: Rule, message: str,
 
 
 def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list[Event]:
-    """The render lost its worker again: lease expired, released by an operator, or resumed after a crash."""
+    """Raise an alert if a render has lost its worker too often: its lease expired, an operator released it, or the
+    worker crashed."""
     count = render.recovery_count + render.resumes + 1
     if count <= RECOVERIES_QUIET:
         return []
@@ -36,7 +37,8 @@ def alert_of_recovery(queue: RenderQueue, render: Render, now: datetime) -> list
 
 
 def alert_of_workers(queue: RenderQueue, now: datetime) -> list[Event]:
-    """Raise the alert if no worker was heard from in time; resolve it if nothing waits any more."""
+    """Raise the alert that no worker is running if no sign of one came in time. Resolve it if no render waits any
+    more."""
     first = queue.pending.first()
     if first is None:
         return resolve_alert(queue.alerts, NO_WORKER, WORKERS, "nothing waits")
@@ -52,7 +54,8 @@ def worker_heard(queue: RenderQueue, reason: str) -> list[Event]:
 
 
 def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:
-    """Resolve the alerts of a render. `proven`: it completed, so template, mapping, nexrender and NAS work."""
+    """Resolve the alerts of a render that ends. `proven`: it completed, so template, mapping, nexrender and NAS
+    work."""
     if not queue.alerts:
         return []
     subjects = {"render": str(render.render_id), "composition": render.composition_id}
@@ -64,9 +67,10 @@ def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool
 
 
 NEXRENDER_DOWN_RULE: Final = Rule(alert="nexrender_down", about="nexrender")
-"""Only kind and subject are used here; the retry values, which an operator can set, do not matter."""
+"""The rule of `NEXRENDER_DOWN`, of which only the alert's kind and subject are used here. Operators can set its
+retries."""
 
 _OF_FAULTS: Final = [*dict.fromkeys((rule.alert, rule.about) for rule in (*RULES.values(), NEXRENDER_DOWN_RULE))]
-"""Kinds of alerts with their subjects, each once: several faults share one."""
+"""The kind and the subject of every alert that a fault can raise, each once: several faults share one."""
 
 assert {*RULES} | {Fault.NEXRENDER_DOWN} == {*Fault}

@@ -13,7 +13,7 @@ from drover.domain.spec import fields_of
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
-    """The answer comes from the first event that was requested."""
+    """Make the answer from the first event of a type that has an answer."""
     for event in events:
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -49,13 +49,14 @@ def _renewed(event: e.LeaseRenewed) -> dict[str, Any]:
 
 
 def _retry(event: e.RetryScheduled) -> dict[str, Any]:
-    """Includes the delay, because the worker's clock may differ from ours."""
+    """Tell a worker when to retry: also as a delay, because the worker's clock may differ from ours."""
     delay_s = (event.due_at - event.at).total_seconds()
     return {"again": "step", "number": event.number, "due_at": event.due_at, "delay_s": delay_s}
 
 
 def _requeued(event: e.RenderRequeued) -> dict[str, Any]:
-    """A worker learns that the render is no longer its own, an operator learns the new status."""
+    """Answer a command that returned a render to the queue. A worker learns that it no longer holds the render, an
+    operator learns the new status."""
     return {
         "again": "render",
         "id": event.render_id,

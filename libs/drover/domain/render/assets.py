@@ -1,4 +1,5 @@
-"""Converts gfx_data to nexrender's assets by the composition's mapping (003 §3.4.2). It reports whatever it drops."""
+"""Converts gfx_data to nexrender's assets by the composition's mapping (003 §3.4.2). It lists all data that it leaves
+out."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ SLOTS_MAX: Final = 200
 SLOT_NUMBER_MAX: Final = 9_999
 FIELDS_MAX: Final = 1000
 NAME_CHARS_MAX: Final = 150
-"""The longest name of a field in gfx_data. A mapping's field name is longer by its prefix."""
+"""The maximum length of a field's name in gfx_data. A mapping adds a prefix to it, so its names may be longer."""
 TEXT_CHARS_MAX: Final = 10_000
 NUMBER_MAX: Final = 10**30
 
@@ -31,17 +32,17 @@ class GfxDataInvalid(DroverError):
 
 class Assets(msgspec.Struct, frozen=True):
     assets: list[dict[str, str]]
-    """`src` is a path; the nexrender client turns it into a URL."""
+    """The assets for nexrender. Their `src` is a path, which the nexrender client turns into a URL."""
     unmapped: list[str]
-    """What is missing in the assets: fields without a layer (by the key that a mapping would need), forbidden images,
+    """What is not in the assets: fields without a layer (by the key that a mapping would need), forbidden images,
     values that another field has replaced, and data in places that 003 does not define."""
     fields: int = 0
-    """Number of fields that a mapping could give a layer."""
+    """How many fields were found that a mapping could give a layer."""
 
     @property
     def mapping_missing(self) -> bool:
-        """Whether there are fields, but none of them has a layer. Data in places that 003 does not define is not a
-        field."""
+        """Whether there are fields, but none of them has a layer. Data in places that 003 does not define does not
+        count as a field."""
         return self.fields > 0 and not self.assets
 
 
@@ -54,7 +55,8 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Assets:
-    """`images`: the folder of flags and other images, as After Effects sees it. Files outside it are not used."""
+    """Convert gfx_data to assets. `images`: the folder of flags and other images, as After Effects sees it. Files
+    outside it are not used."""
     assets: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {}
     unmapped: list[str] = []
     count = 0
@@ -133,7 +135,8 @@ def _slots(slots: Any) -> Iterator[_Found]:
 
 
 def _flags(flags: Any, place: str) -> Iterator[_Found]:
-    """Flags come as a list of countries or paths, a list of numbered objects, or an object by number or layer."""
+    """Find the flags in gfx_data: a list of countries or paths, a list of numbered objects, or an object by number or
+    layer."""
     if isinstance(flags, dict):
         for name, value in _object(flags, place):
             number = _flag_number(name)
@@ -160,7 +163,7 @@ def _flag_number(name: str) -> int | None:
 
 
 def _number(numbered: dict[str, Any], position: int, place: str) -> int:
-    """The object's own number if it has one, otherwise its position in the list."""
+    """Return the `slot_number` of an object if it has one, otherwise its position in the list."""
     number = numbered.get("slot_number", position)
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= SLOT_NUMBER_MAX:
         raise GfxDataInvalid(f"{place}.slot_number", f"a number from 1 to {SLOT_NUMBER_MAX}")

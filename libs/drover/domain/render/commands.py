@@ -17,12 +17,12 @@ class RequestRender(Command):
     composition_id: str
     gfx_id: str
     gfx_data: str
-    """The data to render, sealed by the edge."""
+    """The data to render, sealed by the HTTP service that received it."""
     composition: str = ""
     """Name of the composition. Empty: the name in the composition's description, else the id."""
     cue_item_id: str | None = None
     broadcast_date: date | None = None
-    """None: today in Seoul."""
+    """The date in the file's folder. None: today in Seoul."""
 
 
 class CancelRender(Command):
@@ -31,7 +31,7 @@ class CancelRender(Command):
 
 
 class ReleaseRender(Command):
-    """An operator takes the render from a stuck worker."""
+    """Take the render from a worker that is stuck, at the request of an operator."""
 
     render_id: int
 
@@ -43,13 +43,13 @@ class RerunRender(Command):
 
 
 class Claim(Command):
-    """A worker without a render claims the oldest pending one."""
+    """Claim the oldest pending render for a worker that has none."""
 
     worker_id: str
 
 
 class Report(Command):
-    """A worker's report about its run."""
+    """The fields that all reports of workers about their run share."""
 
     render_id: int
     run: int
@@ -57,11 +57,11 @@ class Report(Command):
 
 
 class RenewLease(Report):
-    """The worker is alive and working."""
+    """Extend the lease of a worker that is alive and works on the render."""
 
 
 class HandBack(Report):
-    """The worker shuts down cleanly and gives up this render."""
+    """Give a render back, because its worker shuts down cleanly."""
 
 
 class ReportSubmitted(Report):
@@ -77,7 +77,7 @@ class ReportProgress(Report):
 
 
 class ReportRendered(Report):
-    """nexrender reports `finished`."""
+    """Report that nexrender has finished the job."""
 
 
 class ReportUnmapped(Report):
@@ -99,7 +99,7 @@ class ReportCompleted(Report):
 
 
 class ClaimStop(Command):
-    """A worker claims one nexrender job that must be stopped."""
+    """Claim one nexrender job that must be stopped, for a worker to stop it."""
 
     worker_id: str
 
@@ -117,7 +117,7 @@ class GetRender(Command):
 
 
 class GetRuns(Command):
-    """Read the status of these renders, for the sweep of abandoned files."""
+    """Read the status of these renders, for the worker that removes abandoned files."""
 
     render_ids: list[int]
 
@@ -127,7 +127,7 @@ class GetComposition(Command):
 
 
 class DescribeComposition(CompositionChange, Command, tag=True):
-    """Describe a composition. None: keep the present value, or the default."""
+    """Describe a composition. A field that is None keeps its present value, or gets the default."""
 
     composition_id: str
 
@@ -142,7 +142,7 @@ class MapField(Layer, Command, frozen=True, tag=True, kw_only=True):  # type: ig
 
 
 class ChangeField(FieldChange, Command, tag=True):
-    """Change a field's mapping. None: leave as it is."""
+    """Change the mapping of a field. A field of this command that is None changes nothing."""
 
     mapping_id: int
 

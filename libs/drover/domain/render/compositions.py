@@ -1,4 +1,4 @@
-"""What administrators do with compositions: describe them, and map fields to layers."""
+"""Decides the commands of administrators: describe compositions, and map their fields to layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Deadlines of the render queue: leases, time-outs, archiving, alerts, missing workers."""
+"""What happens at the deadlines of the render queue: those of leases, renders, archiving, alerts and missing
+workers."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def tick(policy: Policy, queue: RenderQueue, command: Tick, now: datetime) -> De
 
 def _fire(policy: Policy, left: int) -> Callable[[RenderQueue, datetime], Decision]:
     def fire(queue: RenderQueue, now: datetime) -> Decision:
-        """Fire one deadline that has passed; the state after it says which is next."""
+        """Fire one deadline that has passed. The next one is looked up in the state after it."""
         first = queue.timers.first()
         if first is None or first[0] > now or not left:
             return NOTHING

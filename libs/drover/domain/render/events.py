@@ -26,9 +26,9 @@ class RunEvent(RenderEvent):
 class RenderRequested(RenderEvent):
     composition_id: str
     composition: str
-    """Name of the composition, in After Effects and in the file name."""
+    """The name of the composition, in After Effects and in the file name."""
     gfx_id: str
-    """The id that the seal of gfx_data is bound to."""
+    """The id that gfx_data was sealed with: it can be opened only together with this id."""
     gfx_data: str
     """The data to render, sealed."""
     cue_item_id: str | None
@@ -50,13 +50,13 @@ class LeaseRenewed(RunEvent):
 
 
 class RenderSubmitted(RunEvent):
-    """nexrender has the job."""
+    """The worker has submitted the job to nexrender."""
 
     uid: str
     nexrender_job_id: str
-    """nexrender's own id of the job, if it does not accept our uid."""
+    """The id that nexrender gave the job, if it does not accept our uid."""
     found: bool
-    """Whether nexrender had the job already: a worker had submitted it and could not report it."""
+    """Whether nexrender had the job already, because a worker had submitted it and could not report that."""
     timeout_at: datetime
 
 
@@ -69,7 +69,7 @@ class EncodingStarted(RunEvent):
 
 
 class UploadStarted(RunEvent):
-    """nexrender has finished. Validating and copying the file begin."""
+    """nexrender has finished the job. The worker begins to check the file and to copy it to the NAS."""
 
 
 class FieldsUnmapped(RunEvent):
@@ -83,7 +83,7 @@ class RetryScheduled(RunEvent):
 
     fault: str
     number: int
-    """1 is the first retry."""
+    """The number of the retry, from 1."""
     due_at: datetime
     message: str
 
@@ -93,7 +93,8 @@ class RenderRequeued(RenderEvent):
 
     run: int
     reason: str
-    """`lapsed`, `released`, `handed_back`, `rerun`, or the fault."""
+    """Why. `lapsed`: the lease expired. `released`: by an operator. `handed_back`: by its worker. `rerun`: by a person.
+    Otherwise the fault."""
     message: str
     recovery_count: int
     generation: int
@@ -136,7 +137,7 @@ class StopClaimed(RenderEvent):
     composition: str
     broadcast_date: date
     discard: bool
-    """Remove the file on the NAS, too."""
+    """Whether to remove the file on the NAS, too."""
     nexrender_job_id: str | None
 
 
@@ -146,14 +147,14 @@ class RenderStopped(RenderEvent):
 
 
 class StopAbandoned(RenderEvent):
-    """The job could not be stopped, and there are no more tries."""
+    """The nexrender job could not be stopped, and no more tries are made."""
 
     uid: str
     tries: int
 
 
 class StaleRunRefused(RenderEvent):
-    """A worker's report about a run that is over was refused. Nothing changed."""
+    """A worker's report about a run that has ended was refused. Nothing else changed."""
 
     run: int
     worker_id: str
@@ -163,17 +164,17 @@ class StaleRunRefused(RenderEvent):
 
 
 class RenderArchived(RenderEvent):
-    """The render left the state; the read model keeps it."""
+    """The render left the decider's state; the read model keeps it."""
 
 
 class CompositionDescribed(Event):
     composition_id: str
     name: str
     template: str
-    """A file in the template folder, or an absolute path."""
+    """The template: a file in the template folder, or an absolute path."""
     output_module: str
     version: int
-    """Grows with each change of the composition or its fields; caches compare it."""
+    """Grows with each change of the composition or its fields, so that caches can tell whether they are outdated."""
 
 
 class CompositionRemoved(Event):

@@ -18,7 +18,7 @@ from drover.domain.spec import fields_of
 
 
 def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
-    """The event is for people; the state does not change."""
+    """Change nothing: the event is only for people to see."""
 
 
 def _requested(queue: RenderQueue, event: e.RenderRequested) -> None:
@@ -66,7 +66,7 @@ def _submitted(queue: RenderQueue, event: e.RenderSubmitted) -> None:
 
 
 def _regain(render: Render) -> None:
-    """nexrender has answered: reset the count of its failures."""
+    """Reset the retries that were caused by nexrender being down, because it has answered."""
     render.retries.pop("NEXRENDER_DOWN", None)
     render.retry_due = None
 
@@ -118,7 +118,7 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
 
 
 _COUNTED: Final = frozenset({"RENDER_TIMEOUT", "RENDER_LOST"})
-"""Faults that retry the whole render."""
+"""Faults that run the whole render again, and so are counted when it returns to the queue."""
 
 
 def _completed(queue: RenderQueue, event: e.RenderCompleted) -> None:

@@ -1,4 +1,4 @@
-"""`evolve` for compositions and their fields."""
+"""Applies the events of compositions and their fields to the state."""
 
 from __future__ import annotations
 

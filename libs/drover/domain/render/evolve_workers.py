@@ -1,8 +1,8 @@
-"""The deadline by which missing workers are noticed.
+"""Sets the deadline at which the alert that no worker is running is raised.
 
-Workers leave events when they claim or renew; an idle worker that finds no work leaves none. While a render waits,
-an idle worker claims it at once and a busy one renews its lease. If neither happens for `NO_WORKER_AFTER`, there are
-no workers.
+Workers leave events when they claim or renew; an idle worker that finds no work leaves none. While a render waits, an
+idle worker claims it at once and a busy one renews its lease. If neither happens for `NO_WORKER_AFTER`, there are no
+workers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drover.domain.render.timer_keys import WORKERS_TIMER
 
 
 def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
-    """After every event: set the deadline for raising the alert or, once nothing waits, for resolving it."""
+    """Set the deadline for raising the alert or, once no render waits, for resolving it. Called after every event."""
     if isinstance(event, RenderClaimed | LeaseRenewed):
         queue.renewal_due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
     elif not queue.held:

@@ -1,4 +1,5 @@
-"""Consequences of a fault: retry the step, submit a new nexrender job, or fail. The table is in `policy`."""
+"""Decides what follows from a fault: retry the step, submit a new nexrender job, or fail. The table of faults is in
+`policy`."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def _without_scheme(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, list[str]] | None:
-    """The root (`D:/`, `//` for a share, `/`, or empty for relative) and the parts; None if ambiguous."""
+    """Split a path into its root (`D:/`, `//` for a share, `/`, or empty for relative) and its parts; None if it is
+    ambiguous."""
     text = text.replace("\\", "/")
     if _DRIVE.match(text):
         root = text[:2].upper() + "/"
@@ -61,7 +62,7 @@ def _split(text: str) -> tuple[str, list[str]] | None:
 
 
 def _within(folder: tuple[str, list[str]], path: tuple[str, list[str]]) -> list[str] | None:
-    """The parts of the path that come after the folder."""
+    """Return the parts of the path below the folder; None if the path is not in the folder."""
     (root, above), (begin, parts) = folder, path
     if begin == "":
         return parts
@@ -72,7 +73,8 @@ def _within(folder: tuple[str, list[str]], path: tuple[str, list[str]]) -> list[
 
 
 def _joined(folder: tuple[str, list[str]], parts: list[str]) -> str:
-    """Joined by slashes, which every system accepts; a share by backslashes, to differ from a path with two slashes."""
+    """Join a folder and parts of a path with slashes, which every system accepts. In a share use backslashes, so that
+    it does not look like a path that begins with two slashes."""
     root, above = folder
     if root == _UNC:
         return "\\\\" + "\\".join([*above, *parts])

@@ -21,7 +21,7 @@ class CompositionSpec(msgspec.Struct, frozen=True):
 
 
 class CompositionChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a PATCH may change; None: no change."""
+    """The fields of a composition that a PATCH may change. None: no change."""
 
     name: str | None = None
     template: str | None = None
@@ -37,7 +37,7 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class FieldChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a PATCH may change; None: no change."""
+    """The fields of a mapping that a PATCH may change. None: no change."""
 
     layer_name: str | None = None
     kind: Kind | None = None

@@ -11,18 +11,18 @@ import msgspec
 from drover.domain.backoff import Backoff
 
 ARCHIVE_AFTER: Final = timedelta(hours=24)
-"""How long an ended render stays in the state and can be run again."""
+"""How long an ended render stays in the state. Within this time it can be run again."""
 RECOVERIES_QUIET: Final = 3
-"""A render that loses its worker more often than this raises an alert."""
+"""How often a render may lose its worker before an alert is raised."""
 OPEN_RENDERS_MAX: Final = 5_000
-"""Maximum of renders that have not ended, because the state holds the gfx_data of each."""
+"""The maximum number of renders that have not ended, because the state holds the gfx_data of each. Further ones are
+refused."""
 DEADLINES_PER_TICK_MAX: Final = 100
-"""Maximum of deadlines that one tick fires. The rest fires at once in the next command. Each causes only a few
-events."""
+"""The maximum number of deadlines that one tick fires. The next tick, which follows at once, fires the rest."""
 RETRY_DELAY_MAX: Final = timedelta(hours=1)
-"""The longest delay, whatever the settings are."""
+"""The longest delay before a retry, whatever the settings are."""
 RENEWALS_PER_LEASE: Final = 3
-"""How often a live worker renews within one lease."""
+"""How often a live worker renews its lease during the time of one lease."""
 NO_WORKER_AFTER: Final = timedelta(seconds=300)
 """If a render waits this long without a sign of any worker, an alert is raised."""
 STOP_CLAIM: Final = timedelta(seconds=60)
@@ -31,9 +31,9 @@ STOP_TRIES_MAX: Final = 20
 ALERT_LIFETIME: Final = timedelta(hours=24)
 """An alert about a fault expires after this time; the next such fault raises it again."""
 PROGRESS_STEP: Final = 10
-"""Progress is recorded in steps of this size; values between them are telemetry."""
+"""Progress is recorded only at multiples of this number of percent; values between them are telemetry."""
 SEOUL: Final = timedelta(hours=9)
-"""UTC offset for the broadcast date if a request names none. Korea has no daylight saving time."""
+"""The UTC offset by which the broadcast date is computed if a request has none. Korea has no daylight saving time."""
 
 
 class Fault(StrEnum):
@@ -60,7 +60,7 @@ class Fault(StrEnum):
 
 
 class Again(StrEnum):
-    """What a retry repeats."""
+    """What is repeated by a retry."""
 
     STEP = "step"
     """Retry the failed step. The same worker does so and keeps the render."""
@@ -69,7 +69,7 @@ class Again(StrEnum):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One row of the table. The first try is not counted as a retry."""
+    """One row of the table of faults. The first try is not counted as a retry."""
 
     retries: int = 0
     delay_s: float = 0
@@ -77,9 +77,10 @@ class Rule(msgspec.Struct, frozen=True):
     """Factor by which each delay grows."""
     again: Again = Again.STEP
     alert: str = "render_failed"
-    """Kind of the alert after the last retry: a failed render waits until somebody runs it again."""
+    """The kind of the alert that is raised after the last retry. A failed render waits until somebody runs it again."""
     about: str = "render"
-    """Subject of the alert: `render`, `composition`, or a fixed word."""
+    """The subject of the alert: `render` or `composition` for the id of the render or composition, else a fixed
+    word."""
 
     def delay(self, number: int) -> timedelta:
         backoff = Backoff(first_s=self.delay_s, max_s=RETRY_DELAY_MAX.total_seconds(), factor=self.factor)
@@ -111,4 +112,4 @@ RULES: Final[dict[Fault, Rule]] = {
     Fault.OUTPUT_INVALID: Rule(retries=2, delay_s=60),
     Fault.NAS_AWAY: Rule(retries=3, delay_s=30, alert="nas_away", about="nas"),
 }
-"""All faults except `NEXRENDER_DOWN`, whose values an operator can set."""
+"""The rules of all faults except `NEXRENDER_DOWN`, whose values an operator can set."""

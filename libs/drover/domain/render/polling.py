@@ -7,20 +7,20 @@ from typing import Final
 import msgspec
 
 EMPTY_POLLS_QUIET: Final = 10
-"""After this many polls without work a worker uses the idle interval."""
+"""After this many polls in a row without work, a worker polls at its idle interval."""
 BUSY_S: Final = 5.0
-"""The interval after work was found."""
+"""The longest poll interval, in seconds, once a worker has found work."""
 
 
 class Pace(msgspec.Struct):
-    """A worker's intervals, and its number of empty polls in a row."""
+    """The poll intervals of a worker, and its number of polls in a row without work."""
 
     every_s: float = 10.0
     idle_s: float = 30.0
     empty: int = 0
 
     def poll(self, found: bool) -> float:
-        """Note the result of a poll; returns the seconds until the next one, short after work was found."""
+        """Note whether a poll found work; return the seconds until the next poll."""
         self.empty = 0 if found else self.empty + 1
         if found:
             self.every_s = min(self.every_s, BUSY_S)

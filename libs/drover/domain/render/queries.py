@@ -1,4 +1,4 @@
-"""Queries of workers: answered from live state, without events."""
+"""Answers the queries of workers from live state, without events."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def get_render(queue: RenderQueue, command: GetRender, now: datetime) -> Decisio
 
 
 def get_runs(queue: RenderQueue, command: GetRuns, now: datetime) -> Decision:
-    """Renders missing in the answer ended long ago, or never existed."""
+    """Return the status of these renders. Those missing in the answer ended long ago, or never existed."""
     known = (queue.renders[render_id] for render_id in command.render_ids if render_id in queue.renders)
     return answer({str(one.render_id): {"status": one.status, "run": one.run, "uid": one.uid} for one in known})
 
 
 def get_composition(queue: RenderQueue, command: GetComposition, now: datetime) -> Decision:
-    """A composition without a description has no template and no fields."""
+    """Return a composition. One that was never described has no template and no fields."""
     composition = queue.compositions.get(command.composition_id, Composition())
     return answer(
         {

@@ -1,4 +1,4 @@
-"""What people do with renders: request, cancel, release, run again."""
+"""Decides the commands of people: request, cancel, release and run again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
 
 
 def _unknown_composition(composition_id: str) -> Decision:
-    """Refuse: After Effects would get an unknown composition name, and no field would be filled in.
+    """Refuse a render of an unknown composition: After Effects would get an unknown name, and no field would be filled
+    in.
 
     Only if some compositions are known (there are installations without any), and the request does not name the
     composition itself: 003 does so in every `gfx_data`, and renders compositions without a mapping.
@@ -53,12 +54,13 @@ def _unknown_composition(composition_id: str) -> Decision:
 
 
 def uid_of(render_id: int, generation: int, now: datetime) -> str:
-    """The uid of a nexrender job: unique across queues, and across rebuilt instances of the same queue."""
+    """Make the uid of a nexrender job. It is unique across queues, and across queues that were set up again."""
     return f"drover-{render_id}-{generation}-{derived_uuid(render_id, generation, now.isoformat())[:8]}"
 
 
 def stop_of(render: Render) -> str | None:
-    """The uid of the job that nexrender has, or may have: its worker may have crashed before it reported it."""
+    """Return the uid of the render's job if nexrender may have it. A worker may have submitted the job and crashed
+    before it reported that."""
     return render.uid if render.touched else None
 
 
@@ -82,7 +84,7 @@ def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) ->
 
 
 def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
-    """Take the render from its worker. Its nexrender job goes on: the next worker looks for it first."""
+    """Take the render from its worker. Its nexrender job goes on: the next worker asks nexrender for it first."""
     count = render.recovery_count + 1
     requeued = RenderRequeued(
         render_id=render.render_id,
@@ -120,7 +122,7 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
 
 
 def run_again(render: Render, reason: str, message: str, now: datetime, *, stop: str | None) -> RenderRequeued:
-    """Requeue the render as a new nexrender job."""
+    """Return the render to the queue, to be run as a new nexrender job."""
     generation = render.generation + 1
     uid = uid_of(render.render_id, generation, now)
     return RenderRequeued(

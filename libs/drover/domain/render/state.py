@@ -30,7 +30,7 @@ ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
 class RenderPurpose(msgspec.Struct, kw_only=True):
-    """What a render is for, as people see it."""
+    """What a render is for: its composition, cue item and broadcast date."""
 
     composition_id: str
     cue_item_id: str | None
@@ -58,7 +58,7 @@ class Render(RenderPurpose, kw_only=True):
     progress: int = 0
     started_at: datetime | None = None
     rendered: bool = False
-    """nexrender has finished this generation's job: the time-out no longer applies."""
+    """Whether nexrender has finished the job of this generation. Then the render can no longer time out."""
     retries: dict[str, int] = msgspec.field(default_factory=dict)
     """Retries used so far, by fault."""
     retry_due: datetime | None = None
@@ -70,14 +70,14 @@ class Render(RenderPurpose, kw_only=True):
 
 
 class Stop(msgspec.Struct):
-    """A nexrender job to stop, and files to remove."""
+    """A nexrender job that must be stopped, and the files to remove after it."""
 
     render_id: int
     uid: str
     composition: str
     broadcast_date: date
     discard: bool
-    """Remove the file on the NAS, too: the render was cancelled."""
+    """Whether to remove the file on the NAS, too, because the render was cancelled."""
     nexrender_job_id: str | None = None
     tries: int = 0
 
@@ -101,16 +101,17 @@ class RenderQueue(msgspec.Struct):
     held: dict[str, int] = {}
     """The render that each worker holds; at most one."""
     renewal_due: datetime | None = None
-    """While workers hold renders: when the most recently heard worker will renew its lease."""
+    """When the next renewal of a lease is expected, after the last claim or renewal. None: no worker holds a render."""
     stops: dict[str, Stop] = {}
     """Jobs to stop, by their uid."""
     stops_due: Timers = msgspec.field(default_factory=Timers)
-    """When each stop may be claimed."""
+    """By uid of the nexrender job, when its stop may be claimed."""
     compositions: dict[str, Composition] = {}
     mappings: dict[int, tuple[str, str]] = {}
-    """Composition and field name of each mapping."""
+    """By id of the mapping, its composition and field name."""
     last_mapping_id: int = 0
     mapping_version: int = 0
-    """Grows with every change of any composition, so one that is removed and added again gets a new version."""
+    """Grows with every change of any composition, so that a composition that is removed and added again gets a new
+    version."""
     alerts: dict[str, str] = {}
     timers: Timers = msgspec.field(default_factory=Timers)

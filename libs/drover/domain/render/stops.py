@@ -1,4 +1,5 @@
-"""Stops: nexrender jobs to be stopped. A stop stays open until a worker reports that it is done."""
+"""Decides about stops: nexrender jobs that workers must stop. A stop stays open until a worker reports that it is
+done."""
 
 from __future__ import annotations
 

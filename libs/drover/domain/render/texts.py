@@ -1,4 +1,4 @@
-"""Texts from outside, made safe for events: bounded in size, without control characters."""
+"""Makes texts from outside safe for events: bounded in size, without control characters."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final
 MESSAGE_BYTES_MAX: Final = 6000
 UNMAPPED_MAX: Final = 200
 UNMAPPED_BYTES_MAX: Final = 250
-"""Maximum size of the name of an unmapped field. Even if every byte takes two on the wire, all names fit into one
-decision."""
+"""The maximum size of the name of an unmapped field; longer names are cut. So all names fit into one decision, even if
+every byte takes two in JSON."""
 
 
 def shown(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:
-    """Control characters become spaces: each takes six bytes on the wire, and Postgres refuses NUL."""
+    """Replace control characters by spaces: each takes six bytes in JSON, and Postgres refuses NUL."""
     plain = "".join(char if char >= " " or char in "\t\n\r" else " " for char in text[:bytes_max])
     return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
 def listed(texts: Sequence[str]) -> list[str]:
-    """As many texts as fit into an event; the last one gives the number of the others."""
+    """Return as many of the texts as fit into an event. If some are left out, the last text tells how many."""
     if len(texts) > UNMAPPED_MAX:
         few = UNMAPPED_MAX - 1
         return [*listed(texts[:few]), f"… and {len(texts) - few} more"]

@@ -1,11 +1,11 @@
-"""Keys of the render queue's timers (one letter for the kind, then the id) and of its pending renders."""
+"""Makes the keys of the render queue's timers (one letter for the kind, then the id) and of its pending renders."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WORKERS_TIMER: Final = "w:workers"
-"""A single timer for all workers."""
+"""The key of the timer for missing workers. There is one for all workers."""
 
 
 def lease_timer(render_id: int) -> str:
@@ -21,5 +21,6 @@ def archive_timer(render_id: int) -> str:
 
 
 def place_in_queue(render_id: int) -> str:
-    """Requests of the same moment are ordered by id; keys compare as texts, hence the leading zeros."""
+    """Make the key that orders pending renders of the same time by id. Keys compare as texts, hence the leading
+    zeros."""
     return f"{render_id:016}"

@@ -1,4 +1,4 @@
-"""Validation of commands without the state. Edges call it before they send a command."""
+"""Checks of a command that need no state. HTTP services call them before they send the command."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ _TEXTS: Final = (
     ("layer_name", NAME_CHARS_MAX, False),
     ("property", NAME_CHARS_MAX, False),
 )
-"""Text fields of all commands: maximum characters, and whether they may be empty. Texts of reports that come from
-nexrender or gfx_data are not listed: `texts` cuts them, so that no report is lost."""
+"""By text field of any command: the maximum number of characters, and whether it may be empty. Texts of reports that
+come from nexrender or gfx_data are not listed: `texts` cuts them, so that no report is refused."""
 
 
 def _invalid(message: str, field: str, value: Any) -> Rejection:

@@ -1,4 +1,5 @@
-"""What workers do: claim, renew, report. A report about a run that is over is refused and changes nothing."""
+"""Decides the commands of workers: claim, renew, report. A report about a run that has ended is refused and changes
+nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -
 
 
 def current(queue: RenderQueue, report: c.Report) -> Render | None:
-    """The render of the report, if this worker holds it and the run is current."""
+    """Find the render of the report. None if this worker no longer holds it, or the run has ended."""
     render = queue.renders.get(report.render_id)
     if render is None or render.run != report.run or render.worker_id != report.worker_id:
         return None
@@ -57,8 +58,8 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
 
 
 def hand_back(queue: RenderQueue, command: c.HandBack, now: datetime) -> Decision:
-    """Return the render to the queue. This is no recovery, because nothing went wrong. The nexrender job goes on, and
-    the next worker finds it."""
+    """Return the render to the queue. This does not count as a lost worker, because nothing went wrong. The nexrender
+    job goes on, and the next worker finds it."""
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)
@@ -133,7 +134,8 @@ def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: dateti
 
 
 def overtaken(queue: RenderQueue, report: c.Report, *, record: bool = True) -> Decision:
-    """409: this worker no longer holds the render. Recorded, except for reports that come every few seconds."""
+    """Refuse a report of a worker that no longer holds the render. `record`: whether to record the refusal; not for
+    reports that come every few seconds."""
     render = queue.renders.get(report.render_id)
     if render is None:
         known = 0 < report.render_id <= queue.last_id

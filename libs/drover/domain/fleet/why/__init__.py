@@ -21,7 +21,7 @@ class Explanation(msgspec.Struct, frozen=True):
     id: str
     status: str
     reasons: list[Reason]
-    """The reasons why it waits; the first one has to go away first. Never empty."""
+    """The reasons why it waits, never empty. The first one must end first."""
 
 
 def why(
@@ -32,7 +32,7 @@ def why(
     job_id: str | None = None,
     device_id: str | None = None,
 ) -> Explanation | None:
-    """Explain the status of the one given thing; None if it is unknown or no longer known."""
+    """Explain the status of a job, a device or an assignment. None if the state does not have it."""
     assert sum(one is not None for one in (assignment_id, job_id, device_id)) == 1
     if assignment_id is not None:
         if (assignment := fleet.assignments.get(assignment_id)) is not None:

@@ -12,7 +12,7 @@ import msgspec
 class Reason(msgspec.Struct, frozen=True):
     sentence: str
     data: dict[str, Any]
-    """The same for programs: a `code` and its subject. Times are RFC 3339, UTC."""
+    """The same reason for programs: a `code`, and the ids and values that it is about. Times are RFC 3339, UTC."""
 
 
 def reason(code: str, sentence: str, **data: Any) -> Reason:
@@ -25,12 +25,12 @@ def rfc3339(at: datetime, timespec: str = "auto") -> str:
 
 
 def moment(at: datetime | None) -> str:
-    """A time for a sentence: without microseconds, which nobody reads."""
+    """Format a time for a sentence, without microseconds."""
     return "an unknown time" if at is None else rfc3339(at, "seconds")
 
 
 def due(at: datetime | None, now: datetime) -> str:
-    """When something will happen. A tick may be a moment late."""
+    """Format when something will happen, for a sentence. A tick may make it happen a moment later."""
     if at is None:
         return "as soon as its device is back"
     return f"at {moment(at)}" if at > now else f"now ({moment(at)} has passed)"

@@ -1,4 +1,4 @@
-"""Reasons that hold up a job, a device, or a job on a device."""
+"""Finds the reasons that keep a job, a device, or a job on a device waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONDITIONS: Final = {
     "screen_locked": "until its screen is unlocked",
     "battery_low": "until it is charged",
 }
-"""How errors without an end time end."""
+"""For errors without an end time: until when they last, in words."""
 
 
 def has_turn(fleet: Fleet, job: Job) -> bool:
@@ -22,7 +22,7 @@ def has_turn(fleet: Fleet, job: Job) -> bool:
 
 
 def job_holds(fleet: Fleet, job: Job) -> list[Reason]:
-    """What keeps a job from becoming active, regardless of devices."""
+    """Find what keeps a job from becoming active, apart from a lack of devices."""
     withdrawn = withdrawal(fleet, job)
     if job.has_ended:
         return [ended(job), *withdrawn]
@@ -55,7 +55,7 @@ def ended(job: Job) -> Reason:
 
 
 def withdrawal(fleet: Fleet, job: Job) -> list[Reason]:
-    """Whether the job's offers are being withdrawn. That continues by itself, some at a time."""
+    """Find whether offers of the job are still being withdrawn, which happens in several steps."""
     if job.job_id not in fleet.withdrawing:
         return []
     left = len(job.offered) + (len(job.waiting) if job.has_ended else 0)
@@ -88,7 +88,7 @@ def _behind(fleet: Fleet, job: Job, active: Job) -> Reason:
 
 
 def device_holds(fleet: Fleet, device: Device, now: datetime) -> list[Reason]:
-    """What keeps a device from all work."""
+    """Find what keeps a device from getting any work."""
     reasons = []
     about = {"device_id": device.device_id}
     if device.error is not None:
@@ -128,7 +128,7 @@ def _in_error(device: Device, now: datetime) -> Reason:
 
 
 def slot_holds(fleet: Fleet, job: Job, device: Device) -> list[Reason]:
-    """What keeps the ACTIVE job from one of its target devices."""
+    """Find what keeps one target device of the ACTIVE job from getting it."""
     reasons = missing(job, device) + in_hand(fleet, device)
     pc = fleet.pcs[device.pc_id]
     if fleet.supply is not None and pc.seen_in != fleet.supply.look:

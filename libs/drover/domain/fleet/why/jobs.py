@@ -16,7 +16,8 @@ from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under
 from drover.domain.fleet.why.targets import candidates, of_target, target_data, target_words
 
 DEVICES_LOOKED_AT_MAX: Final = 10_000
-"""For a job with more target devices, only this many are checked, and the sentence says so: it bounds the cost."""
+"""The maximum number of target devices of a job that are checked. Beyond it the rest is left out, and the sentence says
+so."""
 PCS_NAMED_MAX: Final = 20
 
 HINDRANCES: Final = {
@@ -55,7 +56,7 @@ def _active(job: Job) -> Reason:
 
 
 def _no_room(fleet: Fleet, job: Job) -> list[Reason]:
-    """What keeps all devices from taking the job now; empty if one can."""
+    """Find what keeps all devices from taking the job now; empty if one device can."""
     if used := quota_used(job):
         return used
     found = candidates(fleet, job)
@@ -87,7 +88,7 @@ def _nobody_of(fleet: Fleet, job: Job, looked_at: Sequence[Device]) -> list[Reas
 
 
 def _hindrance(fleet: Fleet, device: Device) -> str | None:
-    """The first thing that keeps a device from any job; a key of `HINDRANCES`."""
+    """Find the first thing that keeps a device from taking any job; a key of `HINDRANCES`."""
     if device.error is not None:
         return "in_error"
     if not device.alive:
@@ -109,7 +110,7 @@ def _nobody(job: Job, hindered: Counter[str], about: dict[str, Any]) -> Reason:
 
 
 def _all_full(fleet: Fleet, job: Job, ready: Sequence[Device]) -> list[Reason]:
-    """Devices are ready; the reason if all their PCs are full."""
+    """Return the reason if all PCs of the devices that are ready have no free slot."""
     pcs = {device.pc_id: fleet.pcs[device.pc_id] for device in ready}
     if any(pc.in_use < slots(pc) for pc in pcs.values()):
         return []

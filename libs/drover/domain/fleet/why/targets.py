@@ -1,4 +1,4 @@
-"""The target devices of a job, one by one and in words."""
+"""Lists the target devices of a job, and describes the target in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from drover.domain.fleet.why.formatting import count
 
 
 def candidates(fleet: Fleet, job: Job) -> Iterator[Device]:
-    """The target devices of a job, found by its narrowest condition: the named devices first, then the others."""
+    """List the target devices of a job: the named ones first. They are searched by the condition that fewest devices
+    meet."""
     for device_id in job.named:
         yield fleet.devices[device_id]
     for device_id in _narrowest(fleet, job):
@@ -39,7 +40,7 @@ def target_words(job: Job) -> str:
 
 
 def of_target(job: Job) -> str:
-    """The target for a sentence such as "No device of …"; empty if the target is all devices."""
+    """Describe the target in a sentence such as "No device of …"; empty if the target is all devices."""
     words = _words(job)
     return f" of {words}" if words else ""
 
@@ -60,7 +61,7 @@ def _words(job: Job) -> str:
 
 
 def target_data(job: Job) -> dict[str, Any] | None:
-    """The target for programs. Named devices are only counted: there may be a thousand."""
+    """Describe the target for programs. Of named devices only the number is given: there may be a thousand."""
     target = job.spec.target
     if target is None:
         return None
