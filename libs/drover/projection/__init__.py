@@ -1,1 +1,2 @@
-"""Read models in Postgres, folded from the log: runtime, checkpoints, positions. The projections live in services."""
+"""Read models in Postgres, computed from the log: runtime, checkpoints, positions. The projections themselves are in
+the services."""

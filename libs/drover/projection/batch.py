@@ -1,4 +1,5 @@
-"""Tables for one batch after another: loads the rows that events touch, and collects what changed. No SQL."""
+"""Tables in memory for one batch after another: they hold the rows that events need, and collect what changed. No
+SQL."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from drover.projection.projection import Projection
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 CACHED_ROWS_MAX: Final = 50_000
-"""Rows that one projection caches between batches, besides those of the last two batches, which it always keeps."""
+"""How many rows one projection caches between batches. The rows of the last two batches are kept in addition."""
 
 
 class Changes(msgspec.Struct):
-    """What a batch changes, by table name: the final state of each row, as Postgres records."""
+    """What a batch changes, by table name: the new rows as Postgres records, and the keys of deleted rows."""
 
     appends: dict[str, list[tuple[Any, ...]]]
     upserts: dict[str, list[tuple[Any, ...]]]
@@ -24,7 +25,7 @@ class Changes(msgspec.Struct):
 
 
 class BatchTables:
-    """A bounded cache of rows, ahead of the database by the batches that are not written yet.
+    """A bounded cache of rows. It includes the changes of batches that are not written to the database yet.
 
     Discard it after any failure: it may hold rows that were never written.
     """
@@ -61,7 +62,8 @@ class BatchTables:
         self._appended[table.name].append(row)
 
     def unknown(self, table: KeyedTable[Any], keys: set[Key]) -> list[Key]:
-        """Which of these rows must be loaded. Cached ones become the most recently used."""
+        """Return which of these keys are not cached, so their rows must be loaded. Cached ones become the most recently
+        used."""
         known = self._known[table.name]
         missing = []
         for key in keys:
@@ -72,13 +74,13 @@ class BatchTables:
         return missing
 
     def loaded(self, table: KeyedTable[R], keys: list[Key], rows: list[R]) -> None:
-        """Add rows from the database. Keys without a row do not exist there."""
+        """Add rows that were loaded from the database. Note for the other keys that they have no row there."""
         known = self._known[table.name]
         known.update(dict.fromkeys(keys))
         known.update((table.key_of(row), row) for row in rows)
 
     def take(self) -> Changes:
-        """End the batch: return what it changed, and shrink the cache to its bound."""
+        """End the batch: return what it changed, and reduce the cache to its maximum size."""
         changes = Changes(self._appended, {}, {})
         for table in self._projection.keyed:
             name, to_record = table.name, table.to_record
@@ -92,10 +94,10 @@ class BatchTables:
         return changes
 
     def _evict(self) -> None:
-        """Forget the oldest rows, except rows that the database does not have yet: those would be loaded in their old
+        """Remove the oldest rows from the cache, but no row that is not written yet: it would be loaded in its old
         state.
 
-        The largest table comes first, because the events of all tables need the rows of small ones.
+        Rows of the largest table are removed first, because the events of all tables need the rows of small ones.
         """
         excess = self.cached - self._cached_rows_max
         for name, known in sorted(self._known.items(), key=lambda table: -len(table[1])):

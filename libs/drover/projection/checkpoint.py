@@ -1,4 +1,5 @@
-"""A read model's checkpoint in the log. It moves in one transaction with the rows, and only from its known position."""
+"""The checkpoint of a read model: its position in the log. It is moved in the same transaction as the rows, and only if
+no other process has moved it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 async def read_checkpoint(connection: Connection, schema: str, partition: str, context: str) -> Checkpoint:
-    """The position to continue from; the beginning if this read model has no checkpoint yet."""
+    """Read the position to continue from; the beginning of the log if this read model has no checkpoint yet."""
     await connection.execute(_ENSURE, schema, partition, context)
     row = await connection.fetchrow(_READ, schema, partition)
     if row is None:  # dropped between the two statements
@@ -39,11 +40,13 @@ async def read_checkpoint(connection: Connection, schema: str, partition: str, c
 async def move_checkpoint(
     connection: Connection, schema: str, partition: str, old: Checkpoint, new: Checkpoint
 ) -> None:
-    """The fence: if the checkpoint is not where this process left it, another process owns the partition now."""
+    """Move the checkpoint from `old` to `new`. Raises CheckpointMoved if it is not at `old`: then another process
+    writes this partition."""
     if await connection.execute(_MOVE, schema, partition, old.seq, new.seq, new.n) != "UPDATE 1":
         raise CheckpointMoved(schema, partition, old.seq)
 
 
 async def forget_checkpoints(connection: Connection, schema: str) -> None:
-    """All rows of the schema are gone, so its partitions start over."""
+    """Delete the checkpoints of a schema whose rows were all deleted, so that its partitions start from the
+    beginning."""
     await connection.execute(_FORGET, schema)

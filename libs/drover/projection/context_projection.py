@@ -16,15 +16,15 @@ from drover.readmodel.model import ReadModel
 
 Apply: TypeAlias = Callable[[Tables, Any], None]
 Follow: TypeAlias = Callable[[Tables, Any, Position, Apply], None]
-"""Applies the rule of an event, and the context's own work before or after it."""
+"""Applies the rule of an event by calling `Apply`, and does the context's own work before or after it."""
 Shown: TypeAlias = Callable[[Any, str], str]
-"""The JSON that the table `events` shows of an event: all of it, or less."""
+"""Returns the JSON that the table `events` shows of an event: all of it, or less."""
 
 _NUL: Final = "\\u0000"
 
 
 def context_rules(*parts: Rules) -> Rules:
-    """The rules of a context's own tables plus those that every context has."""
+    """Return the rules of a context's own tables plus those of the tables that every context has."""
     rules: dict[type, Rule] = {TermStarted: Rule(_term_started, lambda event: ())}
     for part in (*parts, ALERT_RULES):
         rules.update(part)
@@ -41,8 +41,11 @@ def context_projection(
     reads: Reads | None = None,
     version: int = 1,
 ) -> Projection:
-    """`reads`: rows that the rules read, by event type, in addition to those that the rules list. `version`: raise it
-    whenever the rules give other rows for the same events. `make contracts` counts changes of the tables by itself."""
+    """Make the projection of a context.
+
+    `reads`: by event type, rows that the rules read in addition to those that they list. `version`: raise it whenever
+    the rules give other rows for the same events. `make contracts` counts changes of the tables by itself.
+    """
     context = decider.context
     return Projection(
         context=context,
@@ -79,7 +82,7 @@ def _reads(rules: Rules, more: Reads) -> Reads:
 
 
 def _term_started(tables: Tables, event: TermStarted) -> None:
-    """A change of writer only appears in `events`."""
+    """Change no row: a change of the writer is only shown in `events`."""
 
 
 def _apply_alone(tables: Tables, event: Any, position: Position, apply: Apply) -> None:

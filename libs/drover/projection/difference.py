@@ -1,4 +1,4 @@
-"""How two rows that should be equal differ, in a form that people can read."""
+"""Describes how two rows that should be equal differ, for people to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from drover.readmodel.table import AppendTable, Key, KeyedTable
 
 DIFFERENCES_KEPT: Final = 100
-"""How many differences of a table are kept. All of them are counted."""
+"""How many differences of a table are kept for people to read. All of them are counted."""
 VALUE_CHARS_SHOWN: Final = 120
 
 Table = KeyedTable[Any] | AppendTable
@@ -23,15 +23,16 @@ class Difference(msgspec.Struct, frozen=True):
     table: str
     key: str
     kind: Kind
-    """`missing`: in the log, but not in the table. `extra`: the other way round."""
+    """`missing`: the row follows from the log, but is not in the table. `extra`: it is in the table, but does not
+    follow from the log."""
     columns: dict[str, tuple[str, str]] = {}
-    """For rows that differ, by column: the value by the log, and the value in the table."""
+    """For a row that differs, by column: the value that follows from the log, and the value in the table."""
 
 
 class TableReport(msgspec.Struct):
     table: str
     rows: int = 0
-    """Rows that were compared."""
+    """How many rows were compared."""
     different: int = 0
     examples: list[Difference] = []
 
@@ -42,7 +43,7 @@ class TableReport(msgspec.Struct):
 
 
 class Comparison:
-    """Compares one table: its rows by the log with its rows in the database."""
+    """Compares the rows of one table that follow from the log with its rows in the database."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -63,7 +64,7 @@ class Comparison:
             self.report.note(key, "differs", columns)
 
     def _is_same(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> bool:
-        """A fast path for the many rows that are equal except for how their JSON is written."""
+        """Compare two rows fast: most are equal, except that their JSON may be written differently."""
         return self._plain(wanted) == self._plain(found) and all(
             _same(wanted[i], found[i], is_json) for i, is_json in self._others
         )

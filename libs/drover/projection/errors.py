@@ -1,4 +1,4 @@
-"""How a projection can fail. Errors that are retried (an unavailable server) have no class of their own."""
+"""The errors of projections. Errors that are retried, such as an unavailable server, have no class here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ProjectionStopped(DroverError):
 
 
 class ReadModelNewer(DroverError):
-    """A newer program has made this read model: this one stands by until it is replaced."""
+    """A newer program has made this read model, so this program does not write to it until it is replaced."""
 
     def __init__(self, schema: str, version: int, ours: int) -> None:
         super().__init__(f"{schema} has version {version}, this program folds version {ours}: deploy the newer one")
@@ -54,7 +54,7 @@ class UndeclaredRow(DroverError):
 
 
 class BadPosition(DroverError):
-    """A position header is not of the form `context=sequence,context=sequence`."""
+    """A position header does not have the form `context=sequence,context=sequence`."""
 
     def __init__(self, field: str, value: str, reason: str) -> None:
         self.field, self.value, self.reason = field, value, reason

@@ -16,7 +16,8 @@ _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def append_event(tables: Tables, event: Event, entities: tuple[str, ...], raw: str, position: Position) -> None:
-    """Add the row of an event about these entities. All values are immutable, so garbage collection ignores it."""
+    """Add the row of an event to `events`, with the ids of its entities. All its values are immutable, so garbage
+    collection ignores the row."""
     seq, line = position
     trace = event.trace
     row = (
@@ -35,11 +36,11 @@ def append_event(tables: Tables, event: Event, entities: tuple[str, ...], raw: s
 
 
 def without_nul(row: tuple[Any, ...], raw: str) -> tuple[Any, ...]:
-    """Postgres has no NUL in text or jsonb. The read model shows U+FFFD instead; the log keeps the original."""
+    """Replace NUL by U+FFFD, because Postgres accepts no NUL in text or jsonb. The log keeps the original."""
     *fields, entities, _ = (value.replace("\0", "�") if isinstance(value, str) else value for value in row)
     return (*fields, tuple(entity.replace("\0", "�") for entity in entities), jsonb_text(raw))
 
 
 def jsonb_text(raw: str) -> str:
-    """JSON that `jsonb` accepts."""
+    """Return JSON text that Postgres accepts as `jsonb`."""
     return _ESCAPED_NUL.sub(r"\1\\ufffd", raw) if _NUL in raw else raw

@@ -1,4 +1,4 @@
-"""Turns the log into decoded batches of bounded size and checks for gaps. No Postgres."""
+"""Reads the log, and returns decoded batches of bounded size. It checks that no commit is missing. No Postgres."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ class DecodedCommit(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct):
-    """Commits that are folded and written together."""
+    """Commits that are applied to the tables and written together."""
 
     old: Checkpoint
     new: Checkpoint
     commits: list[DecodedCommit]
     behind: int
-    """Lag: commits that the log had beyond this batch when it was collected."""
+    """How many more commits the log had after this batch when the batch was collected."""
 
 
 class Feed:
-    """Batches in order, from a checkpoint on. A batch has all commits that are available, up to its bounds."""
+    """Returns one batch after another, in order, from a checkpoint on. A batch has all commits that are available, up
+    to its maximum size."""
 
     def __init__(
         self,
@@ -53,12 +54,12 @@ class Feed:
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._read: deque[StoredCommit] = deque()
-        """Commits that were read and not used yet: at most as many as one `next` of the reader returns."""
+        """Commits that were read and not used yet. Their number is bounded by what one `next` of the reader returns."""
         self._failure: ProjectionStopped | None = None
 
     async def batch(self) -> Batch:
-        """The next batch, with at least one commit. If a commit cannot be decoded, the commits before it come first,
-        then the error."""
+        """Return the next batch, with at least one commit. If a commit cannot be decoded, return the commits before it,
+        and raise the error in the next call."""
         if self._failure is not None:
             raise self._failure
         old = self._checkpoint

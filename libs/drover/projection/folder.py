@@ -1,4 +1,5 @@
-"""Turns a decoded batch into its changes: loads the rows that it touches and folds its events. Writes nothing."""
+"""Turns a decoded batch into changes of rows: loads the rows that the batch needs, and applies its events. Writes
+nothing."""
 
 from __future__ import annotations
 
@@ -22,21 +23,22 @@ from drover.service import tracing
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """What is written in one transaction."""
+    """The changes of one batch, which are written in one transaction."""
 
     old: Checkpoint
     new: Checkpoint
     changes: Changes
     behind: int
-    """Lag: commits that the log had beyond this batch when it was collected."""
+    """How many more commits the log had after this batch when the batch was collected."""
     since: datetime | None = None
     """The time of the batch's first event."""
     traces: dict[str, int] = {}
-    """Traces that end here, with the position of their last commit. Empty unless spans are recorded."""
+    """Traces whose last event is in this batch, with the position of its commit. Empty unless spans are recorded."""
 
 
 class Folder:
-    """Folds batch after batch, each on the rows that the previous one left, written or not."""
+    """Turns one batch after another into changes. Each starts from the rows after the batch before, whether that is
+    written or not."""
 
     def __init__(
         self, projection: Projection, partition: Partition, feed: Feed, store: Store, tables: BatchTables

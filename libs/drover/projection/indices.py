@@ -1,4 +1,5 @@
-"""Indices of a read model that is rebuilt: created after the rows, which is far cheaper than row by row.
+"""Indices of a read model that is rebuilt: they are created after all rows, which is far cheaper than updating them row
+by row.
 
 Primary keys and unique indices stay: rows are found by them, and they reject duplicates.
 """
@@ -12,7 +13,7 @@ from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
 
 MEMORY: Final = "256MB"
-"""Memory for sorting one index."""
+"""How much memory PostgreSQL may use to sort the rows of one index."""
 
 _PLAIN: Final = """
 SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
@@ -23,7 +24,7 @@ ORDER BY i.indrelid, c.relname
 
 
 class _Seen(Exception):
-    """Rolls a transaction back on purpose."""
+    """Raised to roll a transaction back on purpose."""
 
 
 async def drop_plain_indices(connection: Connection, schema: str) -> None:
@@ -47,7 +48,8 @@ async def make_missing_indices(connection: Connection, projection: Projection) -
 
 
 async def _definitions(connection: Connection, projection: Projection) -> dict[str, str]:
-    """Index definitions as PostgreSQL formats them, read from a temporary schema that is rolled back."""
+    """Read the index definitions as PostgreSQL formats them. They are created in a temporary schema, which is rolled
+    back."""
     form = f"{projection.schema}__form"
     found: dict[str, str] = {}
     try:

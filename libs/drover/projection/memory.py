@@ -1,4 +1,4 @@
-"""Tables in memory: the rows as the log defines them. For verification, time travel and tests of folds."""
+"""Tables in memory, filled from the log: for verification, time travel and tests of projections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 
 class MemoryTables:
-    """Every row, unbounded: for logs that fit into memory, or a part of one."""
+    """Tables that keep every row in memory, without a bound: only for logs, or parts of one, that fit into memory."""
 
     def __init__(self, projection: Projection) -> None:
         self._projection = projection
@@ -32,14 +32,15 @@ class MemoryTables:
         self._appended[table.name].append(row)
 
     def fold(self, commit: StoredCommit) -> None:
-        """Fold the next commit."""
+        """Apply the events of the next commit."""
         fold = self._projection.fold
         events = self._codec.decode(commit.payload)
         for line, (event, raw) in enumerate(zip(events, raw_lines(commit.payload), strict=True)):
             fold(self, event, raw, (commit.seq, line))
 
     def rows(self, table: KeyedTable[Any] | AppendTable) -> list[tuple[Any, ...]]:
-        """All rows of a table as tuples in the order of its columns; keyed tables in no particular order."""
+        """Return all rows of a table as tuples in the order of its columns. Rows of a keyed table are in no particular
+        order."""
         if isinstance(table, AppendTable):
             return self._appended[table.name]
         return list(map(table.to_record, self._keyed[table.name].values()))

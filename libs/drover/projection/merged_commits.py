@@ -1,4 +1,5 @@
-"""All commits of a context up to its read model's positions, in stream order. Ends there; does not follow."""
+"""Reads all commits of a context up to the positions of its read model, in stream order. Then it ends; it does not wait
+for more."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class _Head:
 async def merged_commits(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, StoredCommit]]:
-    """(partition, commit), merged by sequence. `ends` and `after`: sequences by partition."""
+    """Yield (partition, commit) in the order of sequences. `ends` and `after`: by partition, the last sequence to read,
+    and the one to start after."""
     begin = after or {}
     async with AsyncExitStack() as stack:
         heads: dict[str, _Head] = {}

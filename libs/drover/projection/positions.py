@@ -1,4 +1,5 @@
-"""Read your writes: position headers, the position of each read model, and waiting for it. No announcements."""
+"""Makes reads wait until the read model has what the client wrote: position headers, and the position of each read
+model. `drover.bus.live` announces positions."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]
 
 
 def place_of(context: str, partition: str = MAIN) -> str:
-    """The name of a partition in positions: `fleet`, or `reminder.p2` for a partitioned context."""
+    """Return the name of a partition in position headers: `fleet`, or `reminder.p2` for a partitioned context."""
     return context if partition == MAIN else f"{context}.{partition}"
 
 
@@ -33,12 +34,12 @@ def context_of(place: str) -> str:
 
 
 def format_position(positions: Mapping[str, int]) -> str:
-    """Formats positions by place. Clients send the value back and need not understand it."""
+    """Format positions as the value of a header. Clients send it back and need not understand it."""
     return ",".join(f"{place}={seq}" for place, seq in positions.items())
 
 
 def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, int]:
-    """`fleet=123,reminder.p2=45` as a dict, by place. An empty header sets no condition."""
+    """Parse a header such as `fleet=123,reminder.p2=45` into positions by name. An empty header has none."""
     if len(value) > HEADER_CHARS_MAX:
         raise BadPosition(field, value[:HEADER_CHARS_MAX], f"longer than {HEADER_CHARS_MAX} characters")
     positions: dict[str, int] = {}
@@ -57,10 +58,10 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
 
 
 class Positions:
-    """The position of each read model, as last announced to this process, and the reads that wait for it."""
+    """The position of each read model, as last announced to this process, and the reads that wait for a position."""
 
     def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX) -> None:
-        """`partitions`: all partitions. One that was not announced yet is at 0, and so is its context."""
+        """`partitions`: all partitions of all contexts. One whose position was not announced yet counts as 0."""
         self._waiters_max = waiters_max
         self._seen: dict[str, dict[str, int]] = {}
         for partition in partitions:
@@ -68,7 +69,8 @@ class Positions:
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
 
     def observe(self, context: str, partition: str, seq: int) -> None:
-        """A projector announced its position. It may be lower than before: a rebuilt read model starts over."""
+        """Note the position that a projector announced. It may be lower than before: a rebuilt read model starts
+        over."""
         seen = self._seen.get(context, {})
         if partition not in seen:  # nobody can wait for it
             return
@@ -81,13 +83,14 @@ class Positions:
                         future.set_result(None)
 
     def position(self, place: str) -> int:
-        """The position that the read model has reached: of a partition, or the minimum of a context's partitions."""
+        """Return the position that the read model of a partition has reached; for a whole context, the lowest of its
+        partitions."""
         context, _, partition = place.partition(".")
         seen = self._seen.get(context, {})
         return seen.get(partition, 0) if partition else min(seen.values(), default=0)
 
     async def wait(self, place: str, seq: int, timeout_s: float) -> bool:
-        """True as soon as the read model has everything up to `seq`; False on time-out."""
+        """Wait until the read model has everything up to `seq`. Return False on time-out."""
         if self.position(place) >= seq:
             return True
         if self.waiting >= self._waiters_max or timeout_s <= 0:

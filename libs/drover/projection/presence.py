@@ -1,6 +1,7 @@
-"""Writes signs of life into a context's presence table: the newest per device, at most once a second.
+"""Writes signs of life into a context's presence table: the newest of each device, at most once a second.
 
-Volatile by design. Each context says which table it is, and which fields of a sign of life go there.
+The table is not derived from the log, and may lose signs of life. Each context says which table it is, and which fields
+of a sign of life go there.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from drover.projection.metrics import PRESENCE_DROPPED, PRESENCE_ROWS
 
 FLUSH_EVERY_S: Final = 1.0
 DEVICES_WAITING_MAX: Final = 100_000
-"""How many devices may wait for the next write. Beyond it, new ones are dropped until their next heartbeat."""
+"""How many devices may wait for the next write. Beyond it, the sign of life of a further device is dropped."""
 ROWS_PER_STATEMENT_MAX: Final = 10_000
 FORGET_EVERY_S: Final = 600.0
 
 Key = Any
-"""Hashable and sortable: a UUID, a text."""
+"""The key of a row: hashable and sortable, such as a UUID or a text."""
 
 
 log = structlog.get_logger("drover.projection")
@@ -52,7 +53,8 @@ class PresenceTable:
 
 
 class PresenceWriter:
-    """Accepts signs of life at any rate; costs Postgres one statement a second. Stop writes what is waiting."""
+    """Collects signs of life at any rate, and writes them with one statement a second. When it stops, it writes those
+    that wait."""
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class PresenceWriter:
         await self._task
 
     async def wait_failed(self) -> None:
-        """Never returns; raises if an unexpected error has ended the writer."""
+        """Wait until an unexpected error ends the writer, then raise it."""
         await asyncio.shield(self._task)
 
     @property
@@ -93,7 +95,8 @@ class PresenceWriter:
         return len(self._waiting)
 
     def note(self, beats: Iterable[Beat]) -> None:
-        """Keep each device's newest sign of life until the next write. Never blocks; malformed ones are counted."""
+        """Keep the newest sign of life of each device until the next write. Never blocks; malformed signs of life are
+        only counted."""
         key_of = self._table.key
         for beat in beats:
             key = key_of(beat)

@@ -1,4 +1,4 @@
-"""Chooses the rows that signs of life have changed, for the row stream: at most one row per device and interval."""
+"""Chooses which rows to publish after signs of life have changed them: each device at most once per interval."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from drover.readmodel.table import Key
 
 INTERVAL_S: Final = 30.0
 ROWS_PER_TURN_MAX: Final = 500
-"""At most this many rows are published per turn, which is a second. With more than 15,000 devices, the interval of each
-device becomes longer."""
+"""How many rows are published per turn, which is a second. With more than 15,000 devices, each device is published less
+often."""
 WAITING_MAX: Final = 100_000
 """How many devices may wait for publication. Beyond it, a new device is dropped until its next sign of life."""
 
@@ -25,11 +25,12 @@ class PresenceRows:
         """The relation whose rows show signs of life."""
         self._clock = clock
         self._due: OrderedDict[Key, None] = OrderedDict()
-        """Devices that were seen and whose last publication is at least an interval ago, in the order of waiting."""
+        """Devices with a sign of life whose last publication is at least an interval ago. The one that waits longest is
+        first."""
         self._published: OrderedDict[Key, float] = OrderedDict()
         """Devices that were published within the last interval, with the time of publication; the oldest first."""
         self._seen_again: set[Key] = set()
-        """Published devices that were seen again since."""
+        """Devices in `_published` that have sent another sign of life since."""
 
     @property
     def waiting(self) -> int:
@@ -43,8 +44,8 @@ class PresenceRows:
                 self._due[key] = None
 
     def take(self) -> list[Key]:
-        """The keys whose rows are to be published now. They count as published even if that fails: the next sign of
-        life is published after the interval."""
+        """Return the keys whose rows are to be published now. They count as published even if publishing fails: the
+        next sign of life is published after the interval."""
         now = self._clock()
         self._end_intervals(now - INTERVAL_S)
         keys = [self._due.popitem(last=False)[0] for _ in range(min(len(self._due), ROWS_PER_TURN_MAX))]

@@ -1,4 +1,4 @@
-"""What a projection is: the tables of a read model and a pure fold over events. No I/O.
+"""What a projection is: the tables of a read model, and a pure function (the fold) that applies events to them. No I/O.
 
 The same fold serves live projection, verification in memory and time travel; only the `Tables` differ.
 """
@@ -19,13 +19,14 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
-"""(sequence of the commit, line within it from 0): identifies one event of a context, and the rows made from it."""
+"""(sequence of the commit, number of the line in it from 0): identifies one event of a context, and the rows made from
+it."""
 LINES_PER_COMMIT_MAX: Final = 1 << 16
-"""Maximum of lines in a commit, for row ids. A commit of 256 KiB has far fewer."""
+"""The maximum number of events in a commit: `row_id` has room for so many. A commit of 256 KiB has far fewer."""
 
 
 class Tables(Protocol):
-    """What a fold may do to its tables."""
+    """What a fold may do with its tables: read, put, delete and append rows."""
 
     def get(self, table: KeyedTable[R], key: Key) -> R | None: ...
 
@@ -37,13 +38,13 @@ class Tables(Protocol):
 
 
 def raw_lines(payload: bytes) -> list[str]:
-    """The JSON of each event of a commit, in the order in which the codec decodes them."""
+    """Return the JSON of each event of a commit, in the order in which the codec decodes them."""
     # Not str.splitlines, which also splits at U+2028 and others that JSON does not escape.
     return payload.decode().removesuffix("\n").split("\n") if payload else []
 
 
 def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
-    """A row that an earlier event must have created; raises RowMissing."""
+    """Return a row that an earlier event must have created. Raises RowMissing if it does not exist."""
     row = tables.get(table, key)
     if row is None:
         raise RowMissing(table.name, key)
@@ -51,14 +52,14 @@ def need(tables: Tables, table: KeyedTable[R], key: Key) -> R:
 
 
 def change(tables: Tables, table: KeyedTable[R], key: Key, /, **fields: Any) -> R:
-    """Change fields of a row that an earlier event must have created. Returns the changed row."""
+    """Change fields of a row that an earlier event must have created, and return the changed row. Raises RowMissing."""
     row = replace(need(tables, table, key), **fields)
     tables.put(table, row)
     return row
 
 
 def row_id(position: Position) -> int:
-    """The id of the row that an event appends to a history: ascending, and the same in every rebuild."""
+    """Make the id of the row that an event adds to a history: ascending, and the same in every rebuild."""
     seq, line = position
     return seq * LINES_PER_COMMIT_MAX + line
 
@@ -66,29 +67,30 @@ def row_id(position: Position) -> int:
 Fold = Callable[[Tables, Any, str, Position], None]
 """Called with (tables, event, its raw JSON line, its position). Pure except for the tables."""
 Reads = Mapping[type, tuple[tuple[KeyedTable[Any], Callable[[Any], Key]], ...]]
-"""By event type, the rows that its fold may read: tables, each with a function from event to key.
+"""By event type, the rows that its fold may read: tables, each with a function from the event to the key.
 
-Rows that it only puts need not be listed.
+Rows that the fold only writes need not be listed.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projection:
-    """One context's read model."""
+    """The definition of one context's read model."""
 
     context: str
     name: str
     schema: str
     ddl: str
-    """SQL with unqualified names, run with the search path set to the schema, so that a rebuild can use another one."""
+    """SQL that creates the tables. Its names have no schema, so that a rebuild can create them in another one by the
+    search path."""
     tables: tuple[KeyedTable[Any] | AppendTable, ...]
     fold: Fold
     reads: Reads
     events: Any
-    """Union of the event types, for decoding."""
+    """The union of the context's event types, for decoding."""
     upcasters: Mapping[str, Upcaster] = field(default_factory=dict)
     live: tuple[LiveRelation, ...] = ()
-    """Relations whose changed rows are published after each batch."""
+    """Relations whose changed rows are published after each batch (see `readmodel.live`)."""
     version: int = 1
     """Grows whenever `fold` gives other rows for the same events, or the tables change: the read model is then
     rebuilt, and programs with a lower version leave it alone."""

@@ -1,4 +1,5 @@
-"""Creates the schema of a projection. If its form has changed, drops it first: the log has everything."""
+"""Creates the schema of a projection. If the declared tables have changed, it drops the old schema first: all rows can
+be made again from the log."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ log = structlog.get_logger("drover.projection")
 
 
 def quoted(identifier: str) -> str:
-    """An identifier of ours (never a client's), quoted for SQL."""
+    """Quote an identifier for SQL. Only for our own identifiers, never for a client's."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
 async def ensure_read_model(connection: Connection, projection: Projection) -> bool:
-    """Make sure that the schema has the form that this program folds into. True if it was created now and is empty."""
+    """Make sure that the schema has the tables that this program writes. Return True if it was created now and is
+    empty."""
     schema = projection.schema
     async with connection.transaction():
         await connection.execute(_LOCK, schema)

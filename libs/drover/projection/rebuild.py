@@ -1,6 +1,6 @@
-"""Rebuilds a read model in a shadow schema, compares it with the live one, and swaps them in one step.
+"""Rebuilds a read model in a second schema (the shadow), compares it with the live one, and swaps both in one step.
 
-The shadow has its own checkpoints, so that an interrupted rebuild can resume. No reactor runs on it.
+The shadow has its own checkpoints, so that an interrupted rebuild can resume. It triggers no side effects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from drover.projection.store import Store
 from drover.service.tasks import end as finish
 
 BATCH_EVENTS_MAX: Final = 20_000
-"""Events per write; the next batch is folded meanwhile. Larger batches are hardly faster and take more memory."""
+"""How many events are written at a time; the next batch is computed meanwhile. Larger batches are hardly faster and
+take more memory."""
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.rebuild:' || $1, 0))"
@@ -52,7 +53,7 @@ def shadow_of(projection: Projection) -> Projection:
 
 
 class _UpTo:
-    """A reader that ends at a sequence, so that nothing beyond it is folded."""
+    """A reader of the log that ends at a sequence, so that no later commit is applied."""
 
     def __init__(self, reader: Reader, end: int) -> None:
         self._reader = reader
@@ -66,15 +67,16 @@ class _UpTo:
 
 
 class Rebuild:
-    """One rebuild, from the first commit to the swap. While it is open, no other process can rebuild the same one."""
+    """One rebuild, from the first commit to the swap. While it is open, no other process can rebuild the same read
+    model."""
 
     def __init__(self, projection: Projection, logs: Sequence[EventLog], dsn: str) -> None:
         self.projection = projection
         self.shadow = shadow_of(projection)
         self.resumed_at = 0
-        """Events that an interrupted rebuild had folded; 0: it started over. Known once `fold` has begun."""
+        """How many events an interrupted rebuild had applied; 0: this one started over. Known once `fold` has begun."""
         self.events = 0
-        """Events to fold in total."""
+        """How many events there are to apply in total."""
         self._old = f"{projection.schema}__old"
         self._logs = {log.partition.name: log for log in logs}
         self._dsn = dsn
@@ -97,14 +99,14 @@ class Rebuild:
         await self._stack.aclose()
 
     def _connect(self, what: str, settings: dict[str, str] = SETTINGS) -> AbstractAsyncContextManager[Connection]:
-        """A connection without a statement time-out."""
+        """Open a connection without a statement time-out."""
         return connect(self._dsn, f"drover-{what} {self.projection.name}", settings, command_s=None)
 
     async def fold(
         self, progress: Progress = lambda done, of: None, say: Callable[[str], None] = lambda stage: None
     ) -> dict[str, int]:
-        """Fold the shadow schema up to the present positions of the live one; returns the positions of the shadow.
-        Continues after an interruption."""
+        """Apply the log to the shadow schema, up to the present positions of the live one; return the positions of the
+        shadow. An interrupted rebuild is continued."""
         ends = await self._live()
         await self._begin_or_go_on(ends)
         self.events = of = await self._connection.fetchval(_EVENTS, self.projection.schema)
@@ -123,7 +125,8 @@ class Rebuild:
         return ends
 
     async def _begin_or_go_on(self, ends: Mapping[str, int]) -> None:
-        """Resume an interrupted rebuild, unless it has another form or is from another log."""
+        """Resume an interrupted rebuild. If its tables have another form, or it has commits that the log lacks, start
+        over."""
         stands = {row["partition"]: row["seq"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
         if any(seq > ends.get(name, 0) for name, seq in stands.items()):
             await self.drop()
@@ -137,7 +140,7 @@ class Rebuild:
         self.resumed_at = sum((await self._stands()).values())
 
     async def _stands(self) -> dict[str, int]:
-        """Events in the shadow, by partition."""
+        """By partition, how many events the shadow has."""
         return {row["partition"]: row["n"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
 
     async def _live(self) -> dict[str, int]:
@@ -171,7 +174,7 @@ class Rebuild:
                 await finish(ahead)
 
     async def diff(self) -> tuple[dict[str, int], list[TableReport]]:
-        """Compare both schemas row by row at the same positions. The live one keeps changing; a snapshot of it is
+        """Compare both schemas row by row at the same positions. The live schema keeps changing, so a snapshot of it is
         compared."""
         async with self._connect("diff") as looking:
             held = await self._at_the_same_position(looking)
@@ -188,19 +191,21 @@ class Rebuild:
         return held
 
     async def _near(self) -> None:
-        """Catch up with most of the log before the projectors are blocked."""
+        """Bring the shadow up to date with most of the log, before `_hold` blocks the projectors."""
         for name, end in (await self._live()).items():
             await self._catch_up(name, end)
 
     async def _hold(self, holder: Connection) -> dict[str, int]:
-        """Block the projectors until the holder's transaction ends, and catch up fully; returns the positions."""
+        """Block the projectors until the holder's transaction ends, and bring the shadow fully up to date; return the
+        positions."""
         held = {row["partition"]: row["seq"] for row in await holder.fetch(_HOLD, self.projection.schema)}
         for name, end in held.items():
             await self._catch_up(name, end)
         return held
 
     async def swap(self) -> dict[str, int]:
-        """Make the shadow live; returns its positions. The projector finds its checkpoint moved, and goes on."""
+        """Make the shadow the live schema; return its positions. The projector notices that its checkpoint was moved,
+        and continues from there."""
         live, shadow = self.projection.schema, self.shadow.schema
         await self._near()
         async with self._connect("swap") as holder:
@@ -217,7 +222,7 @@ class Rebuild:
         return held
 
     async def drop(self) -> None:
-        """Drop the shadow."""
+        """Drop the shadow schema."""
         async with self._connection.transaction():
             await self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(self.shadow.schema)} CASCADE")
             await forget_checkpoints(self._connection, self.shadow.schema)
@@ -232,7 +237,7 @@ class Outcome(msgspec.Struct):
     tables: list[TableReport]
     swapped: bool
     events: int = 0
-    """Events in the log when it began."""
+    """How many events the log had when the rebuild began."""
     resumed_at: int = 0
-    """How many of these events an interrupted rebuild had folded. 0: the rebuild started over."""
+    """How many of these events an interrupted rebuild had applied. 0: the rebuild started over."""
     fold_s: float = 0.0

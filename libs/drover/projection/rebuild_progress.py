@@ -20,10 +20,10 @@ from drover.service.tasks import end
 WRITE_EVERY_S: Final = 1.0
 REBUILDS_KEPT: Final = 100
 EXAMPLES_KEPT: Final = 20
-"""How many differences of a table are shown. `differences` counts all."""
+"""How many differences of a table are shown. The field `differences` counts all."""
 HIDDEN: Final = "•••"
 _UNTOLD: Final = frozenset({"data", "gfx_data"})
-"""Columns of any table that are hidden: events as stored, and sealed data."""
+"""Columns whose values are never shown, in any table: events as stored, and sealed data."""
 
 Stage = Literal["folding", "comparing", "swapping", "swapped", "dropped", "failed"]
 ENDED: Final[tuple[Stage, ...]] = ("swapped", "dropped", "failed")
@@ -41,7 +41,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class RebuildProgress:
-    """One rebuild's record. If it cannot be written, all methods do nothing."""
+    """The record of one rebuild for the dashboard. If the record cannot be written, all methods do nothing."""
 
     def __init__(self, connection: Connection | None, id_: int | None, projection: str = "") -> None:
         self._projection = projection
@@ -56,7 +56,7 @@ class RebuildProgress:
         self._turn = asyncio.Lock()
 
     def folded(self, done: int, of: int) -> None:
-        """Note how many events are folded. Called often; written once a second."""
+        """Note how many events are applied. It is called often; the number is written once a second."""
         self._folded, self._events = done, of
 
     async def comparing(self) -> None:
@@ -71,7 +71,7 @@ class RebuildProgress:
         await self.write()
 
     def _told(self, difference: Difference) -> Difference:
-        """All users of the dashboard see this: it names the columns that differ, but hides private values."""
+        """Hide private values in a difference, and keep the names of the columns: all users of the dashboard see it."""
         known = context_named(self._projection)
         private, untold = known.is_private, _UNTOLD | known.hidden_fields
         columns = {
@@ -112,7 +112,8 @@ class RebuildProgress:
 
 @asynccontextmanager
 async def on_record(dsn: str, projection: str, *, dry_run: bool) -> AsyncIterator[RebuildProgress]:
-    """Open while a rebuild runs. An exception in the block is recorded as its failure."""
+    """Open the record of a rebuild while the block runs. An exception in the block is recorded as the failure of the
+    rebuild."""
     async with AsyncExitStack() as stack:
         book = await _open(stack, dsn, projection, dry_run=dry_run)
         writing = asyncio.create_task(book.keep_writing(), name="rebuild-book")

@@ -1,4 +1,4 @@
-"""What one event type does to the read model, as data. The rules are next to their tables."""
+"""What one event type does to the read model, as data. Each rule is declared beside its table."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ Rules = Mapping[type, Rule]
 
 
 def change_no_row(tables: Tables, event: object) -> None:
-    """The rule of events that are only shown in `events` or a history, or that only matter to the decider."""
+    """Change no row: for events that are only shown in `events` or a history, or that only the decider needs."""

@@ -1,8 +1,8 @@
-"""Runs one projection over one partition: takes its lock, follows the log, writes batches, survives outages.
+"""Runs one projection of one partition: takes its lock, follows the log, writes batches, retries after outages.
 
-A *term* is the life of one connection: it holds the advisory lock, the staging tables and every write, so that all of
-them end together. Any failure ends the term; the next one continues from the checkpoint in the database, which also
-settles a COMMIT whose answer was lost.
+A *term* is the life of one connection. The connection has the advisory lock, the staging tables and every write, so all
+of them end together. Any failure ends the term. The next term continues from the checkpoint in the database, which also
+tells whether a COMMIT without an answer took effect.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ from drover.service.tasks import end
 STANDBY_POLL_S: Final = 1.0
 PACE_S: Final = 0.03
 IDLE_S: Final = 1.0
-"""While nothing happens, how often to check the connection and announce the position again."""
+"""How often, while nothing happens, the connection is checked and the position announced again."""
 SILENT_TERM_S: Final = 20.0
-"""Postgres ends the session of a projector that is silent for this long (a paused process), and with it its lock."""
+"""Postgres ends the session of a projector that is silent for this long, such as a paused process. This frees its
+lock."""
 RETRY: Final = Backoff(first_s=0.1, max_s=5.0)
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 10.0
-"""How long a stop waits for the current batch. A batch that is interrupted is written again later."""
+"""How long a stop waits for the current batch. A batch that is interrupted by then is written again later."""
 
 Announce = Callable[[str, str, int], Awaitable[None]]
-"""(context, partition, seq): the read model has reached this sequence."""
+"""Called with (context, partition, seq) when the read model has reached this sequence."""
 
 _TRY_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.projection:' || $1 || '/' || $2, 0))"
 _REFUSED: Final = (
@@ -82,15 +83,16 @@ class Limits(msgspec.Struct, frozen=True):
     batch_bytes_max: int = BATCH_BYTES_MAX
     cached_rows_max: int = CACHED_ROWS_MAX
     pace_s: float = PACE_S
-    """Minimum time between batches while commits trickle in."""
+    """The least time between two batches while few commits arrive."""
 
 
 async def announce_nothing(context: str, partition: str, seq: int) -> None:
-    """For runners whose positions nobody needs: announce nothing."""
+    """Announce nothing: for runners whose positions nobody needs."""
 
 
 class Runner:
-    """An async context manager. Stop finishes the current batch and releases the lock."""
+    """Runs the projection while its `async with` block is open. On exit it finishes the current batch and releases the
+    lock."""
 
     def __init__(
         self,
@@ -102,15 +104,16 @@ class Runner:
         publish: PublishRows | None = None,
         presence: PresenceRows | None = None,
     ) -> None:
-        """`publish`: where changed rows go. None: they are not published. `presence`: rows that change without events;
-        only for a context with one partition, because a sign of life does not say which one it belongs to."""
+        """`publish`: where changed rows are sent. None: they are not published. `presence`: rows that signs of life
+        change without events; only for a context with one partition, because a sign of life does not say which one it
+        belongs to."""
         assert presence is None or log.partition.name == MAIN
         self.projection = projection
         self.partition = log.partition
         self.checkpoint = Checkpoint()
-        """The last one that this process read or wrote."""
+        """The last checkpoint that this process read or wrote."""
         self.active = False
-        """Whether this process is the one that projects."""
+        """Whether this process has the lock and so writes the read model."""
         self.stopped: ProjectionStopped | None = None
         """Why the projection has stopped for good, if it has."""
         self._log = log
@@ -214,7 +217,8 @@ class Runner:
         )
 
     async def _check_log(self) -> None:
-        """Refuse a log that is shorter than the checkpoint: following it would silently miss its first events."""
+        """Refuse a log that ends before the checkpoint: if we followed it, its first events would be missed
+        silently."""
         last = await self._log.last()
         end = last.seq if last is not None else 0
         if end < self.checkpoint.seq:
@@ -222,15 +226,16 @@ class Runner:
             raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
 
     async def _compete(self, connection: Connection) -> bool:
-        """Wait for the lock. False: the projector was stopped first. The lock only avoids duplicate work; the
-        checkpoint is the fence."""
+        """Wait for the lock; return False if the runner was stopped first. The lock only avoids duplicate work; the
+        checkpoint keeps two processes from writing the same batch."""
         while not await connection.fetchval(_TRY_LOCK, self.projection.schema, self.partition.name):
             if await self._pause(STANDBY_POLL_S):
                 return False
         return True
 
     async def _follow(self, folder: Folder, store: Store, rows: RowStream | None) -> None:
-        """Write one batch while the next (only one) is read, decoded and folded."""
+        """Write one batch after another. While one is written, the next one is read, decoded and applied, but no
+        further ones."""
         stop = asyncio.create_task(self._stop.wait())
         ahead = asyncio.create_task(folder.next())
         try:
@@ -254,8 +259,8 @@ class Runner:
             await end(ahead, stop)
 
     async def _next(self, folder: Folder, before: Folded) -> Folded:
-        """The batch after `before`. If that one emptied the log, wait a little: a transaction per commit of a busy log
-        costs more than it gains. A commit to an idle log is still written at once."""
+        """Return the batch after `before`. If `before` was the end of the log, wait a little first, because a
+        transaction for each commit of a busy log costs too much. A commit to an idle log is still written at once."""
         if before.behind == 0:
             await asyncio.sleep(self._limits.pace_s)
         return await folder.next()
@@ -278,8 +283,8 @@ class Runner:
             record_projected(folded.traces, *self._labels, started)
 
     async def _quiet_through(self) -> int:
-        """The sequence up to which this partition has everything. An idle partition must not delay reads that wait for
-        the whole context: commits of other partitions have higher sequences."""
+        """Return the sequence up to which this partition has everything; 0 if that is unknown. An idle partition has no
+        commits of its own near the end, and must not delay reads that wait for the whole context."""
         if self.partition.name == MAIN:
             return 0
         try:
@@ -290,7 +295,8 @@ class Runner:
         return end if last is None or last.seq <= self.checkpoint.seq else 0
 
     async def _say_position(self, quiet_through: int = 0) -> None:
-        """Announce the position. It must not delay the projection: readers that miss it get the next one."""
+        """Announce the position. A failure must not delay the projection: readers that miss an announcement get the
+        next one."""
         self._position.set(self.checkpoint.seq)
         seq = max(self.checkpoint.seq, quiet_through)
         try:
@@ -300,7 +306,7 @@ class Runner:
             log.warning("announcement_failed", **self._name, why=repr(error))
 
     async def _pause(self, seconds: float) -> bool:
-        """True: stopped meanwhile."""
+        """Wait. Return True if the runner was stopped meanwhile."""
         try:
             await asyncio.wait_for(self._stop.wait(), seconds)
         except TimeoutError:
@@ -312,8 +318,8 @@ class Runner:
         metrics.ACTIVE.labels(*self._labels).set(active)
 
     def _stand_still(self, stopped: ProjectionStopped, cause: BaseException | None = None) -> None:
-        """Raise the alert for a stopped projection: an error in the log, a metric that stays at 1, a process that is
-        not ready."""
+        """Report that the projection has stopped for good: as an error in the process's log, a metric that stays at 1,
+        and a process that is not ready."""
         self.stopped = stopped
         self._failures.inc()
         metrics.STOPPED.labels(*self._labels).set(1)

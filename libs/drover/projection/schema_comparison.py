@@ -12,7 +12,7 @@ ROWS_AT_ONCE: Final = 1_000
 
 
 def _different(wanted: str, found: str, table: Table) -> str:
-    """The query for rows that differ, with all columns of both sides."""
+    """Make the query for rows that differ, with all columns of both sides."""
     first, *_ = key = [quoted(column) for column in table.key]
     same = " AND ".join(f"w.{column} = f.{column}" for column in key)
     left, right = (", ".join(f"{side}.{quoted(column)}" for column in table.columns) for side in "wf")
@@ -28,8 +28,8 @@ def _name(schema: str, table: Table) -> str:
 
 
 async def compare_schemas(connection: Connection, wanted: str, found: str, table: Table) -> TableReport:
-    """Compare a table in two schemas. `wanted` was folded from the log. Needs a transaction, so that neither side
-    changes."""
+    """Compare a table in two schemas; `wanted` is the one that was rebuilt from the log. Needs a transaction, so that
+    neither side changes meanwhile."""
     comparison = Comparison(table)
     width, extra = len(table.columns), 0
     async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):

@@ -13,10 +13,10 @@ from drover.projection.read_model import quoted
 
 READS_END_S: Final = 10.0
 """How long to wait for transactions that began before the swap, because they may still use the old tables. A
-transaction that has already read them holds a lock, which delays the drop for longer."""
+transaction that has read them holds a lock, and the drop fails until that is free."""
 LOOK_EVERY_S: Final = 0.05
 LOCK_MS: Final = 200
-"""How long the drop may wait for its lock: later readers would queue behind it."""
+"""How long one try to drop may wait for its lock: readers that come later would queue behind it."""
 DROP_S: Final = 60.0
 
 _EXISTS: Final = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL"
@@ -31,8 +31,8 @@ log = structlog.get_logger("drover.projection")
 
 
 async def drop_when_unread(connection: Connection, schema: str) -> bool:
-    """Drop the schema once nobody reads it. False: it is still being read, which does no harm; the next rebuild drops
-    it."""
+    """Drop the schema once nobody reads it. Return False if it is still read after a minute. This does no harm; the
+    next rebuild drops it."""
     if not await connection.fetchval(_EXISTS, schema):
         return True
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The span of a projected commit: it ends when its rows are readable. Only while spans are recorded."""
+"""The span from a commit to the moment when its rows are readable. Only made while spans are recorded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from drover.projection.feed import Batch
 from drover.service.tracing import COMMIT, record, sampled_place
 
 TRACES_PER_BATCH_MAX: Final = 256
-"""Maximum of traces recorded per batch. A batch of a busy log has thousands of commands; a sample of them is enough."""
+"""How many traces are recorded per batch. A batch of a busy log has thousands of commands; a sample of them is
+enough."""
 OLD: Final = timedelta(minutes=10)
 """Events older than this get no span: their traces are over, so a rebuild or catch-up records none."""
 
 
 def traces_of(batch: Batch) -> dict[str, int]:
-    """The traces of a batch, with the position of each one's last commit."""
+    """Find the traces of a batch, with the position of each one's last commit."""
     found: dict[str, int] = {}
     young = datetime.now(UTC) - OLD
     for commit in batch.commits:
@@ -31,7 +32,7 @@ def traces_of(batch: Batch) -> dict[str, int]:
 
 
 def record_projected(traces: Mapping[str, int], context: str, partition: str, started: float) -> None:
-    """`started`: when writing the batch began."""
+    """Record a span for each of these traces. `started`: when writing the batch began."""
     for header, seq in traces.items():
         command = sampled_place(header)
         if command is not None:

@@ -1,4 +1,4 @@
-"""Rows by key: a bounded number in memory, the others in a temporary file. For folds of long logs."""
+"""Rows by key: a bounded number in memory, the others in a temporary file. For computing tables from long logs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from drover.projection.errors import SpillFull
 from drover.readmodel.table import Key, KeyedTable, R
 
 ROWS_MAX: Final = 50_000
-"""Maximum of rows in memory per table."""
+"""How many rows of a table are kept in memory; beyond it, the least recently used half goes to the file."""
 FILE_CACHE_KIB: Final = 32 * 1024
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class Spill(Generic[R]):
-    """A dictionary of the rows of one table. The least recently used ones are in the file."""
+    """A dictionary of the rows of one table. The least recently used ones are in a temporary file."""
 
     def __init__(self, table: KeyedTable[R], rows_max: int = ROWS_MAX) -> None:
         self._table = table
@@ -54,7 +54,7 @@ class Spill(Generic[R]):
         return row
 
     def rest(self) -> Iterator[R]:
-        """All rows that are left, in any order."""
+        """Yield all rows that were not popped, in any order."""
         yield from self._rows.values()
         if self._file is not None:
             for (kept,) in self._file.execute("SELECT row FROM rows"):
@@ -71,7 +71,7 @@ class Spill(Generic[R]):
         return None if found is None else self._decode(found[0])
 
     def _put_aside(self) -> None:
-        """Move the older half to the file."""
+        """Move the least recently used half of the rows to the file."""
         oldest = list(islice(self._rows, self._rows_max // 2))
         rows = ((_encode(key), _encode(self._rows[key])) for key in oldest)
         try:

@@ -16,11 +16,11 @@ from drover.readmodel.table import Key, KeyedTable, Table
 
 _STAGING: Final = "staging_"
 _SCHEMA: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
-"""A schema's oid: after a rebuild's swap the schema has the same name, but another oid."""
+"""Reads the oid of a schema: after the swap of a rebuild, the schema has the same name but another oid."""
 
 
 class KeyedSql:
-    """The statements of one keyed table, built once from its declaration (only from our names, never from input)."""
+    """The SQL statements of one keyed table. They are built once from its declaration, so only from our own names."""
 
     def __init__(self, schema: str, table: KeyedTable[Any]) -> None:
         name = f"{quoted(schema)}.{quoted(table.name)}"
@@ -40,14 +40,14 @@ class KeyedSql:
 
 
 def live_select(schema: str, live: LiveRelation) -> str:
-    """Selects rows of a relation as `/rest/v1` shows them, by the keys of its table."""
+    """Make the statement that selects rows of a relation as `/rest/v1` shows them, by the keys of its table."""
     items = ", ".join(live.select_items())
     rows = f"SELECT {items} FROM {quoted(schema)}.{quoted(live.name)} {_among(live.table)}"  # noqa: S608
     return f"SELECT row_to_json(told)::text FROM ({rows}) AS told"  # noqa: S608
 
 
 def _among(table: Table) -> str:
-    """A condition: the key is among the given ones. One array per key column."""
+    """Make the SQL condition that the key is among the given ones. It takes one array per key column."""
     key = ", ".join(quoted(c) for c in table.key)
     wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
     if len(table.key) == 1:
@@ -62,7 +62,7 @@ def _key_columns(table: Table, keys: list[Key]) -> list[list[Any]]:
 
 
 class Store:
-    """One partition's share of a read model, on its own connection."""
+    """Loads and writes the rows of one partition of a read model, on its own connection."""
 
     def __init__(self, connection: Connection, projection: Projection, partition: str) -> None:
         self._connection = connection
@@ -71,18 +71,19 @@ class Store:
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
         self._live = {live.name: live_select(projection.schema, live) for live in projection.live}
         self._busy = asyncio.Lock()
-        """One statement at a time: rows for the next batch are loaded while this one is written."""
+        """Allows one statement at a time on the connection: rows for the next batch are loaded while this one is
+        written."""
 
     async def open(self) -> None:
-        """Create the staging tables; they disappear with the connection."""
+        """Create the staging tables. They are temporary tables, so they disappear with the connection."""
         self._schema = await self._connection.fetchval(_SCHEMA, self._projection.schema)
         for sql in self._sql.values():
             await self._connection.execute(sql.stage)
 
     async def load(self, tables: BatchTables, touched: dict[KeyedTable[Any], set[Key]]) -> None:
-        """Load the rows that a batch touches and the cache does not have: one SELECT per table.
+        """Load the rows that a batch needs and the cache does not have: one SELECT per table.
 
-        Needs no transaction: whoever changed a row since the checkpoint was read has moved the checkpoint, too.
+        Needs no transaction: a process that changes a row also moves the checkpoint, and then `write` fails.
         """
         for table, keys in touched.items():
             if missing := tables.unknown(table, keys):
@@ -91,15 +92,16 @@ class Store:
                 tables.loaded(table, missing, list(map(table.from_record, records)))
 
     async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
-        """Write rows and checkpoint, or neither. Checkpoint first: a competitor waits there and then finds it moved."""
+        """Write rows and checkpoint, or neither. The checkpoint is first: another process that writes waits there, and
+        then finds it moved."""
         async with self._busy, self._connection.transaction():
             await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
             await self._check_schema(old)
             await self.write_rows(changes)
 
     async def _check_schema(self, at: Checkpoint) -> None:
-        """A rebuild's swap may leave the checkpoint of an idle model in place, but cached rows and live readers then
-        belong to the old tables."""
+        """Raise CheckpointMoved if a rebuild has swapped the schema: cached rows then belong to the old tables. The
+        swap of an idle read model may leave the checkpoint unchanged, so checking that is not enough."""
         if await self._connection.fetchval(_SCHEMA, self._projection.schema) != self._schema:
             raise CheckpointMoved(self._projection.schema, self._partition, at.seq)
 
@@ -119,7 +121,7 @@ class Store:
                 await self._connection.execute(sql.upsert)
 
     async def select(self, live: LiveRelation, keys: list[Key]) -> list[str]:
-        """Current rows of a relation as JSON, for publishing changes."""
+        """Select the current rows of a relation as JSON, to publish them."""
         async with self._busy:
             records = await self._connection.fetch(self._live[live.name], *_key_columns(live.table, keys))
         return [record[0] for record in records]

@@ -1,4 +1,5 @@
-"""Folds the log again and compares the result with every table, row by row, at one position. Read-only."""
+"""Computes all tables again from the log and compares them with the database, row by row, at one position.
+Read-only."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 ROWS_AT_ONCE: Final = 2_000
 COMMITS_PER_TURN: Final = 20
 STATEMENT_TIMEOUT_MS: Final = "0"
-"""No time-out, because a cursor stays open for the whole fold."""
+"""No statement time-out, because a cursor stays open until the whole log is read."""
 
 _CHECKPOINTS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1"
 
@@ -56,7 +57,8 @@ class _Rows:
         return self._comparison.report
 
     async def meet(self, wanted: tuple[Any, ...]) -> None:
-        """Compare the log's next row. Rows of the table before it are extra; without a match, it is missing."""
+        """Compare the next row that follows from the log. Rows of the table with lower keys are extra; if the table has
+        no row with this key, it is missing."""
         key, there = key_of(self._table, wanted), None
         while (found := await self._peek()) is not None and (there := key_of(self._table, found)) < key:  # type: ignore[operator]
             self._comparison.compare(there, None, found)
@@ -80,7 +82,8 @@ class _Rows:
 
 
 class _Fold:
-    """Keeps keyed rows, a bounded number in memory; passes appended rows on to be compared, and forgets them."""
+    """Tables for the comparison: keyed rows are kept, a bounded number in memory; appended rows are passed on to be
+    compared, and forgotten."""
 
     def __init__(self, projection: Projection, rows_max: int) -> None:
         self.keyed: dict[str, Spill[Any]] = {table.name: Spill(table, rows_max) for table in projection.keyed}
@@ -118,10 +121,8 @@ async def verify(
     progress: Progress = lambda done, of: None,
     rows_max: int = ROWS_MAX,
 ) -> Report:
-    """`logs`: one for each partition of the context. Raises ReadModelMissing.
-
-    `rows_max`: rows per table in memory; the others are in a temporary file.
-    """
+    """Verify one projection. `logs`: one for each partition of the context. `rows_max`: how many rows per table are in
+    memory; the others are in a temporary file. Raises ReadModelMissing."""
     settings = {"statement_timeout": STATEMENT_TIMEOUT_MS, "idle_in_transaction_session_timeout": "0"}
     async with (
         connect(dsn, f"drover-verify {projection.name}", settings, command_s=None) as connection,
@@ -179,7 +180,7 @@ async def _compare_keyed(
 
 
 async def rows_of(connection: Connection, schema: str, table: Table) -> AsyncIterator[tuple[Any, ...]]:
-    """All rows in key order, fetched in pages. Needs a transaction."""
+    """Yield all rows in key order, fetched in pages. Needs a transaction."""
     columns = ", ".join(map(quoted, table.columns))
     # Order texts by code point, as Python does; the database's own collation may differ.
     order = ", ".join(quoted(c) + (' COLLATE "C"' if table.types[c] == "text" else "") for c in table.key)
