@@ -1,4 +1,4 @@
-"""A broadcast on a subject: no reply, and subscribers that are away miss it."""
+"""Publishes a message on a subject without a reply. Subscribers that are not connected at that moment miss it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FLUSH_S: Final = 2
 
 
 async def broadcast(client: Client, subject: str) -> bool:
-    """Return whether the message reached the server."""
+    """Publish the message. Return whether it reached the NATS server."""
     try:
         await client.publish(subject)
         await client.flush(timeout=FLUSH_S)

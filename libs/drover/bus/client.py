@@ -24,21 +24,22 @@ from drover.domain.errors import Code
 from drover.service import tracing
 
 DEADLINE_S: Final = 20.0
-"""How long a command is retried. Longer than an election among three NATS servers (4 to 9 s) and a lapsing lease (10
-s)."""
+"""How long a command is retried. This is longer than an election among three NATS servers (4 to 9 s), and longer than
+the lease of a dead leader lasts (10 s)."""
 REPLY: Final = Backoff(first_s=1.0, max_s=4.0)
 """The time-out of each try. It starts short, because a dead leader is soon replaced, and grows, so that a leader with a
 slow disk does not get the same commands again and again."""
 REPLY_MIN_S: Final = 0.05
-"""The least time-out, also for the last try before the deadline."""
+"""The shortest time-out of a try, even if the deadline is nearer."""
 RETRY: Final = Backoff(first_s=0.1, max_s=1.0, jitter=0.5)
 MESSAGE_COMMANDS_MAX: Final = 128
-"""Maximum of commands in a message. Replies come per message: with small messages some callers can send again while
-others wait for the disk."""
+"""How many commands one message may have. Each message gets its own reply: with small messages some callers can go on
+while others wait for the disk."""
 MESSAGE_EVERY_S: Final = 0.003
-"""The least pause between messages while replies are outstanding. A lone command never waits."""
+"""The least pause between two messages while replies are outstanding. A single command is sent without a pause."""
 PATIENCE_S: Final = 0.02
-"""How long a command that can wait stays in the queue. Usually another command is sent earlier, and takes it along."""
+"""How long a command that can wait (`Command.can_wait`) stays in the queue. Usually another command is sent earlier,
+and takes it along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -55,7 +56,7 @@ _TOO_LARGE: Final = Rejected(Code.TOO_LARGE, f"The command is larger than {COMMA
 
 
 class _Waiting(msgspec.Struct):
-    """One command that waits for its outcome. A Struct, because that is the cheapest object to create."""
+    """One command whose caller waits for its outcome. A Struct, because that is the cheapest object to create."""
 
     encoded: bytes
     future: asyncio.Future[Outcome]
@@ -64,7 +65,7 @@ class _Waiting(msgspec.Struct):
 
 
 class _Line:
-    """The queue and the messages in flight to one partition."""
+    """The queue of commands for one partition, and the messages that are sent and not answered yet."""
 
     def __init__(self, client: Client, context: str, partition: str) -> None:
         self._client = client
@@ -125,7 +126,8 @@ class _Line:
         loop = asyncio.get_running_loop()
         tries = 0
         in_doubt = False
-        """An earlier try went unanswered and may still take effect, so OVERLOADED is no final answer any more."""
+        """Whether an earlier try got no answer. It may still take effect, so the answer OVERLOADED does not end the
+        retries any more."""
         while batch:
             tries += 1
             left = max(waiting.deadline for waiting in batch) - loop.time()
@@ -181,7 +183,7 @@ class _Line:
 
 
 class CommandBus:
-    """One for each process. Commands for one partition that wait at the same time share a message."""
+    """Sends commands; one for each process. Commands for one partition that wait at the same time share a message."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -198,7 +200,8 @@ class CommandBus:
         partition: str = "main",
         timeout_s: float = DEADLINE_S,
     ) -> asyncio.Future[Outcome]:
-        """Await the outcome. The command survives a change of leader; after the deadline the outcome is UNAVAILABLE."""
+        """Send a command and wait for its outcome. It is retried across a change of leader; after the deadline the
+        outcome is UNAVAILABLE."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         if trace is not None and tracing.recorder is not None:

@@ -1,4 +1,4 @@
-"""Connecting to NATS with the options that Drover needs."""
+"""Connects to NATS with the options that Drover needs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CONNECT_TRIES_MAX: Final = 15
 RECONNECT_PAUSE_S: Final = 0.25
 PING_INTERVAL_S: Final = 2
 PINGS_OUTSTANDING_MAX: Final = 2
-"""Pings without an answer before a server is dropped: a server that hangs with its sockets open is dropped after 4 to 6
-s. Another server of the cluster may answer, and a lease lapses after 10 s without renewal."""
+"""How many pings a server may leave without an answer. Then the connection to it is dropped, 4 to 6 s after it began to
+hang, so that another server of the cluster is used before a lease ends (10 s)."""
 CLOSED_LOOK_EVERY_S: Final = 1.0
 INBOX: Final = "_INBOX"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -54,7 +54,8 @@ class NatsClosed(DroverError):
 
 @asynccontextmanager
 async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") -> AsyncIterator[Client]:
-    """A connection that reconnects for ever. A publish while disconnected fails; it is never sent later.
+    """Open a connection that reconnects for ever. Publishing while it is disconnected fails; the message is not sent
+    later.
 
     `setting`: the name of the setting that holds this address, for error messages.
     """
@@ -106,17 +107,17 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
 
 
 async def wait_closed(client: Client) -> None:
-    """Raise once the client has closed for good: nats-py does that on some server errors and does not reconnect."""
+    """Raise once the client has closed for good: nats-py does so after some server errors, without reconnecting."""
     while not client.is_closed:  # noqa: ASYNC110 - nats-py has one callback, and it is not ours alone
         await asyncio.sleep(CLOSED_LOOK_EVERY_S)
     raise NatsClosed(reason_of(client.last_error) if client.last_error else "no reason was given")
 
 
 def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
-    """User and password of these servers. Passed apart from the addresses, they also apply to servers that the cluster
-    announces.
+    """Return user and password of these servers. They are passed apart from the addresses, so that they also apply to
+    servers that the cluster announces.
 
-    We decode percent-escapes such as %40 here, because nats-py would send them as they are.
+    Percent-escapes such as %40 are decoded here, because nats-py would send them as they are.
     """
     users = {(parts.username, parts.password) for parts in map(urlsplit, servers) if parts.username is not None}
     if len(users) != 1:
@@ -126,7 +127,8 @@ def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
 
 
 def inbox_of(user: str | None) -> str:
-    """The inbox prefix of this user. Permissions use it to keep other users from reading its replies."""
+    """Return the prefix of this user's reply subjects. Permissions by prefix keep other users from reading its
+    replies."""
     return f"{INBOX}.{user}" if user and _TOKEN.fullmatch(user) else INBOX
 
 

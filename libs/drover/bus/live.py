@@ -1,4 +1,4 @@
-"""Announcements on `live.<context>` of how far the read models are, for requests that wait for a position."""
+"""Announcements on `live.<context>` of how far the read models are. Requests that wait for a position need them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Progress(msgspec.Struct):
 
 
 async def announce(client: Client, context: str, partition: str, seq: int) -> None:
-    """Announce a position. This may fail: a service that misses it reads the checkpoint."""
+    """Announce a position. This may fail: a service that misses it reads the checkpoint in the database."""
     with suppress(NatsError, OSError):
         await client.publish(f"live.{context}", msgspec.json.encode(Progress(partition, seq)))
 
 
 @asynccontextmanager
 async def following_progress(client: Client, observe: Callable[[str, str, int], None]) -> AsyncIterator[None]:
-    """Call `observe(context, partition, seq)` for every announcement."""
+    """Call `observe(context, partition, seq)` for every announcement while the block runs."""
 
     async def on_message(message: Msg) -> None:
         with suppress(msgspec.DecodeError):

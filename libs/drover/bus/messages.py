@@ -1,4 +1,4 @@
-"""The messages between services: commands with their envelope, and outcomes."""
+"""The messages of the command bus: commands with their envelope, and their outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C")
 
 
 class Submission(msgspec.Struct, Generic[C]):
-    """A command and who sent it."""
+    """A command with its id, its sender and its trace."""
 
     id: str
     """Identifies the command: a repeat with the same id has no further effect. Where the client chose the key, the id
@@ -27,7 +27,8 @@ class Submission(msgspec.Struct, Generic[C]):
 
 
 class Accepted(msgspec.Struct, tag=True, tag_field="outcome"):
-    """The command took effect and is on disk. With position 0: answered from live state, without any event."""
+    """The command took effect and its events are on disk. Position 0: it was answered from live state, without
+    events."""
 
     position: int
     """Sequence of the commit in the context's stream, as in the header `Drover-Position`."""
@@ -39,7 +40,7 @@ class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
     message: str
     details: dict[str, Any] | None = None
     position: int = 0
-    """Set when the refusal itself was recorded as an event."""
+    """The position of the event that records the refusal; 0: the refusal was not recorded."""
 
 
 Outcome = Accepted | Rejected

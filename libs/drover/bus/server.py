@@ -1,4 +1,4 @@
-"""The leader's subscription for commands: decodes a message of commands and replies with their outcomes."""
+"""Receives the commands of a partition, for its leader: decodes each message, and replies with the outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from drover.bus.messages import Outcome, Rejected, Reply, Submission
 from drover.domain.errors import Code
 
 REPLY_BYTES_MAX: Final = 900 * 1024
-"""Maximum size of a reply, below the default max_payload of a NATS server (1 MiB)."""
+"""The maximum size of a reply in bytes; outcomes beyond it are left out. It is below the default limit of a NATS server
+(1 MiB)."""
 
 DRAIN_S: Final = 2.0
 
@@ -33,7 +34,8 @@ Handle = Callable[[list[Submission[Any] | Rejected], Done], None]
 
 @asynccontextmanager
 async def answering(client: Client, subject: str, commands: Any, epoch: int, handle: Handle) -> AsyncIterator[None]:
-    """Answer commands on `subject` during a term. No queue group is needed: there is one leader."""
+    """Answer commands on `subject` while the block runs, which is a term of the leader. No queue group is needed: there
+    is one leader."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(list[Submission[commands]])
     sending: set[asyncio.Task[None]] = set()
 
@@ -76,7 +78,8 @@ async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
 
 
 def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
-    """Fit the outcomes into one reply. Callers ask again for those left out; one that is too large alone is refused."""
+    """Choose the outcomes that fit into one reply. For the others the caller must ask again; an outcome that is too
+    large for any reply becomes an error."""
     fitting: list[Outcome] = []
     room = REPLY_BYTES_MAX
     for outcome in outcomes:
@@ -93,7 +96,7 @@ def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def _one_by_one(body: bytes, commands: Any) -> list[Submission[Any] | Rejected]:
-    """Decode each command of a message apart: reject the unreadable ones, pass on the others."""
+    """Decode the commands of a message one by one: reject the unreadable ones, pass on the others."""
     try:
         items = msgspec.json.decode(body, type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

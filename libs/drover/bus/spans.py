@@ -1,4 +1,4 @@
-"""The span of a command on the bus, from sending to outcome. Only made while spans are recorded."""
+"""The span of a command on the bus, from its sending to its outcome. Only made while spans are recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from drover.service.tracing import record, sampled_place
 
 
 def traced(header: str, command: Command, context: str, outcome: asyncio.Future[Outcome]) -> str:
-    """Start the span, and return the traceparent to send with the command, so that the writer's spans are below it."""
+    """Start the span. Return the traceparent to send with the command, so that the writer's spans become its
+    children."""
     above = sampled_place(header)
     if above is None:
         return header

@@ -1,4 +1,4 @@
-"""Subscribes to a subject of NATS for the length of a block."""
+"""Subscribes to a NATS subject while a block runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from nats.errors import Error as NatsError
 async def subscribed(
     client: Client, subject: str, on_message: Callable[[Msg], Awaitable[None]], **options: Any
 ) -> AsyncIterator[None]:
-    """Subscribe while the block runs. `options` are those of `Client.subscribe`. A lost connection is no error on
-    exit."""
+    """Subscribe while the block runs. `options` are those of `Client.subscribe`. It is no error if the connection is
+    lost when the block ends."""
     subscription = await client.subscribe(subject, cb=on_message, **options)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Signs of life and fine-grained progress: batched per device over plain NATS, never stored in the log."""
+"""Signs of life and detailed progress of devices: sent in batches over plain NATS, never stored in the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from drover.service.tasks import end
 
 FLUSH_EVERY_S: Final = 0.1
 IDLE_BATCH_EVERY_S: Final = 1.0
-"""An empty batch is sent this often, to distinguish a silent farm from a silent gateway."""
+"""How often a batch is sent even if it is empty. So receivers can tell that the sender runs and only its devices are
+silent."""
 BATCH_BEATS_MAX: Final = 2_000
 
 log = structlog.get_logger("drover.bus")
@@ -50,7 +51,8 @@ class Beat(msgspec.Struct, array_like=True):
     device_id: str
     seen_at: datetime
     reported: dict[str, Any] | None = None
-    """What the agent reports about itself, for people. It decides nothing, except that a condition is over."""
+    """What the agent reports about itself, for people to see. Rules use it only to notice that a condition such as a
+    low battery is over."""
     work: Work | None = None
 
     def after(self, earlier: Beat) -> Beat:
@@ -69,9 +71,9 @@ class Beat(msgspec.Struct, array_like=True):
 
 class TelemetryBatch(msgspec.Struct):
     source: str
-    """The instance of the gateway."""
+    """The instance name of the process that sends the batch."""
     number: int
-    """Counts the batches of a source: a jump means lost batches."""
+    """The number of the batch among those of its source. A jump means that batches were lost."""
     beats: list[Beat]
 
 
@@ -79,7 +81,7 @@ _decode_batch = msgspec.json.Decoder(TelemetryBatch).decode
 
 
 class TelemetryOut:
-    """Collects the signs of life since the last batch; a device counts once."""
+    """Collects signs of life and sends them in batches. Those of one device are merged into one."""
 
     def __init__(self, client: Client, context: str, source: str) -> None:
         self._client = client
@@ -93,7 +95,7 @@ class TelemetryOut:
         self._note(Beat(device_id, seen_at, reported))
 
     def progress(self, device_id: str, seen_at: datetime, work: Work) -> None:
-        """A progress report is a sign of life, too."""
+        """Add a report of progress, which is also a sign of life."""
         self._note(Beat(device_id, seen_at, None, work))
 
     def _note(self, beat: Beat) -> None:
@@ -135,7 +137,7 @@ class TelemetryOut:
 async def listening(
     client: Client, context: str, handle: Callable[[TelemetryBatch], Awaitable[None] | None]
 ) -> AsyncIterator[None]:
-    """Call `handle` with every batch of a context."""
+    """Call `handle` with every batch of a context while the block runs."""
 
     async def on_message(message: Msg) -> None:
         try:

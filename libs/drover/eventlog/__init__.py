@@ -1,1 +1,1 @@
-"""The log: append with an expected sequence, read, snapshots, the wire form. Nothing is decided here."""
+"""The log: append with an expected sequence, read, snapshots, encoding. Nothing is decided here."""

@@ -1,4 +1,4 @@
-"""The options of NATS key-value buckets beside the log. Their owners decide what is in them."""
+"""The options of NATS key-value buckets that are used beside the log. Other modules decide what is in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nats.aio.client import Client
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
 MARKER_TTL_S: Final = 60.0
-"""How long the bucket keeps the marker of a lapsed or deleted key, for watchers."""
+"""How long the bucket keeps the marker of an expired or deleted key, so that watchers learn of it."""
 WRONG_LAST_SEQUENCE: Final = 10071
 NO_MESSAGE_FOUND: Final = 10037
 

@@ -1,4 +1,5 @@
-"""The wire form of a commit: newline-delimited JSON, one event a line. Upcasters convert retired shapes."""
+"""The encoding of a commit: newline-delimited JSON, one event a line. Upcasters convert event types that are no longer
+in use."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from drover.domain.errors import DroverError
 from drover.domain.event import Event
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-"""Turns the fields of a retired event type into those of its successor; sets `type` to the successor's name."""
+"""Turns the fields of an event type that is no longer in use into those of its successor, and sets `type` to the
+successor's name."""
 
 UPCASTS_MAX = 32
-"""Maximum of upcasters in a row: a longer chain must be a loop."""
+"""How many upcasters may follow each other for one event: a longer chain must be a loop and is an error."""
 
 
 class UnreadableCommit(DroverError):
@@ -28,7 +30,8 @@ class UnreadableCommit(DroverError):
 
 
 class UnknownEvent(UnreadableCommit):
-    """A commit holds an event type that this program does not know: readers must be deployed before writers."""
+    """A commit holds an event type that this program does not know. Programs that read must be deployed before those
+    that write."""
 
     def __init__(self, line: int, type_: str) -> None:
         self.type = type_
@@ -47,7 +50,7 @@ class Codec:
 
     @classmethod
     def of(cls, decider: Decider[Any]) -> Codec:
-        """The codec of a context: the one way to read its log, retired shapes included."""
+        """Make the codec of a context, including its upcasters. All code that reads the context's log uses it."""
         return cls(decider.events, decider.upcasters)
 
     def encode(self, events: Sequence[Event]) -> bytes:
@@ -60,7 +63,8 @@ class Codec:
             return [self._decode_line(number, line) for number, line in enumerate(lines(payload))]
 
     def _decode_line(self, number: int, line: bytes) -> Any:
-        """The slow path, for payloads with a retired event type, or to find the line that cannot be decoded."""
+        """Decode one line slowly: for commits with an event type that is no longer in use, or to find the line that
+        cannot be decoded."""
         try:
             fields = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -79,7 +83,7 @@ class Codec:
 
 
 def lines(payload: bytes) -> list[bytes]:
-    """The raw lines of a commit, one for each event, in the order in which `decode` gives them."""
+    """Split a commit into its raw lines, one for each event, in the order in which `decode` returns them."""
     return payload.splitlines()
 
 

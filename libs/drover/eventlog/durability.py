@@ -17,7 +17,7 @@ from drover.eventlog import metrics
 from drover.service.reasons import reason_of
 
 ANSWERS_S: Final = 1.0
-"""How long to collect replies: every server of a cluster replies for itself."""
+"""How long replies are collected, because every server of a cluster sends its own."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -45,7 +45,8 @@ class DurabilityUnknown(DroverError):
 
 
 async def refuse_unsynced(system: Client) -> list[str]:
-    """Ask every server, as a user of the system account. Return their names if all of them sync each write."""
+    """Ask every server, as a user of the system account. Return their names if all of them sync each write; raise
+    otherwise."""
     found = await _ask_every_server(system)
     if not found:
         raise DurabilityUnknown("No JetStream server reported its settings")

@@ -1,4 +1,4 @@
-"""Metrics of the log's size and of stale replicas, polled from NATS."""
+"""Metrics of the log's size and of replicas that lag behind, read from NATS regularly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 class LogFigures(Figures):
     def __init__(self, client: Client | None, contexts: Sequence[str], **options: Any) -> None:
-        """Without a client, the metrics are only listed, without values."""
+        """Without a client, the metrics are only described and have no values."""
         super().__init__(**options)
         self._client = client
         self._contexts = contexts
@@ -48,7 +48,7 @@ class LogFigures(Figures):
         return families
 
     async def _ask(self, subject: str) -> dict[str, Any]:
-        """Send a request. The answer is empty if there is no reply: other metrics report that NATS is away."""
+        """Send a request. The answer is empty if there is no reply: other metrics show that NATS is away."""
         assert self._client is not None
         try:
             return _decode((await self._client.request(subject, b"", timeout=ANSWER_S)).data)

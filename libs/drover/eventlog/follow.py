@@ -1,4 +1,4 @@
-"""Following a log in the background: one loop, one definition of ready, one way to start and stop."""
+"""Follows a log in the background. All followers share this loop, its definition of ready, and its start and stop."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import in_background
 
 SLICE_S: Final = 0.005
-"""A follower holds the event loop for at most this long, because requests share the loop."""
+"""The longest time that a follower may hold the event loop without a pause, because requests share the loop."""
 RETRY_PAUSE_S: Final = 0.5
 
 Take = Callable[[StoredCommit], Awaitable[None] | None]
-"""Handles one commit. It may return an awaitable; the follower waits for it, which is the back-pressure."""
+"""Handles one commit. If it returns an awaitable, the follower waits for that before it reads on."""
 Begin = Callable[[StoredCommit | None], Awaitable[int]]
 """Returns the sequence to begin after, given the last commit of the log."""
 
@@ -39,17 +39,17 @@ async def follow(log: EventLog, after: int, take: Take, *, until: int | None = N
 
 
 async def from_the_end(last: StoredCommit | None) -> int:
-    """Begin with the next commit; skip all existing ones."""
+    """Return the end of the log as the position to begin after: all existing commits are skipped."""
     return 0 if last is None else last.seq
 
 
 class Follower:
-    """Follows one log in a background task. It is ready once it has read what was there when it started."""
+    """Follows one log in a background task. It is ready once it has read all commits that existed when it started."""
 
     def __init__(self, log: EventLog, take: Take, *, name: str, begin: Begin = from_the_end) -> None:
-        """`name` appears in the task's name and in the readiness message."""
+        """`name`: what follows the log, for the task's name and the readiness message."""
         self.seq = 0
-        """The last commit that was handled."""
+        """The sequence of the last commit that was handled."""
         self.begun = asyncio.Event()
         """Set once the start position is known."""
         self.target: int | None = None
@@ -66,7 +66,7 @@ class Follower:
             yield
 
     async def wait_failed(self) -> None:
-        """Return only by raising, when the follower has failed."""
+        """Wait until the follower fails, then raise its error."""
         assert self._task is not None
         await asyncio.shield(self._task)
 

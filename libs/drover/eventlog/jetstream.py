@@ -1,4 +1,5 @@
-"""The log on NATS JetStream: appends with a fence, and settles appends whose acknowledgement was lost."""
+"""The log on NATS JetStream. It appends only at the expected sequence, and finds out whether an append without an
+acknowledgement was stored."""
 
 from __future__ import annotations
 
@@ -30,14 +31,16 @@ from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
 from drover.service.reasons import reason_of
 
 APPEND_TRY_S: Final = 3.0
-"""How long one try waits for its acknowledgement before we look into the log."""
+"""How long one try to append waits for its acknowledgement. After that, we read the log to see whether it was
+stored."""
 APPEND_SETTLE_S: Final = 30.0
-"""An append that is still unsettled after this time ends the process. The time is longer than any election."""
+"""The time in which an append must succeed or fail; it is longer than any election. After that the process ends, and
+reads the log when it starts again."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
-"""Time-out for reading whether an append was stored. It is short, because nobody answers while a stream has no leader,
-and the next try finds the new leader."""
+"""The time-out for reading whether an append was stored. It is short, because no server answers while the stream has no
+leader, and the next try finds the new leader."""
 
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 
@@ -74,7 +77,8 @@ _decode_get = msgspec.json.Decoder(_GetAnswer).decode
 
 
 class JetStreamLog:
-    """One partition of a stream. Connect with `pending_size=-1`, or nats-py may replay a lost publish much later."""
+    """One partition of a stream. Connect with `pending_size=-1`: otherwise nats-py may send a publish much later, after
+    a reconnect."""
 
     def __init__(self, client: Client, partition: Partition, *, append_try_s: float = APPEND_TRY_S) -> None:
         self.partition = partition
@@ -121,7 +125,8 @@ class JetStreamLog:
             await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
-        """The sequence if this try was acknowledged, else a text for people, which proves nothing about the log."""
+        """Publish once. Return the sequence if it was acknowledged, else a text for people. Without an acknowledgement
+        the commit may still be in the log."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers
@@ -150,7 +155,8 @@ class JetStreamLog:
         return await self._ask({"seq": seq})
 
     async def _ask(self, question: dict[str, Any], within_s: float = READ_TIMEOUT_S) -> StoredCommit | None:
-        """Read one message from the stream's leader. Never use Direct Get: it may answer from a stale replica."""
+        """Read one message from the stream's leader. Direct Get is never used, because a replica that lags behind may
+        answer it."""
         subject = f"$JS.API.STREAM.MSG.GET.{self.partition.stream}"
         try:
             reply = await self._client.request(subject, msgspec.json.encode(question), timeout=within_s)

@@ -1,4 +1,4 @@
-"""The port of the log. Adapters: `jetstream` (production) and `memory` (tests, simulation)."""
+"""The interface of the log. Implementations: `jetstream` (production) and `memory` (tests, simulation)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.domain.errors import DroverError
 
 COMMIT_BYTES_MAX: Final = 256 * 1024
 ALL: Final = "*"
-"""In place of a partition's name: all partitions of a context, in stream order. For readers only."""
+"""The name that stands for all partitions of a context, in stream order. For readers only."""
 
 
 class Partition(msgspec.Struct, frozen=True):
@@ -42,7 +42,8 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class StoredCommit(msgspec.Struct, frozen=True):
-    """A commit as the log stores it. A foreign message in the stream becomes one without id and events."""
+    """A commit as the log stores it. A message of another program in the stream becomes a commit without id and
+    events."""
 
     seq: int
     id: str
@@ -52,11 +53,12 @@ class StoredCommit(msgspec.Struct, frozen=True):
 
 
 class AppendConflict(DroverError):
-    """Another writer wrote to this partition after the sequence that this writer knows: its term is over."""
+    """Another writer has written to this partition after the sequence that this writer knows, so its term is over."""
 
 
 class AppendUnsettled(DroverError):
-    """An append could not be confirmed or refuted in time. Only a restart, which reads the log, can tell."""
+    """It is unknown whether an append was stored, and the time to find out has passed. Only a restart, which reads the
+    log, can tell."""
 
 
 class LogUnreachable(DroverError):
@@ -68,7 +70,7 @@ class LogUnreachable(DroverError):
 
 
 class Unsettled(msgspec.Struct):
-    """An append that is not settled yet."""
+    """An append of which it is not known yet whether it was stored."""
 
     since_s: float
     """When the append began, on the monotonic clock."""
@@ -77,24 +79,25 @@ class Unsettled(msgspec.Struct):
 
 
 class Reader(Protocol):
-    """Follows a partition in order and without gaps, and buffers a bounded number of commits."""
+    """Reads a partition in order and without gaps, and waits for new commits. It buffers a bounded number of
+    commits."""
 
     async def next(self) -> list[StoredCommit]:
-        """Wait for at least one commit and return what is buffered. Safe to cancel: nothing is lost."""
+        """Wait for at least one commit and return all that are buffered. If it is cancelled, no commit is lost."""
 
     @property
     def behind(self) -> int:
-        """The lag: how many commits followed the last one returned, at the time when it was sent."""
+        """How many more commits the log had after the last one returned, at the time when the server sent that one."""
 
 
 class EventLog(Protocol):
-    """One partition. All reads go to the stream's leader."""
+    """The log of one partition. All reads go to the stream's leader."""
 
     partition: Partition
 
     @property
     def unsettled(self) -> Unsettled | None:
-        """The append in progress, or None."""
+        """The append of which it is not known yet whether it was stored; None if there is none."""
 
     async def append(self, commit: Commit, expected: int) -> int:
         """Append after sequence `expected` (0: the log is empty) and return the new sequence, once it is on disk.
@@ -109,4 +112,4 @@ class EventLog(Protocol):
     def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
 
     async def context_end(self) -> int:
-        """Sequence of the context's last commit in any partition; 0: there is none."""
+        """Return the sequence of the context's last commit in any partition; 0 if there is none."""

@@ -1,4 +1,5 @@
-"""A log in memory, for tests and simulation. It keeps every promise of the port except durability."""
+"""A log in memory, for tests and simulation. It behaves like the other implementation, except that it is not
+durable."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class MemoryLog:
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.unsettled: Unsettled | None = None
-        """Always None here: memory answers at once."""
+        """Always None here: an append in memory ends at once."""
         self._commits: list[StoredCommit] = []
         self._grown = asyncio.Condition()
 

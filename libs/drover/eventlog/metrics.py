@@ -1,4 +1,5 @@
-"""Metrics of the NATS servers that store the log: do they sync, how full are they. The log's length is in `figures`."""
+"""Metrics of the NATS servers that store the log: whether they sync, and how full they are. The log's length is in
+`figures`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The switch that turns a context's reactors off: after an import nothing is sent or rendered until a person agrees.
+"""The switch that turns a context's side effects off: after an import nothing is sent or rendered until a person allows
+it.
 
-The switch is in the stream's metadata. Services read it when they start. Users that may create streams may change it.
+The switch is in the metadata of the context's stream. Services read it when they start. A NATS user that may create
+streams may change it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ OFF: Final = "off"
 
 
 async def contexts_with_reactors_off(client: Client, contexts: Iterable[str]) -> frozenset[str]:
-    """The contexts whose reactors are off. A context without a stream has them on."""
+    """Return the contexts whose side effects are switched off. A context without a stream has them on."""
     found = set()
     for context in contexts:
         try:
@@ -29,7 +31,7 @@ async def contexts_with_reactors_off(client: Client, contexts: Iterable[str]) ->
 
 
 async def switch_reactors(client: Client, context: str, *, on: bool) -> None:
-    """Raises NotFoundError if there is no stream."""
+    """Switch the side effects of a context on or off. Raises NotFoundError if it has no stream."""
     jetstream = client.jetstream()
     config = (await jetstream.stream_info(context.upper())).config
     metadata = dict(config.metadata or {})

@@ -22,14 +22,16 @@ from drover.eventlog.stored import stored_commit
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
 PULLS_HELD_MAX: Final = 2
-"""The buffer holds at most this many pulls: that is the back-pressure."""
+"""How many fetched batches (pulls) the buffer may hold. Beyond it no more are requested from the server."""
 PULL_EXPIRES_S: Final = 30.0
 HEARTBEAT_S: Final = 1.0
 SILENCE_S: Final = 2.5
-"""After this long without a message or a heartbeat the consumer counts as lost and is created again."""
+"""How long the server may send neither a message nor a heartbeat. After that the consumer counts as lost and is created
+again."""
 CONSUMER_IDLE_S: Final = 60.0
 MAKE_CONSUMER_S: Final = 3.0
-"""After this time-out we ask again: the node that should create the consumer may be dead, and another one may do it."""
+"""The time-out for creating a consumer. After it we ask again: the server that should create it may be dead, and
+another one may do it."""
 RESTART: Final = Backoff(first_s=0.2, max_s=2.0)
 
 _NANO: Final = 1_000_000_000
@@ -38,7 +40,7 @@ log = structlog.get_logger("drover.eventlog")
 
 
 class JetStreamReader:
-    """Commits from `after` on, in order and without gaps, across lost connections and servers."""
+    """Reads the commits after `after`, in order and without gaps, even if connections and servers are lost."""
 
     def __init__(self, client: Client, partition: Partition, after: int) -> None:
         self._client = client
@@ -50,7 +52,8 @@ class JetStreamReader:
         self._subscription: Subscription | None = None
         self._consumer = ""
         self._delivered = 0
-        """Consumer sequence of the last message: a step of more than one is a gap."""
+        """The consumer's sequence of the last message. If the next one is higher by more than one, messages were
+        lost."""
         self._outstanding = 0
         self._trouble: str | None = "not started"
         self._heard_at = 0.0

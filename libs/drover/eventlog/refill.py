@@ -1,7 +1,8 @@
-"""Puts archived commits back into an empty stream, each at its old position and with its old time.
+"""Writes archived commits back into an empty stream, each at its old position and with its old time.
 
-For restoring only; writers append with `jetstream`. It puts one commit at a time: a server that syncs every write is no
-faster with several in flight, and if one is refused because of a foreign write, those behind it could still land.
+Only for restoring; writers append with `jetstream`. It writes one commit at a time: a server that syncs every write is
+no faster with several at once. And if one were refused because another program wrote, those after it could still be
+stored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ refused."""
 
 
 class NotTaken(DroverError):
-    """The server refused a commit, or did not acknowledge it. Only reading shows what is there."""
+    """The server refused a commit, or did not acknowledge it. Only reading the stream shows whether it was stored."""
 
 
 class _Ack(msgspec.Struct):
@@ -47,15 +48,15 @@ class Refill:
         self._whole = JetStreamLog(client, Partition(context, ALL))
 
     async def last(self) -> StoredCommit | None:
-        """Raises LogUnreachable."""
+        """Return the last commit of the stream, or None. Raises LogUnreachable."""
         return await self._whole.last()
 
     def read(self) -> AbstractAsyncContextManager[Reader]:
-        """The whole stream, from the first commit on."""
+        """Read the whole stream, from the first commit on."""
         return self._whole.read(0)
 
     async def put(self, partition: str, commit: StoredCommit) -> None:
-        """Return when the commit is on disk. After NotTaken it may be there, or arrive later."""
+        """Store a commit; return when it is on disk. After NotTaken it may be stored, now or later."""
         headers = {
             COMMIT_HEADER: commit.id,
             EPOCH_HEADER: str(commit.epoch),

@@ -1,4 +1,5 @@
-"""The snapshot store: chunks and a manifest in a stream of their own. A snapshot is only a cache."""
+"""Stores snapshots of a decider's state in a stream of their own: as chunks and a manifest. A lost snapshot costs only
+time."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class SnapshotStore(Protocol):
         """
 
     async def load(self, partition: Partition, version: str) -> bytes | None:
-        """The latest complete snapshot of exactly this version, or None."""
+        """Return the latest complete snapshot of exactly this version, or None."""
 
 
 class _Manifest(msgspec.Struct):
@@ -149,7 +150,7 @@ class JetStreamSnapshots:
 
 
 class MemorySnapshots:
-    """For tests and simulation."""
+    """Keeps snapshots in memory, for tests and simulation."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[Partition, str], bytes] = {}

@@ -1,7 +1,7 @@
-"""Turns a message of the stream into a commit. Foreign messages become empty commits.
+"""Turns a message of the stream into a commit. Messages of other programs become empty commits.
 
-A NATS client may name any subject as the reply subject of a request, so a reply can land in the log. It has no commit
-id. It must not stop readers: nobody can remove it, so the log would end there for ever.
+A NATS client may name any subject as the reply subject of a request, so a reply can be stored in the log. Such a
+message has no commit id. Readers must skip it: nobody can remove it, so the log would end there for ever.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class StreamRefused(DroverError):
 
 
 def _plain(value: Any) -> str:
-    """The value as the server's configuration writes it."""
+    """Convert a value to the form that the server's configuration uses."""
     return str(value.value if isinstance(value, Enum) else value)
 
 
@@ -85,13 +85,13 @@ async def ensure_stream(
 
 
 async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
-    """The context's partitions. Raises NotFoundError if it has no stream yet."""
+    """Return the context's partitions. Raises NotFoundError if it has no stream yet."""
     return _partitions(context, await client.jetstream().stream_info(context.upper()))
 
 
 async def has_commits(client: Client, context: str) -> bool:
-    """Whether a writer has ever led a partition: every term begins with a commit. Raises NotFoundError without a
-    stream."""
+    """Whether a writer has ever led a partition of the context: every term begins with a commit. Raises NotFoundError
+    if there is no stream."""
     return bool((await client.jetstream().stream_info(context.upper())).state.last_seq)
 
 

@@ -1,1 +1,1 @@
-"""Time travel: states of the past, and queries on them. The present is elsewhere."""
+"""Time travel: computes states of the past, and answers queries on them."""

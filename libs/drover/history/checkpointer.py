@@ -1,4 +1,4 @@
-"""Follows a partition and saves its fold every so many events, so that no past time is far from a checkpoint."""
+"""Follows a partition and saves its state every so many events, so that no past time is far from a saved state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("drover.history")
 
 
 class Checkpointer:
-    """One for each partition. Several processes may run the same one: saving a checkpoint twice is harmless."""
+    """Saves the states of one partition. Several processes may run the same one: saving a state twice does no harm."""
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class Checkpointer:
         await asyncio.shield(self._task)
 
     async def _run(self) -> None:
-        """Retry while the log or Postgres is away. Other faults stop only this task, never the process."""
+        """Follow the log, and retry while the log or Postgres is away. Any other error stops only this task, not the
+        process."""
         while True:
             try:
                 await self._follow()

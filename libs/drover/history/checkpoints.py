@@ -1,4 +1,4 @@
-"""Folds of the past in Postgres, by time. `writer.fold` defines their content."""
+"""Saved states of the past (checkpoints) in Postgres, by time. `writer.fold` defines what is in them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class FoldCheckpoints:
         return image
 
     async def before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """The latest one at or before this time."""
+        """Return the latest checkpoint at or before this time, or None."""
         image: bytes | None = await self._pool.fetchval(_BEFORE, partition.context, partition.name, version, at)
         return image
 
     async def forget_others(self, partition: Partition, version: str) -> None:
-        """Remove the checkpoints of other versions, whose state or rules differ."""
+        """Remove the checkpoints of other versions, because their state or rules differ."""
         await self._pool.execute(_FORGET_OTHERS, partition.context, partition.name, version)

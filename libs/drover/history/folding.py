@@ -1,4 +1,5 @@
-"""Folds a part of the log in a worker process, because it may take a second and would block the event loop."""
+"""Applies a part of the log to a state in a worker process, because it may take a second and would block the event
+loop."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Question = Callable[[Any, datetime], bytes]
 
 
 def die_with(parent: int) -> None:
-    """Called in a worker process: exit when the parent is gone, even if it was killed."""
+    """Make a worker process exit when its parent process ends, even if that was killed. Called in the worker
+    process."""
 
     def look() -> None:
         while os.getppid() == parent:
@@ -39,7 +41,7 @@ def answer(
     question: Callable[..., bytes],
     arguments: tuple[Any, ...],
 ) -> bytes:
-    """Fold the commits after the image up to `at`, then run the query."""
+    """Apply the commits to the saved state up to the time `at`, then run the query on the result."""
     decider = decider_of()
     state = decider.initial() if image is None else decode_image(decider, image).state
     codec = Codec.of(decider)

@@ -1,4 +1,5 @@
-"""`?as_of=`: the state of a context at any time, by a short fold from the checkpoint before it. Two at once at most."""
+"""Answers `?as_of=`: computes the state of a context at any time, from the checkpoint before it. At most two queries
+run at once."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ from drover.writer.snapshots import snapshot_version
 
 AT_ONCE_MAX: Final = 2
 STRETCH_EVENTS_MAX: Final = 150_000
-"""Maximum of events to fold for one query: three times the distance of two checkpoints, because checkpointers may
-lag."""
+"""How many events may be applied for one query; beyond it the query fails. This is three times the distance of two
+checkpoints, because a checkpointer may lag."""
 STRETCH_BYTES_MAX: Final = 128 * 1024 * 1024
 CACHED_ANSWERS_MAX: Final = 64
 CACHED_BYTES_MAX: Final = 64 * 1024 * 1024
 SETTLED_AFTER: Final = timedelta(seconds=2)
-"""Only answers about older times are cached: events may still be added to the present."""
+"""How old a requested time must be for its answer to be cached: events may still be added to the present."""
 
 
 class TooManyTravellers(DroverError):
@@ -39,7 +40,7 @@ class TooManyTravellers(DroverError):
 
 
 class MomentTooFar(DroverError):
-    """No checkpoint is near enough yet: they are still being made."""
+    """No checkpoint near the requested time has been saved yet."""
 
     def __init__(self, context: str, at: datetime) -> None:
         self.context = context
@@ -63,7 +64,7 @@ class _Stamp(msgspec.Struct):
 
 
 def _begins(payload: bytes) -> datetime:
-    """When the first event of a commit was decided."""
+    """Return when the first event of a commit was decided."""
     return msgspec.json.decode(payload.partition(b"\n")[0], type=_Stamp).at
 
 
@@ -93,7 +94,7 @@ class TimeTraveller:
                 await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
 
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: Any) -> bytes:
-        """The result of `question(state, at, *arguments)` at that time. Raises the three errors above."""
+        """Return `question(state, at, *arguments)` for the state at that time. Raises the three errors above."""
         if at > self._now():
             raise MomentNotYet(at.isoformat())
         key = (context, at, question, arguments)
@@ -126,7 +127,7 @@ class TimeTraveller:
         return await asyncio.get_running_loop().run_in_executor(self._processes(), work)
 
     async def _stretch(self, log: EventLog, after: int, at: datetime) -> list[bytes]:
-        """The commits up to that time, and perhaps the first one after it."""
+        """Read the commits after the checkpoint up to that time, and perhaps the first one after it."""
         payloads: list[bytes] = []
         events = size = 0
         last = await log.last()
