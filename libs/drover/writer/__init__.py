@@ -1,1 +1,1 @@
-"""The decider runtime: one process holds a partition's lease and turns commands into commits. No rules live here."""
+"""Runs deciders: one process holds the lease of a partition and turns commands into commits. No rules are here."""

@@ -1,7 +1,8 @@
-"""Would a partition accept a command now? This is the definition of healthy everywhere.
+"""Asks whether a partition would accept a command now. Everywhere in Drover, this decides whether a partition is
+healthy.
 
-The leader answers from the loop that decides commands, without appending anything. If nobody answers, the lease names
-who should have.
+The leader answers from the loop that decides commands, without appending anything. If no answer comes, the lease tells
+which process should have answered.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from drover.writer.refusals import Refusal
 from drover.writer.writer import PROBE_S, Writer
 
 ANSWER_S: Final = PROBE_S + 0.3
-"""Time-out for the leader's answer. A working leader answers within PROBE_S; one that takes longer hangs altogether."""
+"""The time-out for the leader's answer. A working leader answers within PROBE_S; one that takes longer hangs."""
 REMOVED_WITHIN_S: Final = 5.0
-"""A NATS server that can write removes a lapsed key within this time."""
+"""Within this time, a NATS server that can write removes the key of an expired lease."""
 WAITING_MAX: Final = 1_000
-"""How many callers may wait for the same answer."""
+"""How many callers may wait for the same answer; further ones get none."""
 
 
 class Acceptance(msgspec.Struct, frozen=True):
@@ -57,7 +58,8 @@ def subject_of(partition: Partition) -> str:
 
 
 async def ask(client: Client, partition: Partition) -> Acceptance:
-    """Raises NatsError or OSError if NATS itself does not answer."""
+    """Ask the leader of a partition whether it would accept a command. Raises NatsError or OSError if NATS itself does
+    not answer."""
     lease, answer = await asyncio.gather(read_lease(client, partition), _probe(client, partition))
     refusal = answer.refusal if isinstance(answer, _Answer) else _why_silent(partition, lease, answer)
     holder = lease.holder if lease is not None and lease.is_current else None
@@ -65,13 +67,14 @@ async def ask(client: Client, partition: Partition) -> Acceptance:
 
 
 async def ask_context(client: Client, context: str) -> list[Acceptance]:
-    """Ask all partitions of the context. Raises NotFoundError if it has no log yet."""
+    """Ask the leaders of all partitions of the context. Raises NotFoundError if it has no log yet."""
     partitions = await partitions_of(client, context)
     return await asyncio.gather(*(ask(client, partition) for partition in partitions))
 
 
 async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
-    """Ask all partitions of the contexts that a writer has ever led, so services that never started are left out."""
+    """Ask the leaders of all partitions of those contexts that a writer has ever led. So services that never ran are
+    left out."""
 
     async def of(context: str) -> list[Acceptance]:
         try:
@@ -104,7 +107,8 @@ def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception
 
 @asynccontextmanager
 async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
-    """Answer probes during a term. Concurrent probes share one answer."""
+    """Answer requests of `ask` while the block runs, which is a term of the leader. Requests at the same time share one
+    answer."""
     waiting: list[Msg] = []
     answering: asyncio.Task[None] | None = None
 

@@ -1,4 +1,4 @@
-"""Connects a writer's intake to the bus during a term: commands, and probes of whether it would accept them."""
+"""Connects a writer to the bus during a term: it receives commands, and the questions whether it would accept one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.writer.writer import Serve, Writer
 
 
 def bus_intake(client: Client) -> Serve:
-    """Serve `cmd.<context>.<partition>` and the probes while the writer leads."""
+    """Receive commands on `cmd.<context>.<partition>`, and answer probes, while the writer leads."""
 
     @asynccontextmanager
     async def serve(writer: Writer[Any], epoch: int) -> AsyncIterator[None]:

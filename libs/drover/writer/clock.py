@@ -1,4 +1,4 @@
-"""The clock as a parameter. Tests and simulation pass one that they move themselves."""
+"""The clock as a parameter. Tests and simulation pass a clock that they set themselves."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """Wall time in UTC, for the timestamps of events."""
+        """Return the wall-clock time in UTC, for the timestamps of events."""
 
     def elapsed_s(self) -> float:
-        """Seconds on a clock that nobody can set and that runs while the machine sleeps, for measuring leases."""
+        """Return seconds on a clock that nobody can set and that runs while the machine sleeps, for measuring
+        leases."""
 
 
 class SystemClock:

@@ -1,4 +1,4 @@
-"""When the next `Tick` is due, and how to handle a deadline on which `Tick` makes no progress."""
+"""When the next `Tick` is due, and what to do if a tick changes nothing although its deadline has passed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Final
 import structlog
 
 PARKED_FOR: Final = timedelta(seconds=60)
-"""How long a deadline without progress is parked before the next try. Each time raises an alert."""
+"""How long a deadline is left alone after a tick that changed nothing. Each time, an error is logged that raises an
+alert."""
 STUCK_TICKS_MAX: Final = 5_000
-"""This many ticks in a row at one deadline count as an endless loop."""
+"""How many ticks in a row at the same deadline count as an endless loop; then the deadline is left alone for a
+while."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class Deadlines:
-    """Decides whether to tick now. It keeps the writer from spinning: if a tick makes no progress, it waits."""
+    """Decides whether to tick now. If a tick changes nothing, it waits a while, so that the writer does not loop for
+    ever."""
 
     def __init__(self, context: str) -> None:
         self._context = context
         self._parked: tuple[datetime, datetime] | None = None
-        """The deadline without progress, and when to try it again. Other deadlines are not delayed."""
+        """A deadline at which a tick changed nothing, and when to try it again. Other deadlines are not delayed."""
         self._ticks_at: tuple[datetime, int] | None = None
         self.parked_total = 0
 
@@ -35,7 +38,7 @@ class Deadlines:
         return due is not None and due <= now
 
     def after_tick(self, deadline: datetime | None, now: datetime, *, made_headway: bool) -> None:
-        """Call after a tick was decided, with the deadline of the new state."""
+        """Note the result of a tick. `deadline`: the next deadline of the state after it."""
         if deadline is None or deadline > now:
             self._parked = self._ticks_at = None
             return

@@ -1,4 +1,5 @@
-"""The fold of a partition's log: the decider's state, its position, and the remembered command ids."""
+"""The fold of a partition: the decider's state after all commits of its log, its position, and the remembered command
+ids."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembere
 S = TypeVar("S")
 
 FOLD_VERSION: Final = 1
-"""The version of the fold. Increase it when this module folds the same log differently."""
+"""The version of this module. Increase it when it computes something else from the same log."""
 
 
 class LogBroken(DroverError):
-    """The ordinals of a partition's events have a gap: the log is damaged or was read wrongly."""
+    """The numbers of a partition's events have a gap: the log is damaged or was read wrongly."""
 
     def __init__(self, seq: int, expected_n: int, found_n: int) -> None:
         self.seq, self.expected_n, self.found_n = seq, expected_n, found_n
@@ -29,7 +30,8 @@ class LogBroken(DroverError):
 
 
 class Fold(Generic[S]):
-    """Mutable. A standby updates it from the log, a leader from its own decisions."""
+    """The state of a partition. It changes in place: a standby updates it from the log, a leader from its own
+    decisions."""
 
     def __init__(self, decider: Decider[S]) -> None:
         self.state: S = decider.initial()
@@ -43,7 +45,7 @@ class Fold(Generic[S]):
         self._codec = Codec.of(decider)
 
     def apply(self, commit: StoredCommit) -> None:
-        """Apply the next commit of the log."""
+        """Apply the events of the next commit of the log."""
         mark = CommitMark(commit.seq)
         cause = ""
         ids: dict[str, Memory] = {}
@@ -64,7 +66,7 @@ class Fold(Generic[S]):
 
 
 class FoldImage(msgspec.Struct):
-    """A fold as a snapshot stores it. The state stays encoded until somebody needs it."""
+    """A fold as a snapshot stores it. The decider's state stays encoded until it is needed."""
 
     seq: int
     n: int

@@ -1,4 +1,5 @@
-"""Encodes a fold in a forked child and streams it through a pipe: the loop is not blocked, no file is written."""
+"""Encodes a fold in a forked child process and reads it through a pipe. So the event loop is not blocked, and no file
+is written."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from drover.eventlog.snapshots import CHUNK_BYTES
 from drover.writer.fold import Fold, encode_image
 
 SILENT_S: Final = 120.0
-"""A child that sends nothing for this long is killed."""
+"""How long the child process may send nothing. After that it is killed."""
 
 
 class SnapshotChildFailed(DroverError):
@@ -22,9 +23,9 @@ class SnapshotChildFailed(DroverError):
 
 
 class ForkedImage:
-    """Forks on creation: the child has the fold of that moment. Always close it.
+    """An encoded fold. Creating the object forks a child process, which has the fold of that moment. Always close it.
 
-    The pipe limits memory: the child blocks until somebody reads, so this process holds one or two chunks at a time.
+    The pipe limits memory: the child waits until its data is read, so this process holds one or two chunks at a time.
     """
 
     def __init__(self, fold: Fold[Any]) -> None:
@@ -40,7 +41,8 @@ class ForkedImage:
         self._reaping: asyncio.Future[tuple[int, int]] | None = None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The encoded fold, once. Raises SnapshotChildFailed after the last bytes if the child failed."""
+        """Yield the encoded fold; works only once. Raises SnapshotChildFailed after the last bytes if the child process
+        failed."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES)
         self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._pipe, "rb", buffering=0)
@@ -51,7 +53,7 @@ class ForkedImage:
             raise SnapshotChildFailed(status)
 
     async def aclose(self) -> None:
-        """Kill the child if it is still running."""
+        """Kill the child process if it is still running."""
         if self._transport is None:
             os.close(self._pipe)
         else:
@@ -69,7 +71,7 @@ class ForkedImage:
 
 
 def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
-    """Fork; the child writes the fold to the pipe and ends. Returns the child's pid."""
+    """Fork a child process, which writes the fold to the pipe and ends. Return its pid."""
     # Block signals: one that reaches the child would also wake the parent's loop, as a second signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
@@ -92,7 +94,7 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
 
 
 async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
-    """A full chunk; the last one may be shorter; empty at the end."""
+    """Read a full chunk from the pipe. The last one may be shorter; at the end it is empty."""
     try:
         return await reader.readexactly(CHUNK_BYTES)
     except asyncio.IncompleteReadError as end:

@@ -1,4 +1,4 @@
-"""The command ids that took effect lately. They are rebuilt from the log, so a new writer has them, too."""
+"""Remembers the ids of commands that took effect lately. A new writer reads them from the log, so it has them, too."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import msgspec
 REMEMBERED_FOR: Final = timedelta(minutes=10)
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
-"""Ids younger than this are never dropped, however many there are. It is twice as long as a bus client retries a
-command."""
+"""Ids younger than this are never forgotten, however many there are. This is twice as long as a client of the bus
+retries a command."""
 FULL_AT: Final = 2_000_000
-"""Number of ids above which the writer replies OVERLOADED. A partition cannot process so many within that time."""
+"""From this number of ids on, the writer replies OVERLOADED to new commands. A partition cannot process so many within
+the time for which ids are kept."""
 
 
 class CommitMark(msgspec.Struct):
-    """Where commands were committed: shared by all commands of a turn; 0 while the commit is in flight."""
+    """The sequence of the commit of one or more commands; 0 until the commit is stored. All commands of a turn share
+    it."""
 
     seq: int = 0
 
@@ -49,7 +51,7 @@ Memory = CommitMark | KeyedMark
 
 
 def split_id(command_id: str) -> tuple[str, str]:
-    """The key that identifies the command, and the digest of its request (may be empty)."""
+    """Split a command id into the key that identifies the command and the digest of its request, which may be empty."""
     key, _, digest = command_id.partition("~")
     return key, digest
 
@@ -63,9 +65,10 @@ def memory_of(mark: CommitMark, digest: str) -> Memory:
 
 
 class Remembered:
-    """The remembered commands, bounded by event time and by number; drops the oldest turn first.
+    """The remembered commands. It forgets the oldest when they are too old or too many.
 
-    A turn collects its ids in a small dictionary and adds them all at once, because this one is large and cold.
+    A turn collects its ids in a small dictionary of its own and adds them all at once, because this one is large and
+    slow.
     """
 
     def __init__(self) -> None:
@@ -76,7 +79,7 @@ class Remembered:
         return len(self.by_key)
 
     def absorb(self, at: datetime, ids: Mapping[str, Memory]) -> None:
-        """Add the commands that took effect at this time; drop those that are too old or too many."""
+        """Add the commands that took effect at this time. Forget those that are too old or too many."""
         by_key, turns = self.by_key, self._turns
         by_key.update(ids)
         turns.append((at, tuple(ids)))

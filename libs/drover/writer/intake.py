@@ -1,4 +1,4 @@
-"""The bounded queue of commands that wait to be decided, and where their outcomes go."""
+"""The bounded queue of commands that wait to be decided, each with the receiver of its outcome."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
 from drover.writer.refusals import Refusal
 
 INTAKE_MAX: Final = 20_000
-"""Maximum of commands in the queue. A stalled disk fills it; further callers then get OVERLOADED."""
+"""How many commands the queue holds. A stalled disk fills it; further callers then get OVERLOADED."""
 
 Probe = asyncio.Future[Refusal | None]
-"""Asks whether a command would be accepted now, without sending one. None: it would."""
+"""A question whether a command would be accepted now. The result is why not, or None if it would."""
 
 
 class Pending(Protocol):
-    """One command in the queue, and where its outcome goes."""
+    """One command in the queue, with the receiver of its outcome."""
 
     submission: Submission[Any]
 
@@ -28,7 +28,7 @@ class Pending(Protocol):
 
 
 class LocalPending(msgspec.Struct):
-    """A command of a caller in this process. A Struct, because that is the cheapest object to create."""
+    """A command whose caller is in this process. A Struct, because that is the cheapest object to create."""
 
     submission: Submission[Any]
     future: asyncio.Future[Outcome]
@@ -39,7 +39,7 @@ class LocalPending(msgspec.Struct):
 
 
 class BatchPending(msgspec.Struct):
-    """A command that came in a message with several."""
+    """A command that came from the bus in a message with several commands."""
 
     submission: Submission[Any]
     batch: BatchSink
@@ -50,7 +50,7 @@ class BatchPending(msgspec.Struct):
 
 
 class BatchSink:
-    """Collects the outcomes of a message and calls back once, after the last one."""
+    """Collects the outcomes of the commands of one message, and calls back once, after the last one."""
 
     __slots__ = ("_done", "_left", "_outcomes")
 
@@ -67,15 +67,15 @@ class BatchSink:
 
 
 class Intake:
-    """Open during a term only."""
+    """The queue of a writer. It accepts commands only during a term."""
 
     def __init__(self, limit: int = INTAKE_MAX) -> None:
         self.waiting: deque[Pending] = deque()
         self.arrived = asyncio.Event()
         self.overflowed: Callable[[], object] = lambda: None
-        """Called for each command that does not fit."""
+        """Called for each command that does not fit into the queue."""
         self.probes: list[Probe] = []
-        """Probes for the loop that decides commands. Each waits for a bounded time."""
+        """Questions whether a command would be accepted; the loop that decides commands answers them."""
         self._limit = limit
         self._open = False
 
@@ -83,7 +83,7 @@ class Intake:
         self._open = True
 
     def close(self) -> None:
-        """Take no more commands. Those in the queue can still be served."""
+        """Accept no more commands. Those in the queue can still be decided."""
         self._open = False
 
     @property
@@ -117,7 +117,7 @@ class Intake:
                 self.arrived.set()
 
     def put_all(self, pending: Sequence[Pending]) -> None:
-        """Queue several commands, as `put` does."""
+        """Add several commands to the queue, as `put` does."""
         if self._open and len(self.waiting) + len(pending) <= self._limit:
             self.waiting.extend(pending)
             self.arrived.set()
@@ -126,6 +126,6 @@ class Intake:
                 self.put(one)
 
     def turn_away(self) -> None:
-        """Reply NOT_LEADER to everything in the queue: the term is over, and none of it took effect."""
+        """Reply NOT_LEADER to all commands in the queue, because the term is over. None of them took effect."""
         while self.waiting:
             self.waiting.popleft().settle(NOT_LEADER)

@@ -1,4 +1,5 @@
-"""The port of a lease: who may try to write to a partition. The log itself fences writers that lost theirs."""
+"""The interface of a lease, which decides who may try to write to a partition. A writer that has lost its lease is also
+refused by the log."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from typing import Protocol
 class Lease(Protocol):
     @property
     def trouble(self) -> str | None:
-        """Why the last try to take or renew it failed; None: it succeeded."""
+        """Why the last try to take or renew the lease failed; None: it succeeded."""
 
     def is_valid(self) -> bool:
-        """True only if nobody else can hold the lease now, even if the network is down."""
+        """Whether it is certain that no other process holds the lease now, even if the network is down."""
 
     async def acquire(self) -> None:
-        """Wait until it is ours."""
+        """Wait until this process holds the lease."""
 
     def renewing(self) -> AbstractAsyncContextManager[asyncio.Event]:
-        """Renew in the background. The event is set when the lease is lost."""
+        """Renew the lease while the block runs. The event is set when the lease is lost."""
 
     async def release(self) -> None:
         """Give the lease up, so that another process can take it at once. Harmless if we no longer hold it."""

@@ -1,4 +1,4 @@
-"""A lease on NATS: a key in a bucket that lapses unless its holder renews it."""
+"""A lease on NATS: a key in a bucket, which NATS removes unless its holder renews it in time."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     ttl_s: float = 10.0
     renew_every_s: float = 3.0
     safety_s: float = 2.0
-    """This long before the key can lapse, the holder stops sending answers that no commit proves."""
+    """How long before the key can expire the holder stops answering from its memory. Answers after a commit are still
+    sent."""
     poll_every_s: float = 2.0
-    """How often a standby checks whether the key has lapsed. It sees a hand-over at once."""
+    """How often a standby checks whether the key has expired. It notices a hand-over at once."""
 
 
 class LeaseTrouble(DroverError):
@@ -51,7 +52,7 @@ class LeaseTrouble(DroverError):
 
 
 class ClockSkewed(DroverError):
-    """This machine's clock is too far from the NATS server's to write events: correct it (NTP)."""
+    """This machine's clock differs too much from the NATS server's to write events: correct it (NTP)."""
 
     def __init__(self, skew_s: float) -> None:
         self.skew_s = skew_s
@@ -67,11 +68,11 @@ class Holder(msgspec.Struct):
 
 
 class KnownLease(msgspec.Struct, frozen=True):
-    """What the bucket says about a partition whose key was not deleted."""
+    """What the bucket says about the lease of a partition."""
 
     holder: Holder
     left_s: float
-    """Seconds until it lapses. Below 0: it has lapsed, and the server has not removed it yet."""
+    """Seconds until the lease expires. Below 0: it has expired, and the server has not removed it yet."""
 
     @property
     def is_current(self) -> bool:
@@ -86,7 +87,7 @@ class _Entry(msgspec.Struct):
 
 
 class NatsLease:
-    """One partition's key. `acquire`, then keep `renewing` around the work, then `release`."""
+    """The lease of one partition. Use `acquire`, then do the work within `renewing`, then `release`."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class NatsLease:
         self.trouble: str | None = None
 
     def is_valid(self) -> bool:
-        """True only if nobody else can hold the lease now, even if the network is down."""
+        """Whether it is certain that no other process holds the lease now, even if the network is down."""
         return self._clock.elapsed_s() < self._valid_until
 
     async def acquire(self) -> None:
@@ -127,7 +128,7 @@ class NatsLease:
                 freed.clear()
 
     async def _try_to_take(self) -> float | None:
-        """Try to take the key once. None: we hold it now. Otherwise the time to wait before the next try."""
+        """Try to take the key once. Return None if we hold it now, otherwise the time to wait before the next try."""
         try:
             entry = await self._read()
             if entry.holder is not None and entry.holder.token != self._holder.token:
@@ -154,7 +155,7 @@ class NatsLease:
             raise ClockSkewed(skew.total_seconds())
 
     async def _put(self, revision: int) -> bool:
-        """Write the key if it still has this revision. False: somebody else was faster."""
+        """Write the key if it still has this revision. Return False if another process has changed it."""
         sent_at = self._clock.elapsed_s()
         # A raw publish, because `kv.update` of nats-py drops the TTL, and the lease would never lapse.
         answer = await self._request(
@@ -179,7 +180,7 @@ class NatsLease:
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[asyncio.Event]:
-        """Renew in the background. The event is set when the lease is lost."""
+        """Renew the lease while the block runs. The event is set when the lease is lost."""
         lost = asyncio.Event()
         async with in_background(self._renew(lost)):
             yield lost
@@ -205,7 +206,8 @@ class NatsLease:
             lost.set()
 
     async def _renewal_landed_unseen(self) -> bool:
-        """Whether an earlier renewal moved the revision, with its acknowledgement lost: then the key is still ours."""
+        """Whether the key's revision comes from an earlier renewal of ours whose acknowledgement was lost. Then the key
+        is still ours."""
         entry = await self._read()
         if entry.holder is None or entry.holder.token != self._holder.token:
             return False
@@ -229,15 +231,15 @@ class NatsLease:
 
 
 async def read_holder(client: Client, partition: Partition) -> Holder | None:
-    """Who holds a partition now."""
+    """Return who holds the lease of a partition now, or None."""
     lease = await read_lease(client, partition)
     return lease.holder if lease is not None and lease.is_current else None
 
 
 async def read_lease(client: Client, partition: Partition) -> KnownLease | None:
-    """The lease of a partition; None: nobody holds it.
+    """Return the lease of a partition, or None if nobody holds it.
 
-    A server that cannot write does not remove a lapsed key, so we compute its age, on the server's clock.
+    A server that cannot write does not remove an expired key, so the age of the key is computed by the server's clock.
     """
     try:
         entry, info = await asyncio.gather(

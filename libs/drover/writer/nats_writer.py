@@ -31,11 +31,11 @@ from drover.writer.writer import Writer
 S = TypeVar("S")
 
 PREPARE_S: Final = 30.0
-"""How long to wait for the servers of a starting cluster: they need some seconds to elect a leader and to agree on
-their number."""
+"""How long to wait for the servers of a starting cluster: they need some seconds to elect a leader and to agree on the
+number of servers."""
 RETRY_PAUSE_S: Final = 0.5
 NOT_CLUSTERED: Final = 10074
-"""The error for several replicas on a single server."""
+"""The NATS error code when several replicas are requested from a single server."""
 
 _UNDIVIDED: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -85,9 +85,10 @@ def nats_writer(
     lease_token: str | None = None,
     peers: Peers | None = None,
 ) -> Writer[S]:
-    """`lease_token`: for a caller that excludes other holders by itself, as `drover up` does with its lock.
+    """Build the writer of one partition.
 
-    `peers`: the processes that share the partitions of this context.
+    `lease_token`: for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the
+    processes that share the partitions of this context.
     """
     where = Partition(decider.context, partition)
     clock = SystemClock()

@@ -1,8 +1,8 @@
-"""The processes that run writers of a context, as announced on `peers.<context>`, and which of them should lead a
-partition.
+"""Knows the processes that run writers of a context, as they announce on `peers.<context>`, and which of them should
+lead a partition.
 
-Processes that heard the same announcements agree. If they disagree for a second, the lease still has one holder: this
-only decides who should try to take it.
+Processes that received the same announcements agree. If they disagree for a second, the lease still has only one
+holder: this module decides only who should try to take it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from drover.service.tasks import in_background
 
 ANNOUNCE_EVERY_S: Final = 1.0
 HEARD_FOR_S: Final = 3.5
-"""A process that was not heard for this long counts as gone."""
+"""A process whose last announcement is older than this counts as stopped."""
 PEERS_MAX: Final = 1_000
 
 log = structlog.get_logger("drover.writer")
@@ -34,14 +34,14 @@ class Peer(msgspec.Struct, frozen=True):
 
     instance: str
     ready: tuple[str, ...]
-    """Partitions that it leads or could lead at once. Empty: it is leaving."""
+    """Partitions that the process leads or could lead at once. Empty: the process is stopping."""
 
 
 _decode: Final = msgspec.json.Decoder(Peer).decode
 
 
 class Peers:
-    """One for each context and process."""
+    """The processes that run writers of one context, as this process knows them."""
 
     def __init__(
         self, context: str, instance: str, partitions: Sequence[str], clock_s: Callable[[], float] | None = None
@@ -55,14 +55,14 @@ class Peers:
         self._changed = asyncio.Event()
 
     def enlist(self, partition: str) -> None:
-        """This process could lead the partition now."""
+        """Announce that this process could lead the partition now."""
         if partition not in self._ready:
             self._ready.add(partition)
             self._changed.set()
 
     def owner(self, partition: str) -> str:
-        """The process that should lead the partition: partitions are dealt in turn to the ready processes, sorted by
-        name."""
+        """Return the process that should lead the partition. The partitions are dealt out in turn to the ready
+        processes, sorted by name."""
         since = self._clock_s() - HEARD_FOR_S
         able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
         candidates = sorted(able | {self.instance})

@@ -1,4 +1,4 @@
-"""The reasons why a partition would not accept a command now, each with a remedy. Who detects them is not here."""
+"""The reasons why a partition would not accept a command now, each with advice. Other modules detect them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DISK: Final = (
 
 
 class RefusalCode(StrEnum):
-    """The dashboard translates by this code."""
+    """The kind of the reason. The dashboard translates the texts by it."""
 
     NO_LEADER = "no_leader"
     LEASE_STALE = "lease_stale"
@@ -32,9 +32,9 @@ class RefusalCode(StrEnum):
 class Refusal(msgspec.Struct, frozen=True):
     code: RefusalCode
     why: str
-    """A sentence that names the partition."""
+    """The reason as a sentence that names the partition."""
     remedy: str
-    """What to do about it."""
+    """What a person can do about it, as a sentence."""
 
     def __str__(self) -> str:
         return f"{self.why} {self.remedy}"

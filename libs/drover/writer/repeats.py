@@ -1,4 +1,5 @@
-"""Answers repeated commands with the outcome of the first time, read from the log, outside the writer's loop."""
+"""Answers repeated commands with the outcome of the first time. It reads that from the log, outside the writer's
+loop."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from drover.writer.turn import internal
 
 COMMITS_KEPT_MAX: Final = 64
 TASKS_MAX: Final = 16
-"""How many turns may look up their repeats at once; callers of further turns must ask again."""
+"""How many turns may look up their repeated commands at once. Callers of further turns get NOT_LEADER and retry."""
 
 Repeat = tuple[Pending, Memory]
 
 
 class Repeats:
-    """Looks up earlier outcomes and caches a few commits. Its answers are valid without the lease, because they come
-    from the log."""
+    """Looks up earlier outcomes in the log, and caches a few commits. Its answers are right even if the lease was lost,
+    because they come from the log."""
 
     def __init__(self, log: EventLog, codec: Codec, outcome_of: Callable[[Sequence[Event], int], Outcome]) -> None:
         self._log = log

@@ -1,4 +1,5 @@
-"""A lease that yields to its preferred owner: partitions spread over all processes, also as these come and go."""
+"""A lease that is handed over to its preferred owner. So partitions spread over all processes, also when processes
+start or stop."""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ from drover.writer.peers import Peers
 
 LOOK_EVERY_S: Final = 0.5
 STEADY_S: Final = 3.0
-"""Hand over only after another process was preferred for this long: a restart must not reshuffle all partitions."""
+"""How long another process must be preferred before the lease is handed over to it, so that a restart does not move all
+partitions."""
 GIVE_WAY_S: Final = 5.0
-"""After handing over, we let the preferred owner try alone for this long; then we compete again."""
+"""After a hand-over, how long this process does not try to take the lease back; then it competes again."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class SharedLease:
-    """Wraps the lease of one partition. A holder keeps it until it hands over in order; peers cannot take it away."""
+    """Wraps the lease of one partition. The holder hands it over by itself; other processes cannot take it away."""
 
     def __init__(self, lease: Lease, partition: str, peers: Peers) -> None:
         self._lease = lease

@@ -23,14 +23,15 @@ log = structlog.get_logger("drover.writer")
 
 
 def snapshot_version(decider: Decider[Any]) -> str:
-    """Changes with the shape of the state and the meaning of evolve: snapshots of other versions are not found."""
+    """Return the version of the snapshots. It changes with the type of the state and the version of the rules, so that
+    snapshots of other versions are not found."""
     schema = msgspec.json.encode(msgspec.json.schema(decider.state), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]
 
 
 class Snapshotter:
-    """Saves a snapshot every so many events; one at a time."""
+    """Saves a snapshot every so many events, one at a time."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class Snapshotter:
         return fold.n - self._saved_n >= self._every and (self._task is None or self._task.done())
 
     def take(self, fold: Fold[Any]) -> None:
-        """Fork now. The caller must ensure that the fold holds committed events only."""
+        """Start a snapshot: fork now. The caller must ensure that the fold holds committed events only."""
         self._saved_n = fold.n
         try:
             image = ForkedImage(fold)
@@ -75,7 +76,7 @@ class Snapshotter:
         self._task = asyncio.create_task(self._save(image, fold.seq))
 
     async def settle(self) -> None:
-        """Wait for the snapshot in progress."""
+        """Wait until the snapshot in progress is saved."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 

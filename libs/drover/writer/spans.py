@@ -17,7 +17,8 @@ SPANS_PER_TURN_MAX: Final = 256
 
 
 def record_decided(taken: Sequence[Pending], context: str, started: float) -> None:
-    """Commands are decided in a row without a pause, so all of a turn share the times of one span."""
+    """Record a span for each decided command. Commands of a turn are decided without a pause, so all their spans have
+    the same times."""
     for pending, place in _traced(taken):
         command = type(pending.submission.command).__name__
         attributes = {"drover.context": context, "drover.command": command, "drover.turn.commands": len(taken)}

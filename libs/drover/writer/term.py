@@ -1,4 +1,5 @@
-"""A term: from its opening commit until the lease is lost, the log refuses a commit, or the process stops."""
+"""A term: the time in which a writer leads. It lasts from its first commit until the lease is lost, the log refuses a
+commit, or the process stops."""
 
 from __future__ import annotations
 
@@ -40,9 +41,10 @@ from drover.writer.turn import (
 
 QUARANTINE_MAX: Final = 1_000
 IDLE_MAX_S: Final = 30.0
-"""An idle writer checks the clock at least this often, because timers of the loop stop while a machine sleeps."""
+"""How often an idle writer checks the clock at least, because timers of the event loop stop while a machine sleeps."""
 STEPS_TO_THE_SOCKET: Final = 3
-"""Iterations of the event loop from a new append to its bytes on the wire: the task, the publish, the flusher."""
+"""How many iterations of the event loop a new append needs until its bytes are sent: the task, the publish, the
+flusher."""
 CLOCK_STEP_MAX: Final = timedelta(seconds=2)
 
 S = TypeVar("S")
@@ -58,7 +60,7 @@ class ClockStepped(DroverError):
 
 
 class _TickPending:
-    """The clock's own command."""
+    """The command `Tick` in the queue. Nobody waits for its outcome."""
 
     def __init__(self) -> None:
         self.submission: Submission[Any] = Submission(str(uuid7()), "clock", Tick())
@@ -69,11 +71,11 @@ class _TickPending:
 
 
 class Term(Generic[S]):
-    """Runs one decider as the leader of its partition, for one epoch; discarded after it.
+    """Runs one decider as the leader of its partition. Discarded at the end of the term.
 
-    At most one commit is in flight. Commands that arrive meanwhile are decided on top of it, in order, and form the
-    next commit. So the fold is ahead of the log by the commit in flight and the gathering turn. When the log refuses a
-    commit, both are void, and so is this object.
+    At most one commit is being stored. Commands that arrive meanwhile are decided on the state after it, in order, and
+    form the next commit. So the state is ahead of the log by these two. If the log refuses a commit, both are void, and
+    so is this object.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Term(Generic[S]):
         self._deadlines = Deadlines(decider.context)
         self._codec = Codec.of(decider)
         self._gathering = Turn()
-        """Decided, and waiting for the commit in flight to land."""
+        """The turn of commands that are decided and wait until the commit before them is stored."""
         self._flight: asyncio.Task[int] | None = None
         self._sent: Turn | None = None
         self._barred: OrderedDict[str, None] = OrderedDict()
@@ -113,10 +115,10 @@ class Term(Generic[S]):
         self._draining = False
         self._over = False
         self.ended_clean = False
-        """Set at the end if the fold equals the log, so that a standby can continue with it."""
+        """Whether the term ended with a state equal to the log's, so that a standby can continue with it."""
 
     async def open(self, holder: str) -> None:
-        """Commit the start of the term. Raises if another writer wrote: then this term never existed."""
+        """Store the first commit of the term. Raises if another writer wrote meanwhile: then the term never began."""
         now = self._now()
         event = TermStarted(self.epoch, holder, n=self.fold.n + 1, at=now, by=f"writer:{holder}", cause=str(uuid7()))
         payload = self._codec.encode([event])
@@ -126,19 +128,21 @@ class Term(Generic[S]):
         self._intake.open()
 
     def end(self) -> None:
-        """The lease is lost: stop after the commit in flight. Waiting commands get NOT_LEADER."""
+        """End the term, because the lease is lost: stop after the commit that is being stored. Waiting commands get
+        NOT_LEADER."""
         self._over = True
         self._intake.close()
         self._intake.arrived.set()
 
     def drain(self) -> None:
-        """Serve the waiting commands, then stop."""
+        """End the term after all waiting commands are decided and answered."""
         self._draining = True
         self._intake.close()
         self._intake.arrived.set()
 
     async def run(self) -> None:
-        """Run until `end` or `drain`. Raises AppendConflict when another leader wrote to the log."""
+        """Decide commands until `end` or `drain` is called. Raises AppendConflict if another leader wrote to the
+        log."""
         try:
             while not self._over:
                 if not self._next_can_go():
@@ -158,7 +162,7 @@ class Term(Generic[S]):
             await self._close()
 
     def _refusal(self) -> Refusal | None:
-        """Why a command that arrives now would be refused."""
+        """Return why a command that arrives now would be refused, or None."""
         partition = self._log.partition
         if not self._intake.is_open or not self._lease.is_valid():
             return refusals.term_over(partition)
@@ -169,18 +173,18 @@ class Term(Generic[S]):
         return None
 
     async def _let_the_commit_out(self) -> None:
-        """Wait until the new commit has reached the socket, before hundreds of answered callers queue up in the event
-        loop."""
+        """Let the event loop send the new commit first, before hundreds of callers get their answers and run."""
         if self._flight is not None:
             for _ in range(STEPS_TO_THE_SOCKET):
                 await asyncio.sleep(0)
 
     def _next_can_go(self) -> bool:
-        """The last commit has landed and a turn is ready: send it now, so that the disk does not wait for decisions."""
+        """Whether the last commit is stored and the next turn is ready to be sent. It is sent at once, so that the disk
+        need not wait for decisions."""
         return bool(self._gathering.payload) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
-        """Move waiting commands into the turn until it is full."""
+        """Decide waiting commands and add them to the turn, until it is full."""
         now = self._now()
         ticking = not self._draining and self._deadlines.is_due(self._next_deadline(), now)
         waiting = self._intake.waiting
@@ -216,7 +220,7 @@ class Term(Generic[S]):
             record_decided(turn.taken[first:], self.decider.context, started)
 
     def _advance(self) -> Turn | None:
-        """Send the turn if nothing else is in flight. Returns a turn that can be answered now, or None."""
+        """Send the turn if no commit is being stored. Return a turn whose commands can be answered now, or None."""
         answerable = None
         if self._flight is not None:
             if not self._flight.done():
@@ -239,7 +243,8 @@ class Term(Generic[S]):
         return answerable
 
     def _land(self) -> Turn:
-        """The commit in flight has ended: raise its error, or note its position."""
+        """Handle the end of the commit that was being stored: raise its error, or note its position. Return its
+        turn."""
         assert self._flight is not None
         assert self._sent is not None
         turn, flight = self._sent, self._flight
@@ -255,7 +260,8 @@ class Term(Generic[S]):
         return turn
 
     async def _wait_for_work(self) -> bool:
-        """Wait for a command, a landed commit or a deadline. False: drained, nothing is left to do."""
+        """Wait for a command, the end of a commit, or a deadline. Return False if the term is draining and nothing is
+        left to do."""
         arrived = self._intake.arrived
         idle = self._flight is None and not self._gathering.taken and not self._intake.waiting
         if self._draining and idle:
@@ -316,7 +322,8 @@ class Term(Generic[S]):
             metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
 
     async def _close(self) -> None:
-        """Let the commit in flight settle. Uncommitted commands get NOT_LEADER, which callers always retry."""
+        """Wait for the commit that is being stored. All commands without a commit get NOT_LEADER, which callers always
+        retry."""
         self._over = True
         self._intake.close()
         if self._flight is not None and not self._flight.done():
@@ -339,7 +346,7 @@ class Term(Generic[S]):
             metrics.PARKED.labels(self.decider.context).inc()
 
     def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:
-        """The outcome of a recorded command, built from its events alone, so that a repeat gets the same outcome."""
+        """Make the outcome of a recorded command from its events alone, so that a repeat gets the same outcome."""
         try:
             result = self._result_of(events)
             if type(result) is Rejection:
@@ -351,7 +358,8 @@ class Term(Generic[S]):
             return Rejected(Code.INTERNAL, "The command took effect, but its result could not be built", None, seq)
 
     async def _recover(self, culprit: Pending) -> None:
-        """An event could not be folded: load the state from the log again, and decide the gathering turn again."""
+        """Load the state from the log again, because `evolve` failed for an event, and decide the unsent turn again.
+        The command that caused it is refused."""
         self._barred[split_id(culprit.submission.id)[0]] = None
         while len(self._barred) > QUARANTINE_MAX:
             self._barred.popitem(last=False)
@@ -376,8 +384,8 @@ class Term(Generic[S]):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        """The time for new events, never before the last event. Raises if somebody has just set the clock: events must
-        not get such a time."""
+        """Return the time for new events, never before the last event. Raises ClockStepped if somebody has just set the
+        clock, because events must not get such a time."""
         now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         then, elapsed_then_s = self._seen_time
         self._seen_time = (now, elapsed_s)

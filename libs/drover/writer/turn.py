@@ -27,11 +27,12 @@ from drover.writer.idempotency import CommitMark, Memory, memory_of
 from drover.writer.intake import Pending
 
 TURN_COMMANDS_MAX: Final = 4_000
-"""Maximum of commands in a turn. It bounds the memory of a turn, and how long deciding it holds the event loop."""
+"""How many commands a turn may have. It bounds the memory of a turn, and how long deciding it holds the event loop."""
 FIRST_COMMANDS_MAX: Final = 128
 """If no commit is in flight, a turn of this many commands is sent at once, and the rest is decided meanwhile."""
 TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
-"""A turn of this size takes no further command, because the next decision might not fit any more."""
+"""A turn whose events have this size in bytes takes no further command: the events of one more might not fit into the
+commit."""
 
 log = structlog.get_logger("drover.writer")
 _encode_into = msgspec.json.Encoder().encode_into
@@ -39,7 +40,7 @@ NEWLINE: Final = 10
 
 
 class EvolveFault(DroverError):
-    """Folding a decided event raised: the state may be half changed and must be loaded again."""
+    """`evolve` failed for a decided event. The state may be half changed and must be loaded again."""
 
     def __init__(self, pending: Pending) -> None:
         self.pending = pending
@@ -47,7 +48,8 @@ class EvolveFault(DroverError):
 
 
 class DecisionTooLong(DroverError):
-    """A command with follow-ups exceeded its bound. The state has already changed, so it must be loaded again."""
+    """The events of a command with its follow-ups exceeded their maximum size. The state has already changed and must
+    be loaded again."""
 
     def __init__(self, events: int, size: int) -> None:
         super().__init__(f"{events} events, {size} bytes")
@@ -55,18 +57,18 @@ class DecisionTooLong(DroverError):
 
 
 class Turn:
-    """The results of one turn's commands, before the commit has landed."""
+    """The results of the commands of one turn, until its commit is stored."""
 
     def __init__(self) -> None:
         self.mark = CommitMark()
         self.ids: dict[str, Memory] = {}
-        """Commands recorded in this turn. They join the remembered ids when the turn is sent."""
+        """The ids of the commands recorded in this turn. They are added to the remembered ids when the turn is sent."""
         self.taken: list[Pending] = []
         self.recorded: list[tuple[Pending, Sequence[Event]]] = []
         self.answered: list[tuple[Pending, Outcome]] = []
         self.repeated: list[tuple[Pending, Memory]] = []
         self.payload = bytearray()
-        """The growing commit in its wire form, one line for each event."""
+        """The encoded commit, which grows with each command: one line for each event."""
         self.events = 0
         self.sent_at = 0.0
         self.landed_at = 0.0
@@ -94,9 +96,10 @@ def decide_into(
     barred: frozenset[str],
     commands_max: int = TURN_COMMANDS_MAX,
 ) -> None:
-    """Take commands from the front of `waiting` into `turn`. After EvolveFault the fold is unusable.
+    """Decide commands from the front of `waiting` and add them to `turn`. After EvolveFault the fold must not be used
+    any more.
 
-    This loop bounds a partition's throughput, hence the local names and the one long body.
+    This loop limits the throughput of a partition, hence its local names and its length.
     """
     decide, evolve = decider.decide, decider.evolve
     known, ids = fold.remembered.by_key, turn.ids
@@ -174,7 +177,8 @@ def _carry_on(
     payload: bytearray,
     start: int,
 ) -> Sequence[Event]:
-    """Decide the follow-ups of a command and return all its events. They are all or nothing."""
+    """Decide the follow-ups of a command (`Decision.then`), and return all its events. Either all of them are recorded
+    or none."""
     submission = pending.submission
     n, state, evolve = fold.n, fold.state, decider.evolve
     gathered = list(events)
@@ -192,7 +196,7 @@ def _carry_on(
 
 
 def _stamp(events: Sequence[Event], n: int, now: datetime, submission: Submission[Any], payload: bytearray) -> int:
-    """Fill in the envelopes of a decision's events and add them to the commit; return the number of the last event."""
+    """Fill in the envelopes of a decision's events and add them to the commit. Return the number of the last event."""
     by, cause, trace = submission.by, submission.id, submission.trace
     for event in events:
         n += 1

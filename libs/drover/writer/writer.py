@@ -1,4 +1,5 @@
-"""The life of a writer: load, follow as a standby, acquire the lease, lead a term, hand over, repeat."""
+"""The life of a writer: load the state, follow the log as a standby, take the lease, lead for a term, hand over,
+repeat."""
 
 from __future__ import annotations
 
@@ -33,20 +34,22 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""Tries to open a term. Never reached: an old leader can add commits while a term opens, but loses its own term by
-that."""
+"""How many times a writer tries to open a term. It never needs so many: an old leader may write meanwhile, but each
+time that ends its own term."""
 PROBE_S: Final = 1.5
-"""If the writer does not reach its next command, or settle an append, within this time, that is a fault."""
+"""How long a healthy writer may take to reach its next command or to store a commit. Beyond it, `probe` reports a
+fault."""
 DRAIN_S: Final = 8.0
-"""How long a writer drains at most. Shorter than the grace period of a process for each of its components."""
+"""How long a stopping writer goes on to decide waiting commands; the rest gets NOT_LEADER. It must be shorter than
+`shutdown_grace_s`, after which the process abandons the writer."""
 
 _ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
-"""Why a term ended, for the metric."""
+"""By exception that ended a term, the reason as the metric shows it."""
 
 log = structlog.get_logger("drover.writer")
 
 Serve = Callable[["Writer[Any]", int], AbstractAsyncContextManager[None]]
-"""Accepts commands of other processes during a term of this epoch."""
+"""Receives the commands of other processes while its block runs, which is a term with this epoch."""
 
 
 class WriterFailed(DroverError):
@@ -87,7 +90,7 @@ class Writer(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """Live state while leading or following; None before the first load."""
+        """The state while the process leads or follows; None before it is loaded."""
         fold = self._term.fold if self._term else self._fold
         return fold.state if fold else None
 
@@ -97,7 +100,8 @@ class Writer(Generic[S]):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Writer[S]]:
-        """Run in the background. Leaving drains: commit and answer the accepted commands, then release the lease."""
+        """Run the writer while the block runs. On exit, commit and answer the accepted commands, then release the
+        lease."""
         metrics.start_counters_at_zero(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
@@ -121,21 +125,21 @@ class Writer(Generic[S]):
         await end(self._task)
 
     async def wait_failed(self) -> None:
-        """Return only by raising, when the writer has failed."""
+        """Wait until the writer fails, then raise its error."""
         assert self._task is not None
         await asyncio.shield(self._task)
 
     def submit(
         self, command: Command, *, by: str, id: str | None = None, trace: str | None = None
     ) -> asyncio.Future[Outcome]:
-        """Send a command from within this process; await its outcome."""
+        """Send a command from within this process, and wait for its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
         self.intake.put(LocalPending(submission, future))
         return future
 
     def refusal(self) -> Refusal | None:
-        """Why this process does not accept commands; None: it does, or another process leads."""
+        """Return why this process does not accept commands. None: it does, or another process leads."""
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
             return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
@@ -182,7 +186,7 @@ class Writer(Generic[S]):
             await self._snapshotter.settle()
 
     async def _load(self, until: int | None = None) -> Fold[S]:
-        """The state up to `until` or to the end of the log, from the latest snapshot and the commits after it."""
+        """Load the state up to `until`, or to the end of the log: from the latest snapshot and the commits after it."""
         if until is None:
             last = await self._log.last()
             until = last.seq if last else 0
@@ -194,7 +198,7 @@ class Writer(Generic[S]):
         return fold
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
-        """Follow the log until we hold the lease. False: asked to stop."""
+        """Follow the log until this process holds the lease. Return False if it was asked to stop."""
         winning = asyncio.create_task(self._lease.acquire())
         following = asyncio.create_task(self._follow(fold))
         stopping = asyncio.create_task(self._stopping.wait())
