@@ -1,1 +1,1 @@
-"""Archives of the log: commits as text, in compressed segments with checksums and an index, and their restore."""
+"""Archives of the log: commits as text in compressed files, with checksums and an index. Also restores them."""

@@ -1,4 +1,4 @@
-"""An archive: a folder for each context, with segments and an index. Reading, verifying and locking it."""
+"""Reads, verifies and locks an archive: a folder for each context, with segments (files of commits) and an index."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Progress = Callable[[int, int], None]
 
 
 def no_progress(done: int, of: int) -> None:
-    """The default: report no progress."""
+    """Report no progress; the default."""
 
 
 def archived_contexts(directory: Path) -> list[str]:
-    """The contexts that have an archive in this folder. Raises ArchiveMissing if there is none."""
+    """List the contexts that have an archive in this folder. Raises ArchiveMissing if there is none."""
     try:
         found = sorted(folder.name for folder in directory.iterdir() if (folder / INDEX_NAME).exists())
     except OSError as error:
@@ -34,7 +34,7 @@ def archived_contexts(directory: Path) -> list[str]:
 
 
 class Archive:
-    """The archive of one context. Only the files in `index` count; others are left-overs."""
+    """The archive of one context. Files that are not in `index` are ignored: an interrupted run left them behind."""
 
     def __init__(self, directory: Path, context: str) -> None:
         self.folder: Final = directory / context
@@ -44,7 +44,7 @@ class Archive:
             raise FileDamaged(self.folder / INDEX_NAME, f"it belongs to {self.index.context}", "Check --archive.")
 
     def commits(self, after: int = 0) -> Iterator[Placed]:
-        """The commits after a position, in order and verified. Raises FileDamaged."""
+        """Read the commits after a position, in order, and verify them. Raises FileDamaged."""
         known: dict[str, int] = {}
         for segment in self.index.segments:
             if segment.last > after:
@@ -75,7 +75,7 @@ class Archive:
 
 @contextmanager
 def opened_for_writing(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
-    """The folder and its index, locked against other writers. `sweep` removes what a crash left behind."""
+    """Open the archive of a context and lock it against other writers. `sweep` removes what a crash left behind."""
     folder = directory / context
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,17 +111,19 @@ def replace_segments(folder: Path, index: Index, kept: int, made: Segment) -> No
 
 
 def _refuse_a_lost_index(folder: Path) -> None:
-    """Refuse instead of starting a new index: the segments of the lost one may be the only copy."""
+    """Refuse a folder that has segments but no index, instead of starting a new index: its segments may be the only
+    copy."""
     if any(is_segment_name(file.name) for file in folder.iterdir()):
         advice = "Restore it from a copy of the archive, or archive into another directory."
         raise FileDamaged(folder / INDEX_NAME, "it is missing, but there are segments", advice)
 
 
 def sweep(folder: Path, index: Index, end: int) -> None:
-    """Delete the files of a writer that was killed: unfinished ones, and finished ones that never reached the index.
+    """Delete the files of a writer that was killed: unfinished ones, and finished ones that it did not add to the
+    index.
 
-    `end` is the last commit of the log. A file with commits beyond it is no left-over: it may be their only copy, and
-    somebody has restored an older index. Then this raises ForeignArchive.
+    `end` is the last commit of the log. If a file has commits beyond it, raise ForeignArchive: somebody has restored an
+    older index, and the file may be the only copy of these commits.
     """
     listed = {segment.file for segment in index.segments}
     unlisted = [file for file in folder.iterdir() if is_segment_name(file.name) and file.name not in listed]

@@ -1,4 +1,4 @@
-"""Checks from one commit to the next, for every copy of a log: no gap, no overlap, no step back in time."""
+"""Checks a sequence of commits: none is missing, none comes twice, and their times do not go back."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ class Chain:
     """Checks one commit after another, starting at any position."""
 
     def __init__(self, after: int = 0, known: Mapping[str, int] | None = None) -> None:
-        """`known`: the last ordinal of each partition before the start. None: unknown, so any ordinal may follow."""
+        """`known`: by partition, the number of the last event before the start. None: unknown, so any number may come
+        first."""
         self.seq = after
         self.events = 0
         self.commits = 0
         self.first_at: datetime = UNSTAMPED
         self.last_at: datetime = UNSTAMPED
         self.ordinals: dict[str, tuple[int, int]] = {}
-        """By partition, the first and the last ordinal seen."""
+        """By partition, the numbers of the first and the last event that were checked."""
         self._known = {} if after == 0 else known
         self._at: dict[str, datetime] = {}
 
     def take(self, partition: str, commit: StoredCommit) -> int:
-        """Check the next commit; return its number of events. After ChainBroken nothing has changed."""
+        """Check the next commit; return its number of events. If it raises ChainBroken, the object is unchanged."""
         if commit.seq != self.seq + 1:
             raise ChainBroken(commit.seq, f"it comes right after commit {self.seq}")
         stamps = self._stamps(commit)

@@ -1,4 +1,4 @@
-"""Copies the log into an archive, segment by segment, from where the last run ended. The log is not changed."""
+"""Copies the log into an archive, file by file, from where the last run ended. The log is not changed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ COMMITS_PER_TURN: Final = 50
 
 
 class Archived(msgspec.Struct):
-    """The result of a run."""
+    """The result of copying the log into an archive."""
 
     context: str
     last: int
     """The last commit in the archive."""
     commits: int
     events: int
-    """Commits and events added by this run."""
+    """How many events this run added to the archive; `commits` counts its commits."""
     segments: int
-    """Segments in total."""
+    """How many segments the archive has in total."""
     log_last: int
     """The end of the log when the run began."""
 
@@ -48,7 +48,7 @@ class _Stop(msgspec.Struct, frozen=True):
     before: datetime | None
 
     def reached(self, placed: Placed) -> bool:
-        """Whether this is the first commit that is not wanted."""
+        """Whether this commit is beyond the requested end, so that neither it nor a later one is copied."""
         if self.seq is not None and placed.commit.seq > self.seq:
             return True
         payload = placed.commit.payload
@@ -56,7 +56,7 @@ class _Stop(msgspec.Struct, frozen=True):
 
 
 def stamp_of(payload: bytes) -> _Stamp:
-    """The stamp of a commit's last event."""
+    """Return number and time of a commit's last event."""
     return msgspec.json.decode(lines(payload)[-1], type=_Stamp)
 
 
@@ -68,7 +68,7 @@ async def create(
     before: datetime | None = None,
     progress: Progress = no_progress,
 ) -> Archived:
-    """`logs`: one for each partition of the context. Archives all commits, or those up to a position or before a time.
+    """Copy all commits, or those up to a position or before a time. `logs`: one for each partition of the context.
 
     If it is interrupted, the archive is complete up to the last finished segment.
     """
@@ -97,7 +97,7 @@ class _Work:
         self._done = 0
         self._writer: SegmentWriter | None = None
         self._kept = len(index.segments)
-        """How many segments stay; the one being written goes after them."""
+        """How many segments stay as they are. The segment that is being written comes after them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
         try:
@@ -124,7 +124,8 @@ class _Work:
             self._finish()
 
     def _begin(self) -> SegmentWriter:
-        """Rewrite the last segment with the new commits if it has room: frequent runs must not make many files."""
+        """Begin a segment. If the last one is not full, it is written again with the new commits, so that frequent runs
+        do not make many files."""
         index = self._index
         again: Segment | None = None
         if index.segments and not index.segments[-1].is_full:
@@ -148,7 +149,7 @@ class _Work:
 
 
 async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> None:
-    """The log must have the archive's last commit at the same position."""
+    """Raise ForeignArchive unless the log has the archive's last commit at the same position."""
     if not index.segments:
         return
     names = [log.partition.name for log in logs]
@@ -164,7 +165,7 @@ async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> Non
 
 
 async def _events_to_come(logs: Sequence[EventLog], index: Index) -> int:
-    """The number of events for the progress bar, from the ordinals."""
+    """Count the events that are not archived yet, by their numbers, for the progress bar."""
     known = index.ordinals()
     count = 0
     for log in logs:

@@ -17,7 +17,7 @@ class TextDamaged(DroverError):
 
 
 class ChainBroken(DroverError):
-    """A commit does not follow the one before it."""
+    """A commit does not continue the sequence of commits before it."""
 
     def __init__(self, seq: int, reason: str) -> None:
         super().__init__(f"Commit {seq}: {reason}")
@@ -26,7 +26,7 @@ class ChainBroken(DroverError):
 
 
 class FileDamaged(DroverError):
-    """A file cannot be used as it is."""
+    """A file is damaged and cannot be used."""
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
         super().__init__(f"{path}: {reason}. {advice}")
@@ -55,7 +55,7 @@ class ArchiveUnwritable(DroverError):
 
 
 class FileUnwritable(DroverError):
-    """A file could not be written. No part of it exists."""
+    """A file could not be written. Nothing is left of it."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} cannot be written: {reason}. No part of it was written; an earlier file is intact.")
@@ -96,7 +96,7 @@ class LogNotEmpty(DroverError):
 
 
 class NotWhole(DroverError):
-    """The file holds a part of a log; only a complete one can be imported."""
+    """The file holds only a part of a log; only a complete log can be imported."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -107,7 +107,7 @@ class NotWhole(DroverError):
 
 
 class RestoreStopped(DroverError):
-    """The server refused commits. The ones before are in the log."""
+    """The server refused a commit. The commits before it are in the log."""
 
     def __init__(self, context: str, seq: int, reason: str) -> None:
         super().__init__(
@@ -130,7 +130,7 @@ class OtherPartitions(DroverError):
 
 
 class ReadModelAhead(DroverError):
-    """Postgres has rows from commits that the restored log will not have."""
+    """Postgres has rows made from commits that the restored log will not have."""
 
     def __init__(self, context: str, position: int, last: int) -> None:
         super().__init__(

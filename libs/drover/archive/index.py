@@ -1,4 +1,4 @@
-"""The index of a context's archive: a JSON file with its segments in order, each with its range and checksum."""
+"""The index of a context's archive: a JSON file that lists its segments in order, each with its range and checksum."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from drover.embedded.private_file import write_private
 FORM: Final = 1
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
-"""A segment with this much text is full and never rewritten."""
+"""A segment with this much text, in bytes, is full and never written again."""
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
 _NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-\d{12,19}\.jsonl\.zst")
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """One file: all commits of the context from `first` to `last`."""
+    """One file of the archive: all commits of the context from `first` to `last`."""
 
     file: str
     first: int
@@ -33,9 +33,9 @@ class Segment(msgspec.Struct, frozen=True):
     commits: int
     events: int
     ordinals: dict[str, tuple[int, int]]
-    """By partition, the first and the last ordinal in the segment."""
+    """By partition, the numbers of the first and the last event in the segment."""
     last_commit: str
-    """Id of the last commit, to check whether the log is still the same before the next run."""
+    """The id of the last commit. The next run uses it to check whether the log is still the same."""
     text_bytes: int
     bytes: int
     sha256: str
@@ -54,7 +54,7 @@ class Index(msgspec.Struct):
 
     @property
     def last(self) -> int:
-        """The last archived commit; 0: none."""
+        """The sequence of the last archived commit; 0 if there is none."""
         return self.segments[-1].last if self.segments else 0
 
     @property
@@ -66,7 +66,7 @@ class Index(msgspec.Struct):
         return sum(segment.events for segment in self.segments)
 
     def ordinals(self) -> dict[str, int]:
-        """By partition, the last archived ordinal."""
+        """By partition, the number of the last archived event."""
         return {name: last for segment in self.segments for name, (_, last) in segment.ordinals.items()}
 
 
@@ -79,7 +79,7 @@ def is_segment_name(name: str) -> bool:
 
 
 def last_of_name(name: str) -> int:
-    """The last commit of a segment, from its file name."""
+    """Return the sequence of the last commit of a segment, from its file name."""
     return int(name.removesuffix(".jsonl.zst").rpartition("-")[2])
 
 
@@ -101,7 +101,7 @@ def load_index(folder: Path) -> Index:
 
 
 def _check(path: Path, index: Index) -> None:
-    """Refuse an index with gaps, or with file names that lead out of its folder."""
+    """Refuse an index in which commits are missing, or with file names that lead out of its folder."""
     advice = "Restore it from a copy of the archive."
     if index.form != FORM:
         raise FileDamaged(path, f"it has format {index.form}", f"This program reads format {FORM}: use a newer one.")
@@ -122,7 +122,7 @@ def _check(path: Path, index: Index) -> None:
 
 
 def save_index(folder: Path, index: Index) -> None:
-    """Replace the index atomically, also if the machine crashes."""
+    """Replace the index in one step, so that a crash of the machine leaves the old or the new one."""
     path = folder / INDEX_NAME
     try:
         write_private(path, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")

@@ -1,4 +1,4 @@
-"""An archive as a read-only log, so that whatever reads a log can read an archive."""
+"""Makes an archive look like a read-only log, so that all code that reads a log can read an archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ READ_COMMITS_MAX: Final = 256
 
 
 class ArchiveLog:
-    """One partition of the archive, or all (`*`). It caches the last segment read, because seeks return to it."""
+    """One partition of the archive, or all (`*`). It caches the last segment that was read, because the next read is
+    often there."""
 
     def __init__(self, archive: Archive, partition: Partition) -> None:
         names = archive.index.partitions
@@ -29,11 +30,12 @@ class ArchiveLog:
         self._kept: tuple[str, list[Placed]] | None = None
 
     def segment_at(self, seq: int) -> int:
-        """The number of the segment with this position or the next one; beyond the end, the number of segments."""
+        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
+        number of segments."""
         return bisect_left(self._ends, seq)
 
     def commits_of(self, number: int) -> list[Placed]:
-        """The segment's commits of this partition. Raises FileDamaged."""
+        """Return the commits of this partition in a segment. Raises FileDamaged."""
         segment = self._archive.index.segments[number]
         if self._kept is None or self._kept[0] != segment.file:
             self._kept = (segment.file, list(self._archive.commits_of(segment)))
@@ -73,7 +75,7 @@ class ArchiveLog:
 
 
 class ArchiveReader:
-    """Reads segment by segment. Raises at the end instead of waiting, because nothing more will come."""
+    """Reads one segment after another. At the end it raises instead of waiting, because nothing more will come."""
 
     def __init__(self, log: ArchiveLog, after: int, segments: int) -> None:
         self._log = log

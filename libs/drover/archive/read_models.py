@@ -1,4 +1,5 @@
-"""The read models of a context whose log is restored. They are derived data, and may be ahead of the restored log."""
+"""The read models of a context whose log is restored. They are computed from the log, and may have rows that the
+restored log does not explain."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 
 async def read_model_position(connection: Connection, context: str) -> int:
-    """The last commit in the read model; 0: none, or no tables yet."""
+    """Return the sequence of the last commit in the read model; 0 if there is none, or no tables yet."""
     try:
         position: int = await connection.fetchval(_POSITION, context)
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
@@ -28,7 +29,7 @@ async def read_model_position(connection: Connection, context: str) -> int:
 
 
 async def forget_read_models(connection: Connection, context: str) -> None:
-    """Drop the read models; the projector rebuilds them from the first commit on."""
+    """Drop the read models. The projector builds them again from the first commit on."""
     async with connection.transaction():
         for row in await connection.fetch(_SCHEMAS, context):
             await connection.execute(f"DROP SCHEMA IF EXISTS {quoted(row['schema'])} CASCADE")

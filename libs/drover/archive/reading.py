@@ -1,4 +1,5 @@
-"""Reads a context's log from one position to another, with the partition of each commit. It does not follow."""
+"""Reads a context's log from one position to another, with the partition of each commit. It does not wait for new
+commits."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.projection.merged_commits import merged_commits
 
 READ_S: Final = 30.0
-"""Time-out for reading a commit that is known to exist."""
+"""The time-out for reading a commit that is known to exist."""
 
 
 async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
-    """The end of each partition. We read the context's end first and cap all others by it, so that commits which arrive
-    meanwhile are left out of all partitions."""
+    """Return the end of each partition. The end of the whole context is read first and limits all others, so that
+    commits which arrive meanwhile are left out everywhere."""
     end = await logs[0].context_end()
     ends: dict[str, int] = {}
     for log in logs:
@@ -29,9 +30,9 @@ async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
 async def placed_commits(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: int = 0
 ) -> AsyncGenerator[Placed, None]:
-    """The commits in stream order. `logs`: one for each partition; `ends`: the result of `ends_of`.
+    """Yield the commits in stream order. `logs`: one for each partition; `ends`: the result of `ends_of`.
 
-    Use `aclosing` if you may not read it to the end: it holds open readers.
+    Use `aclosing` if you may not read it to the end, because it keeps readers open.
     """
     commits = merged_commits(logs, ends, dict.fromkeys(ends, after))
     async with aclosing(cast(AsyncGenerator[tuple[str, StoredCommit], None], commits)) as found:

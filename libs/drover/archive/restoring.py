@@ -16,13 +16,13 @@ from drover.eventlog.log import LogUnreachable, StoredCommit
 from drover.eventlog.refill import NotTaken, Refill
 
 TRIES_MAX: Final = 5
-"""How many tries in a row may make no progress."""
+"""How many tries in a row may restore no commit. After that the restore stops with an error."""
 RETRY_PAUSE_S: Final = 0.5
 READ_S: Final = 30.0
-"""Time-out for reading a commit that is known to exist."""
+"""The time-out for reading a commit that is known to exist."""
 
 Source = Callable[[int], Iterator[Placed]]
-"""The commits after a position, in order. Called again after a fault."""
+"""Returns the commits after a position, in order. It is called again after an error."""
 
 
 class Restored(msgspec.Struct):
@@ -32,13 +32,14 @@ class Restored(msgspec.Struct):
     last: int
     events: int
     found: int
-    """Commits that an earlier run had restored."""
+    """How many commits an earlier run had already restored."""
 
 
 async def restore(
     refill: Refill, source: Source, *, last: int, events: int, progress: Progress = no_progress
 ) -> Restored:
-    """`last` and `events`: the totals of `source`. The log must be empty, or hold the beginning of the same commits."""
+    """Restore the commits of `source`; `last` and `events` are its totals. The log must be empty, or begin with the
+    same commits."""
     context = refill.context
     position = await already_there(refill, source, last)
     began = position
@@ -84,7 +85,7 @@ async def _confirm(refill: Refill, source: Source, last: int) -> None:
 
 
 def _up_to(source: Source, seq: int) -> Chain:
-    """A chain that has taken all commits of the source up to this position."""
+    """Make a chain that has checked all commits of the source up to this position."""
     chain = Chain()
     if seq:
         for placed in source(0):
@@ -102,8 +103,8 @@ async def _settled(refill: Refill, source: Source, last: int, context: str, befo
 
 
 async def already_there(refill: Refill, source: Source, last: int) -> int:
-    """The position of the last commit in the log; 0: it is empty. Raises LogNotEmpty if it has commits other than
-    ours."""
+    """Return the sequence of the last commit in the log; 0 if it is empty. Raises LogNotEmpty if the log has other
+    commits than the source."""
     there = await refill.last()
     if there is None:
         return 0

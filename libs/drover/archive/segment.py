@@ -1,4 +1,5 @@
-"""A segment: consecutive commits of a context as compressed text. It gets its final name once all of it is on disk."""
+"""A segment: a file with consecutive commits of a context as compressed text. It gets its final name once all of it is
+on disk."""
 
 from __future__ import annotations
 
@@ -20,14 +21,16 @@ from drover.archive.text import LINE_BYTES_MAX, End, Head, Placed, Text, encode_
 from drover.embedded.private_file import sync_directory
 
 SEGMENT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Maximum size of a segment's file, which is read into memory. Drover writes no larger one."""
+"""The maximum size of a segment's file in bytes, because it is read into memory. Larger files, which Drover never
+writes, are refused."""
 LEVEL: Final = 6
 TEMPORARY: Final = ".segment."
 COPY_ADVICE: Final = "Restore it from a copy of the archive."
 
 
 class SegmentWriter:
-    """Takes one commit after another; `finish` gives the file its name. Before that there is no segment."""
+    """Writes the commits of one segment. `finish` gives the file its final name; before that, the segment does not
+    exist for readers."""
 
     def __init__(self, folder: Path, index: Index, after: int, known: dict[str, int]) -> None:
         self.chain: Final = Chain(after, known)
@@ -89,7 +92,7 @@ class SegmentWriter:
         )
 
     def discard(self) -> None:
-        """Harmless after `finish`."""
+        """Delete the unfinished file. Harmless after `finish`."""
         with suppress(OSError):  # flushing the rest may fail; we do not need it
             self._file.close()
         self._path.unlink(missing_ok=True)
@@ -110,9 +113,9 @@ class SegmentWriter:
 
 
 def read_segment(folder: Path, index: Index, segment: Segment, known: dict[str, int] | None = None) -> Iterator[Placed]:
-    """The segment's commits, verified. Raises FileDamaged at the first difference.
+    """Read the segment's commits and verify them. Raises FileDamaged at the first difference.
 
-    `known`: by partition, the last ordinal before the segment.
+    `known`: by partition, the number of the last event before the segment.
     """
     path = folder / segment.file
     data = _load(path, segment)
@@ -146,7 +149,7 @@ def _load(path: Path, segment: Segment) -> bytes:
 
 
 def text_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a plain or compressed text file."""
+    """Yield the lines of a plain or compressed text file."""
     start = file.read(len(zstandard.FRAME_HEADER))
     file.seek(0)
     source: Any = file

@@ -1,4 +1,5 @@
-"""Commits as lines of JSON: one unchanged event a line, with its position. Files of such lines are elsewhere.
+"""Converts commits to lines of JSON and back: one line for each event, with its position. Other modules write the lines
+to files.
 
 A complete text begins with `{"log": …}` and ends with `{"end": …}`, so that a reader notices when something was cut
 off. Each line between them has an `event`, its `seq`, its `line`, and the number of lines of its commit (`of`).
@@ -26,7 +27,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class Head(msgspec.Struct, frozen=True):
-    """Which log this is, and the commit that it starts after."""
+    """The first line: which log this is, and the commit that it starts after."""
 
     context: str
     partitions: list[str]
@@ -35,7 +36,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class End(msgspec.Struct, frozen=True):
-    """The totals that must have come before it."""
+    """The last line: how many commits and events the text has."""
 
     commits: int
     events: int
@@ -57,7 +58,7 @@ class EventLine(msgspec.Struct, frozen=True):
 
 
 class _Line(msgspec.Struct):
-    """Any of the three kinds of line."""
+    """A line of any kind: first line, event, or last line."""
 
     log: Head | None = None
     end: End | None = None
@@ -85,7 +86,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def is_valid_log(context: str, partitions: list[str]) -> bool:
-    """Whether these are valid names. They become parts of NATS subjects, and a file may contain anything."""
+    """Whether these are valid names of a context and its partitions. A file may contain any, and they become parts of
+    NATS subjects."""
     count = len(partitions)
     return (
         _NAME.fullmatch(context) is not None
@@ -95,7 +97,7 @@ def is_valid_log(context: str, partitions: list[str]) -> bool:
 
 
 def check_of(placed: Placed) -> str:
-    """A checksum over everything that is stored of a commit: payload, position, id and times."""
+    """Compute a checksum over all that is stored of a commit: payload, position, id and times."""
     commit = placed.commit
     stored_at = commit.stored_at.astimezone(UTC).isoformat()
     about = f"{placed.partition} {commit.seq} {commit.id} {commit.epoch} {stored_at}\n".encode()
@@ -111,7 +113,7 @@ def encode_end(end: End) -> bytes:
 
 
 def event_lines(context: str, placed: Placed) -> list[bytes]:
-    """A line for each event of a commit, in order."""
+    """Make one line for each event of a commit, in order."""
     commit = placed.commit
     raws = lines(commit.payload)
     check = check_of(placed)
@@ -148,7 +150,7 @@ class Text:
         self._gathered: list[_Line] = []
         self._gathered_bytes = 0
         self.end: End | None = None
-        """Set when all commits were read."""
+        """The last line. It is set when all commits were read."""
         first = self._next()
         if first is None:
             raise TextDamaged(1, "the file is empty")
@@ -162,7 +164,7 @@ class Text:
         self.head: Final = first.log
 
     def commits(self) -> Iterator[Placed]:
-        """The commits in the order of the file. `Chain` checks whether they follow each other."""
+        """Yield the commits in the order of the file. `Chain` checks whether one is missing between them."""
         commits = events = 0
         last = self.head.after
         while (line := self._next()) is not None:
