@@ -40,7 +40,8 @@ class FirstAdmin(NamedTuple):
 
 
 class Host:
-    """One for each process. Lazy attributes add their component and their check on first use."""
+    """What the services of one process share. Attributes are made on first use, each with its component and its
+    readiness check."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Host:
     ) -> None:
         """`services`: the names of all services in this process. `partitions`: the partitions of every context.
         `reactors_off`: restored contexts, whose side effects stay off until a person has checked them. `document`:
-        builds the OpenAPI document of all services."""
+        makes the OpenAPI document of all services."""
         self.configuration = configuration
         self.settings = configuration[Settings]
         self.client = client
@@ -70,11 +71,11 @@ class Host:
         self.components: list[Component] = []
         self.ready: dict[str, Check] = {}
         self.session_end_listeners: list[Callable[[str], None]] = []
-        """Called with the reason of every session that ends from now on."""
+        """Functions that are called with the reason of every session that ends from now on."""
         self.reactors_off = reactors_off
 
     def __getitem__(self, section: type[S]) -> S:
-        """The settings of a service."""
+        """Return the settings of a service."""
         return self.configuration[section]
 
     def log(self, context: str, partition: str = "main") -> JetStreamLog:
@@ -91,7 +92,8 @@ class Host:
 
     @cached_property
     def positions(self) -> Positions:
-        """How far every read model is. All services of this process that delay reads share it."""
+        """The position that every read model has reached. All services of this process that make reads wait share
+        it."""
         positions = Positions(chain.from_iterable(self.partitions.values()))
         self.components.append(
             Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
@@ -100,7 +102,7 @@ class Host:
 
     @cached_property
     def freshness(self) -> Freshness:
-        """Makes reads wait for what their caller wrote, at any service of this process."""
+        """Makes the reads of a caller wait for what the caller wrote, at any service of this process."""
         return Freshness(self.positions)
 
     @cached_property

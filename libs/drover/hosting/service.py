@@ -25,7 +25,7 @@ class Unlisted(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly:
-    """What one service adds to a process."""
+    """The parts that one service adds to a process."""
 
     handlers: Sequence[object] = ()
     """Objects whose classes declare the service's routes."""
@@ -35,7 +35,7 @@ class Assembly:
     components: Sequence[Component] = ()
     """The parts that start and stop with the process, metrics included."""
     writers: Sequence[Writer[Any]] = ()
-    """Each reports whether it would accept a command now."""
+    """The writers of the service. Each reports whether it would accept a command now."""
     ready: Mapping[str, Check] = field(default_factory=dict)
     """Readiness checks by name. Each says why this process should not get requests yet."""
 
@@ -43,16 +43,16 @@ class Assembly:
 @dataclass(frozen=True, kw_only=True)
 class Service:
     name: str
-    """The name for `drover serve`."""
+    """The name of the service for `drover serve`."""
     assemble: Callable[[Host], Assembly]
     handlers: tuple[type, ...] = ()
-    """The classes that declare its routes, so that the API can be described where the service does not run."""
+    """The classes that declare its routes. With them the API can be described without running the service."""
     settings: tuple[type[Section], ...] = ()
     """The service's own settings, besides the general ones."""
     reads_postgres: bool = False
-    """Whether it needs Postgres. The other services need not even reach it."""
+    """Whether the service needs Postgres. A process without such a service never connects to it."""
     takes_requests: bool = False
-    """Whether it has routes for people or machines. They must stay available, so a stuck writer leaves the process
-    ready."""
+    """Whether the service has routes for people or machines. They must stay available, so the process stays ready even
+    if one of its writers is stuck."""
     is_part: bool = False
-    """Whether it is a part of another service, for other machines. Then it is not in `drover serve all`."""
+    """Whether it is a part of another service that runs on other machines. Then it is not in `drover serve all`."""

@@ -1,4 +1,4 @@
-"""Issues API keys: JWTs with a role, like Supabase's. Edges verify them (`drover.web.auth`)."""
+"""Issues API keys: JWTs with a role, like Supabase's. HTTP services verify them (`drover.web.auth`)."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from typing import Any, Final
 from uuid import UUID
 
 ALGORITHM: Final = "HS256"
-"""The only algorithm: a token must never choose how it is verified."""
+"""The only algorithm that is accepted: a token must never choose how it is verified."""
 ISSUER: Final = "drover"
 API_KEY_LIFETIME_S: Final = 10 * 365 * 24 * 3600
-"""Ten years, because these keys are built into agents."""
+"""How long an API key is valid: ten years, because these keys are built into agents."""
 
 
 class Role(StrEnum):
     __hash__ = str.__hash__  # the hash of an enum is Python code, and every heartbeat looks up a role
 
     ANON = "anon"
-    """The key in every phone."""
+    """The role of the key that is in every phone."""
     DEVICE = "device"
-    """One phone: the key names its device, and may read and report that device only."""
+    """The role of a key for one phone: the key names the device, and may read and report for that device only."""
     SERVICE_ROLE = "service_role"
-    """The back office."""
+    """The role of the back office's key."""
     ADMIN = "admin"
     OPERATOR = "operator"
     VIEWER = "viewer"
     AUTHENTICATED = "authenticated"
-    """A person of another issuer without a role here: sees only their own data, nothing of the farm."""
+    """The role of a person whose token comes from another issuer and has no role here: sees only their own data,
+    nothing of the farm."""
 
 
 KEY_ROLES: Final = (Role.ANON, Role.DEVICE, Role.SERVICE_ROLE)
-"""The roles of API keys. The others are for people, with other tokens (`access_tokens`)."""
+"""The roles that API keys may have. The other roles are for people, who have other tokens (`access_tokens`)."""
 
 
 def issue_api_key(
     secret: str, role: Role, *, now_s: float, lifetime_s: float = API_KEY_LIFETIME_S, device_id: UUID | None = None
 ) -> str:
-    """A signed key. The role `device` needs a device id, and no other role takes one."""
+    """Make a signed API key. The role `device` needs a device id, and no other role takes one."""
     import jwt  # here, because it imports cryptography, and `drover --help` needs only the roles
 
     assert role in KEY_ROLES, role

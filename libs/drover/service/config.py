@@ -41,7 +41,7 @@ from drover.service.setting_types import (
 
 PREFIX: Final = "DROVER_"
 OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
-"""Settings of ours that the users' own programs call differently."""
+"""By name that the users' own programs use: the name of the same setting here, for the error message."""
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
@@ -74,7 +74,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Fals
     """Settings that belong together. The variable of a field is `DROVER_` plus its name in capitals."""
 
     def shown(self) -> dict[str, Any]:
-        """The settings without secrets and passwords, to show to people."""
+        """Return the settings with secrets and passwords hidden, to show to people."""
         return {name: _shown(name, getattr(self, name)) for name in self.__struct_fields__}
 
     def __repr__(self) -> str:
@@ -89,7 +89,8 @@ class Settings(Section, frozen=True, kw_only=True):
     nats_url: NatsUrl
     """The NATS servers that hold the log and carry the commands."""
     nats_system_url: NatsUrl | None = None
-    """The same servers with a user of the system account: needed to check whether they fsync."""
+    """The same servers, with a user of the system account. It is needed to check whether they sync each write to
+    disk."""
     nats_replicas: Replicas = 1
     """Replicas of every new stream: 1 on one server, 3 in a cluster. Existing streams are not changed."""
     postgres_url: PostgresUrl
@@ -125,9 +126,9 @@ class Settings(Section, frozen=True, kw_only=True):
     allow_unsynced: Flag = False
     """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
     anon_may_create_jobs: Flag = False
-    """Let the key in every phone create jobs, as the first dashboards do."""
+    """Let the API key that is in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024
-    """Larger request bodies are refused with 413."""
+    """The maximum size of a request's body; larger ones are refused with 413."""
     sentry_dsn: HttpUrlWithKey | None = None
     """Where to report errors. Not set: nowhere. Needs the extra `drover[sentry]`."""
     otlp_endpoint: HttpUrl | None = None
@@ -145,7 +146,7 @@ S = TypeVar("S", bound=Section)
 
 
 class Configuration:
-    """The settings of one process, by section: `configuration[Settings].http_port`."""
+    """The settings of one process, by section: `configuration[Settings].http_port` reads one of them."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._sections = {type(section): section for section in sections}
@@ -160,7 +161,7 @@ _struct_fields: Final = cache(msgspec.structs.fields)  # it evaluates every anno
 
 
 def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
-    """Every variable of these sections, with its field."""
+    """Return every variable of these sections, with its field."""
     found: dict[str, FieldInfo] = {}
     for section in sections:
         for field in _struct_fields(section):
@@ -172,7 +173,7 @@ def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
 
 _GENERAL: Final = fields_of(Settings)
 REQUIRED: Final = tuple(name for name, field in _GENERAL.items() if field.required)
-"""The settings that every service needs."""
+"""The variables that every service needs."""
 
 
 def read(
@@ -231,7 +232,7 @@ def _refused(field: FieldInfo, value: str) -> Any:
 
 
 def not_set(name: str) -> ConfigurationError:
-    """The error for a general setting that is not set. For a caller that needs the setting only later."""
+    """Make the error for a general setting that is not set. For a caller that needs the setting only later."""
     return ConfigurationError((_not_set(name, _GENERAL[name]),))
 
 
@@ -240,7 +241,8 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """An incomplete issuer would accept tokens that were made for somebody else, so all three settings are needed."""
+    """Return a problem for each setting of the other issuer that is missing while others are set. An incomplete issuer
+    would accept tokens that were made for somebody else."""
     missing = [name for name in _ISSUER if name not in given]
     if len(missing) == len(_ISSUER):
         return []
@@ -266,7 +268,7 @@ def _instead(name: str, field: FieldInfo) -> str:
 
 
 def meta_of(field: FieldInfo) -> Meta:
-    """The description and the example of a setting."""
+    """Return the description and the example of a setting."""
     for part in (field.type, *getattr(field.type, "__args__", ())):  # `__args__` is for `NatsUrl | None`
         for meta in getattr(part, "__metadata__", ()):
             if isinstance(meta, Meta):

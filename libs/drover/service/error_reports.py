@@ -1,6 +1,6 @@
 """Reports errors to Sentry if `DROVER_SENTRY_DSN` is set. Needs the extra `drover[sentry]`.
 
-It sends the log line, which has no secrets, and nothing else: no requests, no variables, no users.
+It sends only the log line of the error, which has no secrets: no requests, no variables, no users.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class SentryMissing(DroverError):
 
 
 def report_errors(dsn: str | None, instance: str, *, transport: Any = None) -> bool:
-    """Report every logged error from here on. Call it after `logging.configure`. False: it is switched off."""
+    """Report every error that is logged from now on. Call it after `logging.configure`. Return False if reporting is
+    switched off."""
     if dsn is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Metrics that need I/O: polled in the background, exposed at every scrape."""
+"""Metrics whose values need I/O: they are read regularly in the background, and exposed at every scrape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound="Figures")
 
 
 class Figures(Collector, ABC):
-    """An async context manager: its metrics are registered from start to stop.
+    """A set of such metrics, registered while its `async with` block is open.
 
     Several processes may expose the same values; alert rules take the maximum. A value that cannot be read is left out,
     because an old one would look valid.
@@ -41,11 +41,11 @@ class Figures(Collector, ABC):
 
     @abstractmethod
     def families(self) -> list[GaugeMetricFamily]:
-        """All metrics, without values."""
+        """Return all metrics, without values."""
 
     @abstractmethod
     async def read(self) -> Sequence[GaugeMetricFamily]:
-        """All metrics, with the values that could be read. Must not raise expected errors."""
+        """Read and return all metrics, with the values that could be read. Must not raise expected errors."""
 
     def describe(self) -> Iterator[Metric]:
         yield from self.families()

@@ -1,4 +1,4 @@
-"""Named checks of whether this process is ready. How they are served is not here."""
+"""Named checks of whether this process is ready for requests. `drover.web.probes` serves their results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Check = Callable[[], str | None]
 
 
 class Health:
-    """The checks of one process. Ready: it may get requests.
+    """The checks of one process. A process that is ready may get requests.
 
-    Degraded: it may get requests, but has a problem that sending them elsewhere would not solve.
+    A degraded one may get requests, too, but has a problem that sending them to another process would not solve.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Health:
         return reasons
 
     def degraded(self) -> dict[str, str]:
-        """Problems of a process that may be ready, by check. Empty: none."""
+        """The problems that leave the process ready, by check. Empty: none."""
         return _failing(self._degraded)
 
 

@@ -1,7 +1,7 @@
-"""The keys for people's tokens, all derived from one secret. `access_tokens` and the edges use them.
+"""The keys for people's tokens, all derived from one secret. `access_tokens` and the HTTP services use them.
 
-Access tokens are signed with ES256: edges verify with a public key and cannot issue tokens, other systems can verify
-with the published key set, and Supabase's clients support it. All other derived keys are HMAC keys.
+Access tokens are signed with ES256: services verify them with a public key and cannot issue tokens, other systems can
+verify them with the published key set, and Supabase's clients support it. All other derived keys are HMAC keys.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from drover.service.config import not_set
 
 ALGORITHM: Final = "ES256"
-"""The only algorithm: a token must never choose how it is verified."""
+"""The only algorithm that is accepted: a token must never choose how it is verified."""
 KEY_BYTES: Final = 32
 SCALAR_BYTES: Final = 48
-"""128 bits more than the curve, so that the remainder is almost uniform (FIPS 186-5, A.2.1)."""
+"""How many bytes are derived for a private key: 128 bits more than the curve needs, so that the remainder is almost
+uniform (FIPS 186-5, A.2.1)."""
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 
 
@@ -47,7 +48,7 @@ class _Derived:
 
 
 class IdentityKeys:
-    """The keys of one or two secrets: the first one signs, both verify."""
+    """The keys derived from one or two secrets. Those of the first secret sign, those of both verify."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         if not secrets:
@@ -56,7 +57,7 @@ class IdentityKeys:
 
     @property
     def signing(self) -> tuple[str, ec.EllipticCurvePrivateKey]:
-        """Id and private key that sign access tokens."""
+        """Return id and private key that sign access tokens."""
         return self._derived[0].kid, self._derived[0].private
 
     @property
@@ -65,16 +66,16 @@ class IdentityKeys:
 
     @property
     def refresh(self) -> list[bytes]:
-        """HMAC keys of refresh tokens, the current one first."""
+        """Return the HMAC keys of refresh tokens, the current one first."""
         return [derived.refresh for derived in self._derived]
 
     def jwks(self) -> dict[str, list[dict[str, Any]]]:
-        """The public keys as a JWK set, for other systems."""
+        """Return the public keys as a JWK set, for other systems."""
         about = {"alg": ALGORITHM, "use": "sig", "key_ops": ["verify"]}
         return {"keys": [{**derived.jwk, "kid": derived.kid, **about} for derived in self._derived]}
 
     def email_hashes(self, address: str) -> tuple[str, ...]:
-        """The hashes to look up an e-mail address by, the current key first."""
+        """Return the hashes by which an e-mail address is looked up, that of the current key first."""
         return tuple(hmac.new(derived.email, address.encode(), sha256).hexdigest() for derived in self._derived)
 
 
@@ -84,7 +85,7 @@ def _derive(secret: str, purpose: str, length: int = KEY_BYTES) -> bytes:
 
 
 def _thumbprint(jwk: dict[str, str]) -> str:
-    """RFC 7638."""
+    """Compute the id of a public key by RFC 7638."""
     members = {name: jwk[name] for name in ("crv", "kty", "x", "y")}
     return _base64(sha256(msgspec.json.encode(members)).digest())
 

@@ -23,15 +23,15 @@ EXIT_FORCED: Final = 130
 
 
 class Phase(IntEnum):
-    """When a component drains: lower first. Starting is in the reverse order."""
+    """The order in which components drain: lower numbers first. They start in the reverse order."""
 
     EDGE = 1
-    """Takes requests from outside. Closed first, so that nothing new comes in."""
+    """Components that take requests from outside. They close first, so that nothing new comes in."""
     REACTOR = 2
     WRITER = 3
     PROJECTOR = 4
     SERVER = 5
-    """Drained last, because the others depend on it: connections, pools, embedded servers."""
+    """Components that others depend on: connections, pools, embedded servers. They drain last."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Component:
     name: str
     phase: Phase
     context: AbstractAsyncContextManager[Any]
-    """Entering returns when the component works; leaving returns when it has drained."""
+    """Entering it returns once the component works; leaving it returns once the component has drained."""
     failure: Callable[[], Awaitable[object]] | None = None
     """Waits while the component works. When it returns or raises, the process drains and exits with 1."""
 
@@ -58,7 +58,8 @@ class _Run:
         self._starting: asyncio.Task[Any] | None = None
         self.failed = False
         self.refused: DroverError | None = None
-        """Why it could not start, for people: for example a port that is taken or a wrong setting."""
+        """Why the process could not start, as an error for people: for example a port that is taken or a wrong
+        setting."""
 
     @property
     def stopping(self) -> bool:
@@ -144,9 +145,10 @@ async def run(
     grace_s: float,
     on_ready: Callable[[], None] | None = None,
 ) -> int:
-    """Start all, serve until SIGTERM, SIGINT or a failure, drain; return the exit code. A second signal exits at once.
+    """Start all components and serve until SIGTERM, SIGINT or a failure; then drain, and return the exit code. A second
+    signal exits at once.
 
-    A DroverError during the start is raised after the drain: its text and its exit code are for the caller.
+    A DroverError during the start is raised after the drain, because the caller shows its text and sets the exit code.
     """
     this_run = _Run(health, grace_s)
     loop = asyncio.get_running_loop()

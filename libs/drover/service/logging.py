@@ -1,4 +1,5 @@
-"""Structured logs: JSON or console, with trace ids, without secrets, including the standard library's loggers."""
+"""Structured logs of the process and of the standard library's loggers: as JSON or for the console, with trace ids,
+without secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _REFRESH_TOKEN: Final = re.compile(r"\bdrt1\.[\w.-]+")
 _EMAIL: Final = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _HIDDEN: Final = "•••"
 NAMESPACES: Final = ("alarm",)
-"""Loggers that can be enabled by name."""
+"""Names of loggers that can be switched to log everything (`DEBUG=alarm`)."""
 _DEPTH_MAX: Final = 6
 
 
@@ -82,12 +83,12 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
 
 
 def _names(text: str) -> set[str]:
-    """Names separated by commas or spaces, as in the JavaScript library `debug`."""
+    """Split names that are separated by commas or spaces, as the JavaScript library `debug` does."""
     return set(re.split(r"[\s,]+", text))
 
 
 class WorkLines:
-    """Formats lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
+    """Formats log lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
 
     `others` formats all other lines.
     """

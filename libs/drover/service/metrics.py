@@ -1,4 +1,4 @@
-"""Metrics of HTTP and of the process. Other metrics live beside what they measure; the registry is prometheus_client's.
+"""Metrics of HTTP and of the process. Other metrics are declared beside what they measure.
 
 `docs/metrics.md` lists all of them; `make contracts` generates it from the code.
 """
@@ -44,8 +44,8 @@ def show_disk(name: str, folder: Path) -> None:
 
 
 class Timing:
-    """The durations for one set of labels. Plain numbers, used by the event loop only: a histogram of prometheus_client
-    takes a lock for each value, which would slow heartbeats down."""
+    """The durations for one set of labels, as plain numbers that only the event loop uses. A histogram of
+    prometheus_client takes a lock for each value, which would slow heartbeats down."""
 
     __slots__ = ("bounds", "in_bucket", "seconds")
 
@@ -74,7 +74,7 @@ class Timings(Collector):
         REGISTRY.register(self)
 
     def of(self, *labels: str) -> Timing:
-        """The `Timing` of these labels. Look it up once and keep it."""
+        """Return the `Timing` of these labels. Look it up once and keep it."""
         return self._of.setdefault(labels, Timing())
 
     def describe(self) -> Iterator[Metric]:
@@ -110,7 +110,7 @@ class RouteMeter:
 
 
 class _HttpMetrics(Collector):
-    """Converts the meters into prometheus metrics at every scrape."""
+    """Exposes all `RouteMeter`s as prometheus metrics at every scrape."""
 
     def __init__(self) -> None:
         self.meters: dict[tuple[str, str], RouteMeter] = {}
@@ -157,5 +157,6 @@ REGISTRY.register(_http)
 
 
 def route_meter(route: str, method: str) -> RouteMeter:
-    """The meter of a route, by its template: paths with ids would be unbounded."""
+    """Return the meter of a route, by its template such as `/api/devices/{id}`: there would be too many paths with
+    ids."""
     return _http.meters.setdefault((route, method), RouteMeter(route, method))

@@ -21,7 +21,8 @@ def main() -> None:
 
 
 def ask(port: int, host: str = "127.0.0.1") -> int:
-    """Return the exit code: 0 if the process is ready. Otherwise print the reason, which `docker inspect` shows."""
+    """Ask the process whether it is ready, and return the exit code: 0 if it is. Otherwise print the reason, which
+    `docker inspect` shows."""
     connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     try:
         connection.request("GET", PATH)

@@ -1,4 +1,4 @@
-"""The reason of an exception as text for people, without its class and its repr."""
+"""Describes an exception for people, without the name of its class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _WORD_ENDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def reason_of(error: BaseException | None) -> str:
-    """A clause for the middle of a sentence, as in `NATS does not answer (Connection refused).`"""
+    """Describe an exception as a clause for the middle of a sentence, as in `NATS does not answer (Connection
+    refused).`"""
     if isinstance(error, TimeoutError):
         return NO_ANSWER
     if isinstance(error, OSError):
@@ -25,7 +26,8 @@ def reason_of(error: BaseException | None) -> str:
 
 
 def _reason_of_the_system(error: OSError) -> str:
-    """asyncio puts addresses and sometimes several errors into one text; the error number is clearer."""
+    """Describe an error of the operating system by its number. asyncio puts addresses and sometimes several errors into
+    the text."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     if found := _ERROR_NUMBER.search(str(error)):

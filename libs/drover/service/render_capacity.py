@@ -1,4 +1,5 @@
-"""How many renders run at a time. The render service obeys it; the projector's metrics compare with it."""
+"""How many renders may run at a time. The render service starts as many workers; the projector's metrics compare with
+it."""
 
 from __future__ import annotations
 
@@ -7,16 +8,16 @@ from drover.service.setting_types import HttpUrl, Licences, WorkerCount
 
 
 class RenderCapacity(Section, frozen=True, kw_only=True):
-    """Workers of this process and licences of the farm."""
+    """Settings: the workers of this process and the licences of the farm."""
 
     render_workers: WorkerCount = 1
     """Concurrent renders in this process: one for each of its After Effects licences. 0: none."""
     render_licences: Licences | None = None
-    """Live workers expected in total, for the metric and its alert. Not set: those of this process."""
+    """How many workers should run in total, for the metric and its alert. Not set: those of this process."""
     render_nexrender_url: HttpUrl | None = None
     """Where nexrender's server is. Not set: this process does not render."""
 
     @property
     def licences(self) -> int | None:
-        """Live workers expected in total. None: not configured."""
+        """How many workers should run in total. None: not configured."""
         return self.render_licences or (self.render_workers if self.render_nexrender_url else None)

@@ -1,7 +1,8 @@
-"""Envelope encryption of data that must not be readable in the log: personal fields, gfx data. AES-256-GCM, twice.
+"""Encrypts data that must not be readable in the log, such as personal fields and gfx data, with AES-256-GCM.
 
-Each record has a data key of its own, wrapped by a key of the ring. So rotating a ring key re-wraps 32 bytes and leaves
-the content alone, and deleting the wrap erases the record. Which data is sealed is decided elsewhere.
+Each record is encrypted with its own data key, and the data key with a key from the settings (the ring). So changing
+the ring's key re-encrypts 32 bytes and not the content, and deleting the encrypted data key erases the record. Which
+data is sealed is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 TAG_BYTES: Final = 16
 PLAINTEXT_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Maximum size of a record. Far below the limit of GCM for one nonce; a larger record is a mistake."""
+"""The maximum size of a record in bytes. It is far below the limit of GCM; a larger record must be a mistake and is
+refused."""
 
 _KEY_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
 _WRAP_BYTES: Final = NONCE_BYTES + KEY_BYTES + TAG_BYTES
 
 
 class SealingKeysUnusable(DroverError):
-    """The ring of sealing keys is empty or malformed. Never contains key material."""
+    """The list of sealing keys is empty or malformed. The message never contains key material."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -42,7 +44,7 @@ class SealingKeysUnusable(DroverError):
 
 
 class UnknownSealingKey(DroverError):
-    """The record was sealed with a key that is not in the ring: put it back into DROVER_SEALING_KEYS."""
+    """The record was sealed with a key that is not in the settings: put it back into DROVER_SEALING_KEYS."""
 
     def __init__(self, kid: str) -> None:
         self.kid = kid
@@ -58,12 +60,12 @@ class SealDamaged(DroverError):
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stored form: compact JSON, so that it fits wherever a text does. Bytes are base64."""
+    """A sealed record as it is stored: compact JSON, so that it fits into any text field. Bytes are base64."""
 
     v: int
     kid: str
     wrap: bytes
-    """Nonce, then the data key encrypted with the ring's key."""
+    """The nonce, then the data key, encrypted with a key of the ring."""
     nonce: bytes
     ct: bytes
 
@@ -73,10 +75,11 @@ _decode: Final = msgspec.json.Decoder(_Envelope).decode
 
 
 class Sealer:
-    """Seals with the first key of the ring, opens with any. Immutable: threads may share it."""
+    """Seals with the first key of the ring, and opens with any of its keys. It is immutable, so threads may share
+    it."""
 
     def __init__(self, ring: dict[str, bytes]) -> None:
-        """`ring`: raw keys by id; the first one seals."""
+        """`ring`: the raw keys by id. The first one seals."""
         if not ring:
             raise SealingKeysUnusable("there is no key")
         for kid, key in ring.items():
@@ -89,7 +92,7 @@ class Sealer:
 
     @classmethod
     def from_settings(cls, keys: Sequence[str]) -> Self:
-        """The sealer of `Settings.sealing_keys`, which are `id:base64`. The first key seals."""
+        """Make the sealer from `Settings.sealing_keys`, which have the form `id:base64`. The first key seals."""
         ring: dict[str, bytes] = {}
         for number, entry in enumerate(keys, 1):
             kid, colon, text = entry.partition(":")
@@ -101,14 +104,14 @@ class Sealer:
         return cls(ring)
 
     def seal(self, plaintext: bytes, *, context: str, subject: str) -> str:
-        """A text that only `open` with the same context and subject can decrypt."""
+        """Encrypt data into a text that only `open` with the same context and subject can decrypt."""
         assert len(plaintext) <= PLAINTEXT_BYTES_MAX
         data_key, nonce = os.urandom(KEY_BYTES), os.urandom(NONCE_BYTES)
         content = AESGCM(data_key).encrypt(nonce, plaintext, _bound("content", context, subject))
         return self._text(self._wrap(data_key, context, subject), nonce, content)
 
     def open(self, sealed: str, *, context: str, subject: str) -> bytes:
-        """Return the plaintext. Raises UnknownSealingKey or SealDamaged."""
+        """Decrypt a sealed text. Raises UnknownSealingKey or SealDamaged."""
         envelope = _parse(sealed)
         data_key = self._unwrap(envelope, context, subject)
         try:
@@ -117,7 +120,8 @@ class Sealer:
             raise SealDamaged("its content was changed") from None
 
     def rewrap(self, sealed: str, *, context: str, subject: str) -> str:
-        """The same record under the ring's first key. Only the wrap changes; the content is not decrypted."""
+        """Encrypt the record's data key again with the first key of the ring. The content is not decrypted and stays
+        the same."""
         envelope = _parse(sealed)
         data_key = self._unwrap(envelope, context, subject)
         if envelope.kid == self._current:
@@ -160,8 +164,8 @@ def _parse(sealed: str) -> _Envelope:
 
 
 def _bound(part: str, *names: str) -> bytes:
-    """Associated data: ties the ciphertext to its record, so that it cannot be opened elsewhere. JSON, so that no two
-    lists of names give the same bytes."""
+    """Make the associated data that ties the ciphertext to its record, so that it cannot be opened for another one. It
+    is JSON, so that no two lists of names give the same bytes."""
     return _encode((VERSION, part, *names))
 
 

@@ -1,4 +1,4 @@
-"""Settings from files: `DROVER_X_FILE=/run/secrets/x` sets `DROVER_X`. `config` interprets the values."""
+"""Reads settings from files: `DROVER_X_FILE=/run/secrets/x` sets `DROVER_X`. `config` interprets the values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Exports spans by OTLP over HTTP if an address is set. Needs `drover[otel]`.
 
-OpenTelemetry's library sends them and reads the standard variables (`OTEL_EXPORTER_OTLP_HEADERS`,
-`OTEL_RESOURCE_ATTRIBUTES`, …). `tracing` makes the spans and their ids, because the ids are in the log. The library
-does not buffer them either: the event loop pays for one append to a bounded queue, and a thread does the rest.
+`tracing` makes the spans and their ids, because the ids are in the log. OpenTelemetry's library only sends them, and
+reads the standard variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, …). Our own bounded queue is
+between both: the event loop appends to it, and a thread sends.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUEUE_SPANS_MAX: Final = 8_192
 BATCH_SPANS_MAX: Final = 512
 SEND_EVERY_S: Final = 1.0
 FLUSH_S: Final = 5.0
-"""How long the end of the process waits for unsent spans."""
+"""How long the process waits at its end for spans that are not sent yet. The rest is lost."""
 
 SPANS: Final = Counter("drover_spans_total", "Spans by outcome: exported, failed or dropped", ["outcome"])
 
@@ -57,7 +57,7 @@ async def exporting_spans(
     environ: Mapping[str, str] = os.environ,
     exporter: SpanExporter | None = None,
 ) -> AsyncIterator[bool]:
-    """Record and export spans until the block ends. False: it is switched off.
+    """Record and export spans while the block runs. Yields False if exporting is switched off.
 
     `exporter`: replaces OTLP in tests.
     """
@@ -83,7 +83,8 @@ async def exporting_spans(
 
 
 class _Shipping:
-    """Exports spans in a thread. Create it in the process that records them: a forked child has no such thread."""
+    """Exports spans in a thread. Create it in the process that records the spans: a forked child process has no such
+    thread."""
 
     def __init__(self, exporter: SpanExporter, converted: Callable[[tracing.Span], ReadableSpan]) -> None:
         self._exporter = exporter
@@ -100,7 +101,8 @@ class _Shipping:
         self._queue.append(span)
 
     def stop(self) -> None:
-        """The join has a time-out, because a collector that hangs must not block the exit."""
+        """Send the remaining spans and end the thread. The wait has a time-out, because a collector that hangs must not
+        block the exit."""
         self._stopping.set()
         self._thread.join(FLUSH_S)
 
@@ -122,7 +124,7 @@ class _Shipping:
 
 
 def _opened(endpoint: str | None, instance: str, services: Sequence[str], exporter: SpanExporter | None) -> Any:
-    """The exporter, and a function that converts our spans for it."""
+    """Make the exporter, and a function that converts our spans for it."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
@@ -161,7 +163,8 @@ def _opened(endpoint: str | None, instance: str, services: Sequence[str], export
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """The standard's traces URL for the base address of a collector. None: the standard variables decide."""
+    """Return the URL for traces, by the OTLP standard, for the base address of a collector. None: the standard
+    variables decide."""
     if endpoint is None or endpoint.endswith(TRACES_PATH):
         return endpoint
     return endpoint.rstrip("/") + TRACES_PATH

@@ -1,4 +1,4 @@
-"""Background tasks: they run as long as a block, and end reliably."""
+"""Runs background tasks while a block runs, and ends them reliably."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 CANCEL_AGAIN_S: Final = 1.0
-"""Time for a task to clean up after the first cancel."""
+"""How long a task may clean up after a cancel. Then it is cancelled again."""
 
 
 async def end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel until the tasks end, and ignore their exceptions.
+    """Cancel the tasks again and again until they end, and ignore their exceptions.
 
     One cancel is not enough: `asyncio.wait_for` of Python 3.11 loses a cancellation that coincides with its result, and
     nats-py swallows one during a flush.
@@ -28,7 +28,7 @@ async def end(*tasks: asyncio.Future[Any]) -> None:
 async def in_background(
     work: Coroutine[Any, Any, None], *, name: str | None = None
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Do the work while the block runs."""
+    """Run a coroutine in the background while the block runs."""
     task = asyncio.create_task(work, name=name)
     try:
         yield task

@@ -1,7 +1,7 @@
-"""W3C trace context: parse and create `traceparent`, make child spans, record spans.
+"""W3C trace context: parses and makes `traceparent`, makes child spans, records spans.
 
 Spans are recorded only if `drover.service.spans` has set `recorder`. Events carry the traceparent of their command, so
-every process finds its parent span by itself.
+every process finds the parent of its spans by itself.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _TRACEPARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-(
 _NO_TRACE: Final = "0" * 32
 _NO_SPAN: Final = "0" * 16
 _ODD: Final = frozenset("13579bdf")
-"""The last characters of a `traceparent` with the sampled flag."""
+"""The last characters that a `traceparent` with the sampled flag can have."""
 
 COMMIT: Final = "commit"
-"""Name of a commit's span, which is a child of its command's span. The projector derives the span's id from the
-events."""
+"""The name of a commit's span, which is a child of its command's span. The projector computes the span's id from the
+command's trace in the events."""
 
 recorder: Callable[[Span], None] | None = None
-"""Takes finished spans. None: spans are not recorded, and none are made."""
+"""Called with each finished span. None: spans are not recorded, and none are made."""
 ratio: float = 1.0
 """The share of new traces that is recorded, from 0 to 1."""
 
@@ -45,14 +45,14 @@ class Trace(msgspec.Struct, frozen=True):
 
     @property
     def sampled(self) -> bool:
-        """Whether to record its spans; whoever began the trace has decided."""
+        """Whether to record the spans of this trace. The program that began the trace has decided that."""
         return bool(int(self.flags, 16) & 1)
 
     def child(self) -> Trace:
         return Trace(self.trace_id, os.urandom(8).hex(), self.flags)
 
     def named_child(self, name: str) -> Trace:
-        """A child with an id derived from its name, so that every process can compute it without being told."""
+        """Make a child whose id is derived from its name, so that every process can compute it."""
         return Trace(self.trace_id, blake2b(f"{self.span_id}/{name}".encode(), digest_size=8).hexdigest(), self.flags)
 
 
@@ -63,12 +63,12 @@ def new_trace() -> Trace:
 
 
 def sampled_place(header: str) -> Trace | None:
-    """Parse a header of ours if its trace is recorded; None otherwise, at almost no cost."""
+    """Parse a traceparent that we made, if its trace is recorded; None otherwise, at almost no cost."""
     return parse(header) if header[-1:] in _ODD else None
 
 
 def parse(header: str) -> Trace | None:
-    """The caller's span, or None if the header is not valid by the standard."""
+    """Parse a caller's header; None if it is not valid by the standard."""
     match = _TRACEPARENT.fullmatch(header)
     if match is None:
         return None
@@ -79,7 +79,7 @@ def parse(header: str) -> Trace | None:
 
 
 class _Place(msgspec.Struct):
-    """The trace of a task. The tasks that it starts share it, so that all of them see one trace."""
+    """The trace of a task. The tasks that it starts share this object, so that all of them see one trace."""
 
     header: str | None
     trace: Trace | None = None
@@ -90,14 +90,14 @@ _place: ContextVar[_Place] = ContextVar("trace")
 
 
 def begin(header: str | None) -> _Place:
-    """A request or command begins in this task. Its trace is created on first use, which heartbeats never need."""
+    """Begin a request or command in this task. Its trace is made on first use, which heartbeats never need."""
     place = _Place(header)
     _place.set(place)
     return place
 
 
 def current() -> Trace | None:
-    """The trace of this task's request or command: the caller's or a new one. None outside of any."""
+    """Return the trace of this task's request or command: the caller's or a new one. None outside of any."""
     place = _place.get(None)
     if place is None:
         return None
@@ -168,8 +168,8 @@ def _ns(seconds: float) -> int:
 
 
 def end_request(place: _Place, name: str, started: float, attributes: Mapping[str, Any], *, failed: bool) -> None:
-    """The request of `begin` was answered. If nobody used its trace and the caller sent none, nothing is recorded,
-    which keeps heartbeats and polls cheap."""
+    """End the request that `begin` began. If nobody used its trace and the caller sent none, nothing is recorded, which
+    keeps heartbeats and polls cheap."""
     used = place.trace is not None
     if not used and not place.header:
         return
