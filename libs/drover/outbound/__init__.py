@@ -1,1 +1,1 @@
-"""Calls to addresses that other people chose: checked, bounded, signed, without redirects."""
+"""HTTP calls to addresses that other people chose: checked, bounded, signed, without redirects."""

@@ -1,4 +1,4 @@
-"""Which IP addresses may be called. A host name must not lead our requests into our own network."""
+"""Decides which IP addresses may be called, because a host name must not lead our requests into our own network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
-"""The deprecated form of IPv4 in IPv6."""
+"""The network of a deprecated form of IPv4 addresses in IPv6."""
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -17,7 +17,8 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _with_embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """The address and the addresses embedded in it, because a gateway on the way may unwrap them."""
+    """Return the address and the addresses embedded in it, because a gateway may send the request to the embedded
+    one."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:
@@ -35,7 +36,7 @@ def _with_embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv
 
 
 def literal(host: str) -> IPv4Address | IPv6Address | None:
-    """The host as an IP address; None: it is a name."""
+    """Parse the host as an IP address; None if it is a name."""
     try:
         return ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

@@ -1,7 +1,8 @@
-"""POST to an address that somebody else chose: resolve it once, check it, connect to exactly that address.
+"""Sends POST requests to an address that somebody else chose: resolves it once, checks it, and connects to exactly that
+address.
 
-No redirects, no proxies, no cookies; time and response size are bounded. Errors say whether the other side can have
-received the request: that decides between "failed" and "unknown".
+No redirects, no proxies, no cookies; time and response size are bounded. Errors say whether the receiver can have got
+the request, because callers must tell "failed" from "unknown".
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CONNECTIONS_MAX: Final = 100
 KEEPALIVE_S: Final = 2.0
-"""How long an idle connection is kept. Servers keep it longer; a request on a connection that was just closed would
-have an unknown outcome."""
+"""How long an idle connection is kept. Servers keep it longer: a request on a connection that the server has just
+closed would have an unknown outcome."""
 SCHEMES: Final = ("http", "https")
 
 
@@ -34,7 +35,7 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
-    """The beginning of the body, within the bound."""
+    """The beginning of the body, up to the size limit."""
 
 
 class NotCalled(Exception):
@@ -46,7 +47,7 @@ class NotCalled(Exception):
 
 
 class NoAnswer(Exception):
-    """The request may have arrived; its outcome is unknown."""
+    """The request may have arrived, but no answer came. Its outcome is unknown."""
 
     def __init__(self, code: str, error: str) -> None:
         super().__init__(f"{code}: {error}")
@@ -58,7 +59,8 @@ class AddressRefused(OSError):
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names to addresses that may be called. aiohttp connects to these and resolves nothing else."""
+    """Resolves host names, and returns only addresses that may be called. aiohttp connects to these and resolves
+    nothing else."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private
@@ -86,11 +88,11 @@ class CheckedResolver(AbstractResolver):
         return results
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Close nothing, because there is nothing to close."""
 
 
 class Outbound:
-    """One for each provider. `timeout_s` bounds a whole call."""
+    """Sends the requests to one provider. `timeout_s` bounds a whole call."""
 
     def __init__(self, *, timeout_s: float, allow_private: bool = False) -> None:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_S, timeout_s))
@@ -118,7 +120,7 @@ class Outbound:
             yield
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Return the response, whatever its status. Raises NotCalled or NoAnswer."""
+        """Send a POST request and return the response, whatever its status. Raises NotCalled or NoAnswer."""
         target = self._checked(url)
         left = asyncio.Event()
         try:
@@ -154,7 +156,7 @@ class Outbound:
 
 
 async def _first_of(content: aiohttp.StreamReader) -> bytes:
-    """The body within the bound, as far as it can be read. The status is known and valid without it."""
+    """Read the body up to the size limit, as far as it can be read. The status is valid without it."""
     body = bytearray()
     with suppress(aiohttp.ClientError, TimeoutError, OSError):
         while len(body) < ANSWER_BYTES_MAX and (chunk := await content.read(ANSWER_BYTES_MAX - len(body))):
@@ -165,7 +167,7 @@ async def _first_of(content: aiohttp.StreamReader) -> bytes:
 async def _note_leaving(
     session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
-    """The request is being sent. Before this it cannot have had an effect."""
+    """Note that the request is being sent. Before this it cannot have had an effect."""
     context.trace_request_ctx.set()
 
 

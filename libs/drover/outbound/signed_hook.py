@@ -1,4 +1,5 @@
-"""A webhook of the operator: posts signed JSON with an idempotency key, so that the receiver can detect repeats."""
+"""Calls a webhook of the operator: posts signed JSON with an idempotency key, so that the receiver can detect
+repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ KEY_HEADER: Final = "Idempotency-Key"
 
 
 class SignedHook:
-    """Subclasses decide what is posted and how to read the response."""
+    """Posts to one webhook. Subclasses decide what is posted and how to read the response."""
 
     name = "webhook"
 

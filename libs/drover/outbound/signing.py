@@ -1,4 +1,5 @@
-"""Signs the body of a webhook, and verifies it as its receiver would. Both are here so that each tests the other."""
+"""Signs the body of a webhook, and verifies a signature as its receiver would. Both are here so that each tests the
+other."""
 
 from __future__ import annotations
 
@@ -9,16 +10,17 @@ from typing import Final
 
 HEADER: Final = "Drover-Signature"
 TOLERANCE_S: Final = 300
-"""The greatest age of a signature: an older one may be a replay."""
+"""How old a signature may be, in seconds. An older one is refused, because it may be a replay."""
 
 
 def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:
-    """`t=<unix time>,v1=<hex>`, one v1 for each secret: HMAC-SHA256 of the time, a dot, and the body."""
+    """Make the signature `t=<unix time>,v1=<hex>`, with one v1 for each secret: HMAC-SHA256 of the time, a dot, and the
+    body."""
     return ",".join((f"t={now_s}", *(f"v1={_digest(body, secret, now_s)}" for secret in secrets)))
 
 
 def verify(header: str, body: bytes, secret: str, now_s: float) -> bool:
-    """For receivers: whether the signature is ours and recent."""
+    """Check whether the signature is ours and recent. For receivers."""
     parts = [part.partition("=") for part in header.split(",")]
     times = [value for name, _, value in parts if name == "t"]
     if len(times) != 1 or not times[0].isascii() or not times[0].isdigit():

@@ -1,1 +1,1 @@
-"""Postgres: connections with named bounds, and the migrations of the platform's own tables. No read models."""
+"""Connections to Postgres with bounds on every wait, and the migrations of Drover's own tables. No read models."""

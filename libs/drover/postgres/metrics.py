@@ -1,4 +1,4 @@
-"""Metrics of Postgres: does it answer, and the connections of the pool."""
+"""Metrics of Postgres: whether it answers, and the connections of the pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UP: Final = Gauge(
     ["database"],
 )
 READ_MODELS: Final = "read_models"
-"""The only database. It is a label so that processes without Postgres expose no series."""
+"""The only database, as the value of a label. Processes without Postgres set no label and so expose no values."""
 LIMIT: Final = Gauge("drover_postgres_pool_limit_connections", "Most connections that the pool may open", ["database"])
 CONNECTIONS: Final = Gauge(
     "drover_postgres_pool_connections", "Connections of this process' pool, by state: busy or idle", ["state"]

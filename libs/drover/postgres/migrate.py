@@ -1,6 +1,7 @@
 """Applies the numbered SQL files of `migrations/` in order, once each, under a lock.
 
-Read models are not migrated: they are derived, and rebuilt when their shape changes (`drover.projection.read_model`).
+Read models are not migrated: they are computed from the log, and rebuilt when their tables change
+(`drover.projection.read_model`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ log = structlog.get_logger("drover.postgres")
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One numbered file."""
+    """One numbered SQL file."""
 
     number: int
     name: str
@@ -74,7 +75,7 @@ class MigrationGap(DroverError):
 
 
 def load_migrations(folder: Traversable | None = None) -> list[Migration]:
-    """The files in order, by default those of the platform."""
+    """Read the files in order, by default those of Drover."""
     folder = folder or files("drover.postgres") / "migrations"
     migrations: list[Migration] = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name):
@@ -111,7 +112,7 @@ async def _migrate(connection: Connection, wanted: Sequence[Migration]) -> list[
 
 
 async def applied(connection: Connection) -> list[tuple[int, str, str]]:
-    """Number, name and checksum of the applied migrations; empty for a new database."""
+    """Return number, name and checksum of the applied migrations; empty for a new database."""
     try:
         return [(row["number"], row["name"], row["checksum"]) for row in await connection.fetch(_APPLIED)]
     except asyncpg.UndefinedTableError:
@@ -119,7 +120,7 @@ async def applied(connection: Connection) -> list[tuple[int, str, str]]:
 
 
 def outstanding(wanted: Sequence[Migration], applied: Iterable[tuple[int, str, str]]) -> list[Migration]:
-    """The pending migrations. Pure; raises if files and database contradict each other."""
+    """Return the migrations that are not applied yet. Pure; raises if files and database contradict each other."""
     done = 0
     for number, name, checksum in applied:
         done += 1

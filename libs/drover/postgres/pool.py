@@ -1,4 +1,4 @@
-"""Connections to Postgres, single or pooled, with a bound on every wait. No queries live here.
+"""Opens connections to Postgres, single or pooled, with a bound on every wait. No queries are here.
 
 `json` and `jsonb` stay raw text in both directions (asyncpg's default): code that needs the content decodes it once,
 with msgspec, and code that only forwards it pays nothing.
@@ -18,8 +18,8 @@ CONNECT_TIMEOUT_S: Final = 5.0
 ACQUIRE_TIMEOUT_S: Final = 2.0
 """Time-out for getting a connection from the pool. When all of them hang, further callers fail instead of queueing."""
 RELEASE_TIMEOUT_S: Final = 1.0
-"""Time-out for returning a connection after an interrupted statement. After it the connection is dropped, because the
-server ignores the cancel."""
+"""The time-out for returning a connection to the pool after an interrupted statement. After it the connection is
+closed, because the server does not react to the cancel."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
 """Time-out of a statement. Longer than the server's own limit, so that a slow statement ends with an error and not with
@@ -66,7 +66,7 @@ async def connect(
     *,
     command_s: float | None = COMMAND_TIMEOUT_S,
 ) -> AsyncIterator[Connection]:
-    """A single connection. After an error it is terminated without a goodbye, because the server may be gone.
+    """Open a single connection. After an error it is closed without waiting for the server, which may be away.
 
     `command_s`: None for statements that run for minutes; then raise the limits in `settings` as well.
     """
@@ -79,7 +79,8 @@ async def connect(
 
 
 class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
-    """asyncpg waits for a free connection without a limit, and for returning one as long as a statement may take."""
+    """A pool that limits how long getting and returning a connection may take. asyncpg has no limit for the first, and
+    that of a statement for the second."""
 
     def acquire(self, *, timeout: float | None = None) -> Any:
         return super().acquire(timeout=ACQUIRE_TIMEOUT_S if timeout is None else timeout)
@@ -90,7 +91,7 @@ class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
 
 @asynccontextmanager
 async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -> AsyncIterator[Pool]:
-    """A pool that starts without the server and opens connections on use."""
+    """Make a pool that needs no server to start; it opens connections when they are used."""
     pool = _BoundedPool(
         dsn,
         min_size=0,

@@ -1,4 +1,4 @@
-"""Faster versions of Postgres values than those of the standard library."""
+"""Makes values for Postgres faster than the standard library does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ UUIDS_KEPT_MAX: Final = 50_000
 
 @lru_cache(UUIDS_KEPT_MAX)
 def uuid_of(text: str) -> UUID:
-    """A `uuid.UUID` (asyncpg's subclass, in C). It parses, hashes and compares ten times faster, which folds need."""
+    """Make a `uuid.UUID` (asyncpg's subclass, in C). It parses, hashes and compares ten times faster, which projections
+    need."""
     uuid: UUID = pgproto.UUID(text)
     return uuid

@@ -1,4 +1,4 @@
-"""Polls Postgres for the metric `drover_postgres_up`. Nothing depends on it."""
+"""Asks Postgres regularly whether it answers, for the metric `drover_postgres_up`. Nothing else depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that a test moves."""
+"""A clock that a test sets itself."""
 
 from __future__ import annotations
 

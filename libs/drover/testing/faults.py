@@ -1,4 +1,4 @@
-"""Fault injection: a TCP proxy that cuts or holds a connection at a chosen point."""
+"""Fault injection: a TCP proxy that cuts or stops a connection at a chosen point."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class FaultyLine:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:
-        """Let nothing through without closing, like a server that hangs."""
+        """Pass nothing on, without closing connections, like a server that hangs."""
         self._flowing.clear()
 
     def resume(self) -> None:
         self._flowing.set()
 
     def refuse(self, refusing: bool = True) -> None:
-        """Close every connection and accept none, or accept again."""
+        """Close every connection and refuse new ones, or accept them again."""
         self._refusing = refusing
         if refusing:
             self.cut_all()

@@ -1,4 +1,4 @@
-"""A lease for tests without a server. It can be acquired when nobody else in the process holds it."""
+"""A lease for tests without a server. It can be acquired while nobody else in the process holds it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 
 class LocalLease:
-    """Leases with the same lock exclude each other. `lose()` takes the lease away, as a lapse would."""
+    """A lease in memory. Leases with the same lock exclude each other. `lose()` takes the lease away, as if it had
+    expired."""
 
     def __init__(self, lock: asyncio.Lock | None = None) -> None:
         self._lock = lock or asyncio.Lock()
@@ -36,7 +37,7 @@ class LocalLease:
             self._lock.release()
 
     def suspend(self) -> None:
-        """From now on renewals fail, and the safety margin is reached."""
+        """Make renewals fail from now on, so that the lease is about to expire."""
         self._valid = False
 
     def lose(self) -> None:

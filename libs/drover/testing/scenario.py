@@ -42,7 +42,7 @@ class Scenario:
         return self
 
     def after(self, **duration: float) -> Scenario:
-        """Let time pass: `after(seconds=30)`."""
+        """Let time pass: `after(seconds=30)`. Deadlines are fired by `ticked`."""
         self.now += timedelta(**duration)
         return self
 
@@ -94,7 +94,7 @@ class Scenario:
         return self._compare(recorded)
 
     def then_answers(self, **fields: Any) -> Scenario:
-        """The result has at least these fields."""
+        """Expect that the result has at least these fields."""
         result = self.decider.answer(self.decision.events) if self.decision.events else self.decision.result
         assert not isinstance(result, Rejection), result
         for name, value in fields.items():

@@ -1,6 +1,6 @@
 """An event loop with virtual time: when it is idle, its clock jumps to the next timer.
 
-For code without I/O. Real sockets and threads need real time: do not mix them in.
+Only for code without I/O: sockets and threads need real time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drover.testing.scenario import NOON
 T = TypeVar("T")
 
 IDLE_S_MAX: Final = 5.0
-"""Real seconds to wait when there is no timer and no work: either nothing will happen, or a thread still works."""
+"""How long, in real seconds, the loop waits when it has no timer and no work: a thread may still be working."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -28,7 +28,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual_s
 
     def now(self) -> datetime:
-        """Noon of the scenarios' day plus the virtual time that has passed."""
+        """Return noon of the scenarios' day plus the virtual time that has passed."""
         return NOON + timedelta(seconds=self._virtual_s)
 
     def skip(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 class _Skipping(selectors.DefaultSelector):
-    """Advances the clock instead of waiting for a timer."""
+    """A selector that advances the clock instead of waiting for a timer."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         super().__init__()

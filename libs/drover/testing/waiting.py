@@ -1,4 +1,4 @@
-"""Waiting for a condition instead of sleeping."""
+"""Waits for a condition in a test, instead of sleeping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 PATIENCE_S: Final = 60.0
-"""A bound against hanging, not a promise: a machine may be busy with other things."""
+"""How long to wait before the test fails. It is long, because a machine may be busy with other things."""
 LOOK_EVERY_S: Final = 0.01
 
 
