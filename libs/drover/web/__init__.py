@@ -1,1 +1,1 @@
-"""Shared by every HTTP service: application, authentication, permissions, limits, PostgREST. No service's routes."""
+"""What all HTTP services share: application, authentication, permissions, limits, PostgREST. No routes of a service."""

@@ -17,7 +17,7 @@ from drover.web.route import Permission, Route
 
 @dataclass(frozen=True)
 class Access:
-    """One per process."""
+    """Checks the callers of one process."""
 
     auth: Authenticator
     permissions: Permissions
@@ -28,14 +28,14 @@ class Access:
         return cls(auth, Permissions.of(settings), Callers(settings.trusted_proxies))
 
     def admit(self, request: web.Request, permission: Permission) -> Principal:
-        """The caller; raises 401 or 403."""
+        """Authenticate the caller of a request and check the route's permission. Raises 401 or 403."""
         principal = self.auth.authenticate(request.headers)
         relation = permission.own if permission.own and principal.user_id else permission.relation
         self.permissions.demand(principal, relation, permission.verb)
         return principal
 
     def guard(self, route: Route, handler: Callable[..., Any]) -> Callable[[web.Request], Any]:
-        """The handler, wrapped in the checks that its route declares."""
+        """Wrap a handler in the checks that its route declares."""
         permission, demand_https = route.permission, self.callers.demand_https
 
         def admitted(request: web.Request) -> Any:

@@ -1,4 +1,4 @@
-"""JSON answers of handlers. Errors have their own shape, in `errors`; rows of `/rest` have PostgREST's headers."""
+"""Makes the JSON answers of handlers. `errors` makes those of errors, and `postgrest` those of `/rest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application factory, and the wrapper around every handler: traces, errors and metrics."""
+"""Makes the aiohttp application, and wraps every handler: traces, errors and metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 ANY: Final = "*"
 SOCKETS: Final = web.AppKey("sockets", Sockets)
-"""The open sockets of an application."""
+"""The key of the open WebSockets in an application."""
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
 
 
 def add_handlers(app: web.Application, handlers: Iterable[object], access: Access | None = None) -> None:
-    """Add the routes that the classes of these handlers declare. A guarded route needs `access`."""
+    """Add the routes that the classes of these handlers declare. A route with checks needs `access`."""
     for one in handlers:
         for name, route in declared(type(one)):
             handler = getattr(one, name)
@@ -63,14 +63,15 @@ def add_handlers(app: web.Application, handlers: Iterable[object], access: Acces
 
 
 def add_route(app: web.Application, method: str, path: str, handler: Handler) -> None:
-    """Add a handler with its wrapper. Do not use aiohttp's middlewares: they would slow heartbeats by a fifth."""
+    """Add a handler with its wrapper. aiohttp's middlewares are not used, because they would slow heartbeats by a
+    fifth."""
     app.router.add_route(method, path, _edge(method, path, handler))
     if method == "GET":
         app.router.add_route("HEAD", path, _edge("HEAD", path, handler))
 
 
 def _edge(method: str, path: str, handler: Handler) -> Handler:
-    """Trace the request, answer errors as JSON, record metrics. Logs failures only."""
+    """Wrap a handler: trace the request, answer errors as JSON, record metrics. Only failures are logged."""
     meter = route_meter(path, method)
 
     async def edge(request: web.Request) -> web.StreamResponse:
@@ -103,9 +104,10 @@ async def _when_ready(serve: Callable[[web.Request], Awaitable[T]], request: web
 def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) -> None:
     """Accept WebSockets at a path.
 
-    `accept` gets the request before the upgrade. It authenticates; its errors are answered as JSON. The session that it
-    returns owns the socket while it runs. The upgrade may still fail, so the session must hold no resources before it.
-    Request metrics cover the time up to the upgrade; after that, `drover_sockets_open` counts the socket.
+    `accept` gets the request before the upgrade and authenticates it; its errors are answered as JSON. It returns a
+    session, which owns the socket while it runs. The upgrade may still fail, so the session must hold no resources
+    before it runs. Request metrics cover the time up to the upgrade; after that, `drover_sockets_open` counts the
+    socket.
     """
     meter = route_meter(path, "GET")
     sockets = app[SOCKETS]
@@ -178,7 +180,7 @@ def _answer(request: web.Request, error: Exception) -> web.StreamResponse:
 
 
 async def nothing_here(request: web.Request) -> web.StreamResponse:
-    """404, or 405 if the path exists for another method."""
+    """Answer a request that no route matches: 404, or 405 if the path exists for another method."""
     allowed: set[str] = set()
     for resource in request.app.router.resources():
         allowed |= (await resource.resolve(request))[1]

@@ -1,4 +1,5 @@
-"""Reads request bodies strictly: JSON of a known shape, or an error that names the field. Never a 500."""
+"""Reads request bodies strictly: JSON of a known type, or an error that names the wrong field. A bad body never causes
+a 500."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _SHOWN_CHARS_MAX: Final = 200
 
 
 async def read_body(request: web.Request) -> bytes:
-    """The bytes of a body whose Content-Type is JSON or missing; 413 beyond the application's limit."""
+    """Read the bytes of a body. Its Content-Type must be JSON or missing; a body beyond the application's limit is a
+    413."""
     headers = request.headers
     declared = headers.get("Content-Type")
     # Not `request.content_type`: malformed parameters can make its parser raise.
@@ -51,14 +53,14 @@ async def read_body(request: web.Request) -> bytes:
 
 
 class Body(Generic[T]):
-    """A decoder for one shape. Success costs one decode; the reason of a failure is looked for afterwards."""
+    """A decoder for one type of body. A valid body is decoded once; only if that fails, the reason is searched for."""
 
     def __init__(self, shape: type[T]) -> None:
         self._shape = shape
         self._decoder = msgspec.json.Decoder(shape)
 
     def decode(self, raw: bytes) -> T:
-        """One object."""
+        """Decode one object."""
         try:
             decoded = self._decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -87,7 +89,7 @@ class Body(Generic[T]):
         return items, True
 
     def _reason(self, parsed: Any, error: Exception, prefix: str = "") -> ApiError:
-        """Which field is wrong. Tries each one, since the decoder reports it only as prose."""
+        """Find which field is wrong, by trying each one, because the decoder tells it only in its message."""
         if not isinstance(parsed, dict):
             return invalid("The body must be a JSON object", field=prefix.rstrip(".") or None, value=_shown(parsed))
         fields = {field.encode_name: field for field in msgspec.structs.fields(self._shape)}
@@ -119,7 +121,7 @@ def _parse(raw: bytes) -> Any:
 
 
 def _refuse_nul(parsed: Any) -> None:
-    """PostgreSQL cannot store the character NUL, so refuse it before it becomes an event."""
+    """Refuse the character NUL, because PostgreSQL cannot store it."""
     waiting: list[tuple[str, Any]] = [("", parsed)]  # no recursion: the client chooses the depth
     while waiting:
         field, value = waiting.pop()
@@ -136,7 +138,7 @@ def _refuse_nul(parsed: Any) -> None:
 
 
 def _shown(value: Any) -> Any:
-    """A value as errors echo it: scalars, truncated."""
+    """Return a value as error messages repeat it: only scalars, cut to a maximum length."""
     if isinstance(value, str):
         return value[:_SHOWN_CHARS_MAX].replace("\0", "\\u0000")
     if isinstance(value, bool | int | float) or value is None:

@@ -1,4 +1,4 @@
-"""The address of a caller, and whether it used HTTPS. Behind a proxy, only the proxy knows either."""
+"""Finds the address of a caller, and whether it used HTTPS. Behind a proxy, both come from the proxy's headers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from drover.service.config import ConfigurationError
 from drover.web.errors import ApiError
 
 FORWARDED_MAX: Final = 32
-"""How many addresses of X-Forwarded-For are checked, nearest first."""
+"""How many addresses of X-Forwarded-For are checked, the nearest first. The others are ignored."""
 IPV6_PREFIX: Final = 64
-"""The network of one subscriber. A client has so many IPv6 addresses that a limit per address would not limit it."""
+"""The length of the prefix by which IPv6 callers are counted. One client has so many addresses that a limit per address
+would not limit it."""
 
 Address = IPv4Address | IPv6Address
 
 
 class Callers:
-    """Identifies callers, given the proxies that are trusted."""
+    """Identifies callers, given the proxies whose headers are trusted."""
 
     def __init__(self, trusted_proxies: Sequence[str] = ()) -> None:
         try:
@@ -29,7 +30,7 @@ class Callers:
             raise ConfigurationError((f"DROVER_TRUSTED_PROXIES: {error}.",)) from error
 
     def key_of(self, request: web.Request) -> str:
-        """The key by which the caller's attempts are counted."""
+        """Return the key by which the requests of a caller are counted for rate limits."""
         address = self._caller(request)
         if address is None:
             return "unknown"
@@ -43,7 +44,7 @@ class Callers:
         return peer is not None and peer.is_loopback and "X-Forwarded-Proto" not in request.headers
 
     def demand_https(self, request: web.Request) -> None:
-        """403 for plain HTTP from another machine: passwords and tokens must not be sent that way."""
+        """Refuse plain HTTP from another machine with 403: passwords and tokens must not be sent that way."""
         if not self.is_private(request):
             raise ApiError(
                 403,
@@ -68,7 +69,8 @@ class Callers:
         return False
 
     def _caller(self, request: web.Request) -> Address | None:
-        """The peer, or, behind trusted proxies, the nearest forwarded address that is not a trusted proxy."""
+        """Return the address of the connection or, behind trusted proxies, the nearest forwarded address that is not a
+        trusted proxy."""
         caller = _peer(request)
         if caller is None or not self._is_trusted(caller):
             return caller

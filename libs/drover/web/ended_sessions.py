@@ -1,7 +1,7 @@
-"""The sessions of people that have ended, read from the log: their access tokens are refused before they expire.
+"""Reads from the log which sessions of people have ended: their access tokens are refused before they expire.
 
-Without this list, a person who was signed out could go on for up to 15 minutes. That happens while the log cannot be
-read; nothing else depends on it.
+While the log cannot be read, a person who was signed out can go on until the token expires, at most 15 minutes. Nothing
+else depends on this list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REMEMBERED_MAX: Final = 200_000
 
 
 class _Line(msgspec.Struct):
-    """The fields of an event that are needed here. Unknown event types are skipped."""
+    """The fields of an event that are needed here. Other event types are skipped."""
 
     type: str
     session_id: str = ""
@@ -37,7 +37,7 @@ _decode: Final = msgspec.json.Decoder(_Line).decode
 
 
 class EndedSessions:
-    """Follows identity's log, starting one token lifetime ago."""
+    """The sessions that have ended. Follows identity's log, from one token lifetime ago."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class EndedSessions:
         told: Callable[[str], None] = lambda reason: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`told` is called with the reason of each session end from now on."""
+        """`told`: a function that is called with the reason of each session that ends from now on."""
         self._log = event_log
         self._told = told
         self._clock = clock
@@ -70,7 +70,7 @@ class EndedSessions:
         return 0 if last is None else await self._before(self._clock() - KEPT_S, last.seq)
 
     async def _before(self, moment_s: float, last: int) -> int:
-        """The last sequence before that moment, by binary search. A missing sequence counts as older."""
+        """Return the last sequence before that moment, by binary search. A missing sequence counts as older."""
         low, high = 0, last
         while low < high:
             middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""Errors as clients see them. One table maps codes to statuses; the path decides the shape of the body.
+"""Errors as clients see them. One table maps codes to statuses; the path of the request decides the form of the body.
 
-Under `/rest` it is PostgREST's: `{code, message, details, hint}`, always. Under `/api` and `/auth` it is
-`{error, message}`, with details and hint if there are any.
+Under `/rest` it is PostgREST's: `{code, message, details, hint}`, always. Under `/api` and `/auth` it is `{error,
+message}`, with details and hint if there are any.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
-"""The default Retry-After by status. A leader election takes seconds, and a full queue of commands empties within one
-second. An agent that gets no Retry-After waits 60 s after a 429."""
+"""The default Retry-After by status, in seconds. A 503 is short: an election of a leader takes seconds, and a full
+queue of commands empties within one. A 429 is as long as an agent waits that gets no Retry-After."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,
@@ -59,7 +59,7 @@ class ApiError(DroverError):
         headers: dict[str, str] | None = None,
         plain: tuple[str, str] | None = None,
     ) -> None:
-        """`plain`: another code and message for the same error under `/api` and `/auth`; by default those of
+        """`plain`: another code and message for the same error under `/api` and `/auth`. By default they are those of
         `/rest`."""
         super().__init__(f"{status} {code}: {message}")
         self.status = status
@@ -73,7 +73,7 @@ class ApiError(DroverError):
             self.headers.setdefault("Retry-After", str(RETRY_AFTER_S[status]))
 
     def response(self, path: str = "") -> web.Response:
-        """The response for a request to this path."""
+        """Make the response for a request to this path."""
         body = self._plain_body(path) if path.startswith(_PLAIN) else self._rest_body()
         return web.Response(
             body=encode_json(body), status=self.status, content_type="application/json", headers=self.headers
@@ -91,7 +91,7 @@ class ApiError(DroverError):
 
 
 class NotYet(ApiError):
-    """Something must be fetched before this request can be judged: await `ready`, then call the handler again.
+    """Something must be fetched before this request can be answered: wait for `ready`, then call the handler again.
 
     Raise it only before the handler has had any effect.
     """
@@ -117,7 +117,7 @@ def _encodable(value: Any) -> Any:
 
 
 def invalid(message: str, *, field: str | None = None, value: Any = None) -> ApiError:
-    """400, with the field and its value if they are known."""
+    """Make a 400, with the field and its value if they are known."""
     details = None if field is None else {"field": field, "value": value}
     return ApiError(400, Code.VALIDATION_ERROR, message, details=details)
 
@@ -135,12 +135,12 @@ def unavailable(message: str, code: str = Code.UNAVAILABLE) -> ApiError:
 
 
 def internal(trace_id: str | None) -> ApiError:
-    """A 500. The cause is only in the log, under the trace id."""
+    """Make a 500. Its cause is only in the log, under the trace id."""
     return ApiError(500, Code.INTERNAL, "Internal error", details={"trace_id": trace_id})
 
 
 def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
-    """The HTTP error for the rejection of a command."""
+    """Make the HTTP error for the rejection of a command."""
     status = STATUS.get(rejected.code)
     if status is None:  # from a newer writer, or missing in the table: clients see a 500, so log it for us
         log.error("unknown_rejection", code=rejected.code, message=rejected.message, details=rejected.details)
@@ -150,5 +150,5 @@ def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
 
 
 def from_http(error: web.HTTPException) -> ApiError:
-    """aiohttp's own errors as ours."""
+    """Convert an error of aiohttp to ours."""
     return ApiError(error.status, error.reason.upper().replace(" ", "_"), error.reason)

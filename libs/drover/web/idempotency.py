@@ -15,7 +15,8 @@ _DIGEST_BYTES: Final = 16
 
 
 def command_id(key: str | None, *, principal: str, route: str, body: bytes, target: str = "") -> str:
-    """`<key, scoped by caller and route>~<digest of the body>`. By the digest the writer tells a repeat from a misuse.
+    """Make the command id `<key, scoped by caller and route>~<digest of the body>`. By the digest the writer notices
+    when a key is used again for another request.
 
     `principal`: the name of the caller. `target`: what the write changes if the route does not tell, such as the filter
     of a PATCH.

@@ -1,4 +1,4 @@
-"""Who may do what: one table. Whatever is not in it is denied."""
+"""Who may do what, as one table. What the table does not allow is denied."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ class Verb(StrEnum):
     UPDATE = "update"
     DELETE = "delete"
     CALL = "call"
-    """Call a function; the relation is `rpc/<name>`."""
+    """Call a function. The relation in the table is `rpc/<name>`."""
     CONNECT = "connect"
-    """Open the agents' socket; the relation is `agent`."""
+    """Open the WebSocket for agents. The relation in the table is `agent`."""
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What a role may do, and with which limits."""
+    """What a role may do with one relation, and with which limits."""
 
     role: Role
     relation: str
     verb: Verb
     columns: frozenset[str] | None = None
-    """The columns that may be written. None: all that the handler knows."""
+    """The columns that may be written. None: all columns that the handler knows."""
     own: bool = False
-    """Limited to the rows of the key's own device."""
+    """Whether only the rows of the API key's own device are allowed."""
 
 
 Setting = Literal["anon_may_create_jobs"]
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """One row of the table."""
+    """One row of the table of permissions."""
 
     role: Role
     relations: tuple[str, ...]
@@ -54,7 +54,7 @@ class _Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str] | None = None
     own: bool = False
     only_if: Setting | None = None
-    """Applies only if this setting is on."""
+    """The setting that must be on for this row to apply. None: it always applies."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -96,12 +96,12 @@ _RENDER_VIEWS: Final = (
 _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
-"""Permission to see finished files, which show what gfx_data contains."""
+"""Permission to see rendered files, which show what gfx_data contains."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
-"""Relations of reminders. `alarm` contains users' own texts, so only those who support the users may read them."""
+"""The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read them."""
 _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
-"""`dashboard` is everything that `/api` shows of the read models."""
+"""The relations about operations. `dashboard` is everything that `/api` shows of the read models."""
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
@@ -110,7 +110,7 @@ _FUNCTIONS: Final = (
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
-"""Relations that people of any role may read. Add a relation here to show it to people."""
+"""The relations that people of any role may read. Add a new relation here to show it to people."""
 _WORKED_ON: Final = (*_FARM, *_RENDER)
 """The relations that operators may write."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
@@ -166,7 +166,7 @@ TABLE: Final = (
 
 
 class Permissions:
-    """The table, with this process's settings applied."""
+    """The table of permissions, with this process's settings applied."""
 
     def __init__(self, *, anon_may_create_jobs: bool = False) -> None:
         switches: dict[Setting | None, bool] = {None: True, "anon_may_create_jobs": anon_may_create_jobs}
@@ -179,7 +179,7 @@ class Permissions:
         return cls(anon_may_create_jobs=settings.anon_may_create_jobs)
 
     def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
-        """The grant, or 403."""
+        """Return the grant of a role for an action on a relation. Raises 403 if there is none."""
         grant = self._grants.get((principal.role, relation, verb))
         if grant is None:
             raise _denied(f"permission denied for table {relation}", principal.role, relation, verb)
@@ -189,7 +189,7 @@ class Permissions:
         return (principal.role, relation, verb) in self._grants
 
     def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
-        """The relations that the caller may read, and those of which it may read only the rows of its own device."""
+        """Return the relations that the caller may read, and for which of them only the rows of its own device."""
         seen: dict[str, Relation] = {}
         only: dict[str, dict[str, str]] = {}
         for name, relation in relations.items():
@@ -205,7 +205,7 @@ class Permissions:
 
 
 def check_columns(grant: Grant, columns: Iterable[str]) -> None:
-    """403 for the first column that may not be written."""
+    """Raise 403 if one of these columns may not be written."""
     if grant.columns is None:
         return
     for column in columns:
@@ -220,7 +220,7 @@ def check_columns(grant: Grant, columns: Iterable[str]) -> None:
 
 
 def check_own(grant: Grant, principal: Principal, device_id: str) -> None:
-    """403 if the grant is limited to the key's own device and this is another one."""
+    """Raise 403 if the grant is limited to the key's own device and this is another one."""
     if grant.own and device_id != principal.device_id:
         raise _denied(
             f"permission denied for table {grant.relation}: this key is bound to another device",

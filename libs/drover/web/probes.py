@@ -19,9 +19,9 @@ _PROXIED: Final = ("X-Forwarded-For", "Forwarded")
 
 class Health(msgspec.Struct):
     status: str
-    """`ok` or `not ok`; `/readyz` also says `degraded`: it accepts requests, but not everything works."""
+    """`ok` or `not ok`. `/readyz` may also say `degraded`: the process accepts requests, but not everything works."""
     reasons: dict[str, str]
-    """A sentence for each part that fails, by its name."""
+    """By name of the part that fails, the reason as a sentence."""
 
 
 _WELL: Final = Answer(Health, "Yes")
@@ -46,7 +46,7 @@ class Probes:
 
     @handles(_probe("/livez", "isAlive", "Whether the process is alive", {200: _WELL}))
     async def livez(self, request: web.Request) -> web.Response:
-        """A process that answers is alive: a fault that needs a restart ends the process."""
+        """Answer that the process is alive. A fault that needs a restart ends the process, so this needs no checks."""
         return _respond({})
 
     @handles(_probe("/readyz", "isReady", "Whether the process takes requests", {200: _WELL, 503: _UNWELL}))
@@ -65,14 +65,15 @@ class Probes:
         )
     )
     async def metrics(self, request: web.Request) -> web.Response:
-        """Only for direct requests to this process. An ingress forwards every path, so forwarded requests get a 404."""
+        """Return the metrics, but only to direct requests. Requests that a proxy forwarded get a 404, because an
+        ingress forwards every path."""
         if any(name in request.headers for name in _PROXIED):
             raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _respond(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
-    """503 only for failures: a load balancer looks at the status alone."""
+    """Answer with 200, or with 503 if something fails: a load balancer checks only the status."""
     status = "not ok" if failing else "degraded" if degraded else "ok"
     body = Health(status, failing | (degraded or {}))
     return json_answer(body, status=503 if failing else 200)

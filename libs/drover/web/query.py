@@ -1,4 +1,5 @@
-"""Reads simple query parameters strictly. The lists of `/api` have typed ones of their own (`api/reads/parameters`)."""
+"""Reads simple query parameters strictly. The lists of `/api` have their own typed parameters
+(`api/reads/parameters`)."""
 
 from __future__ import annotations
 

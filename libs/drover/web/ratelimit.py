@@ -1,4 +1,5 @@
-"""Token buckets by key, which block a key that ignores refusals. Pure; callers choose the key of a request."""
+"""Limits requests by token buckets, one for each key, and blocks a key that goes on after refusals. Callers choose the
+keys."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ STOP_AFTER: Final = 3
 STOP_S: Final = 300.0
 KEYS_MAX: Final = 100_000
 FORGOTTEN_AT_ONCE_MAX: Final = 2
-"""How many full buckets are forgotten when one is added: more than one, so that their number shrinks."""
+"""How many full buckets are removed whenever one is added: more than one, so that their number shrinks."""
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -36,7 +37,8 @@ ALLOWED: Final = Allowed()
 
 
 class _Bucket:
-    """The tokens of one key. They are not counted: `full_at` tells how many are missing."""
+    """The bucket of one key. It stores `full_at`, the time when it will be full again, from which the missing tokens
+    follow."""
 
     __slots__ = ("full_at", "refusals", "stopped_until")
 
@@ -47,9 +49,9 @@ class _Bucket:
 
 
 class Limiter:
-    """A key may be used `burst` times at once and `rate_per_s` times a second in the long run.
+    """Allows each key `burst` uses at once and `rate_per_s` uses a second in the long run.
 
-    After `stop_after` refusals in a row it is blocked for `stop_s`; None: never. An allowed use resets the count.
+    After `stop_after` refusals in a row, a key is blocked for `stop_s`; None: never. An allowed use resets the count.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Limiter:
         keys_max: int = KEYS_MAX,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock`: monotonic seconds."""
+        """`clock`: returns seconds that never go back."""
         assert rate_per_s > 0
         assert min(burst, keys_max) >= 1
         assert stop_after is None or stop_after >= 1
@@ -78,7 +80,7 @@ class Limiter:
         return len(self._buckets)
 
     def check(self, key: str) -> Allowed | Refused:
-        """Use the key once, if allowed."""
+        """Use the key once if that is allowed, and return the result."""
         now = self._clock()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -113,12 +115,12 @@ class Limiter:
         return bucket
 
     def _is_idle(self, bucket: _Bucket, now: float) -> bool:
-        """Whether the bucket can be forgotten without effect: the next use would be allowed and reset its refusals."""
+        """Whether removing the bucket changes nothing: the next use would be allowed and reset its refusals."""
         return bucket.full_at <= now and bucket.stopped_until <= now
 
 
 def too_many(retry_after_s: float) -> ApiError:
-    """429, with Retry-After in whole seconds, rounded up."""
+    """Make a 429, with Retry-After in whole seconds, rounded up."""
     seconds = max(1, math.ceil(retry_after_s))
     return ApiError(
         429,

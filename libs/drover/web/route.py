@@ -1,4 +1,4 @@
-"""A route, declared on the method that handles it: path, permission, body, answers, errors and limits."""
+"""Declares a route on the method that handles it: path, permission, body, answers, errors and limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drover.web.sockets import CLOSE_S
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Place = Literal["query", "path", "header"]
 Caller = Literal["token", "cron secret", "anybody"]
-"""Who may call: holders of a token (an API key or a person's), of the cron secret, or anybody."""
+"""Who may call a route: holders of a token (an API key or a person's), of the cron secret, or anybody."""
 
 JSON: Final = "application/json"
 
@@ -21,12 +21,12 @@ JSON: Final = "application/json"
 class Parameter(msgspec.Struct, frozen=True):
     name: str
     type: Any
-    """A Python type; bounds are in its `Meta`."""
+    """The Python type of the parameter; bounds are in its `Meta`."""
     description: str
     place: Place = "query"
     required: bool = False
     many: bool = False
-    """Several values, separated by commas."""
+    """Whether it takes several values, separated by commas."""
     many_max: int | None = None
 
 
@@ -45,22 +45,22 @@ class Schema(msgspec.Struct, frozen=True):
     name: str
     schema: Mapping[str, Any]
     parts: tuple[Schema, ...] = ()
-    """Other schemas that it refers to."""
+    """Other schemas that this one refers to."""
 
 
 class AnyOf(msgspec.Struct, frozen=True):
-    """One of several types. msgspec's own unions would need structs with tags, which clients do not need."""
+    """A value of one of several types. msgspec's own unions would need structs with tags, which clients do not need."""
 
     types: tuple[Any, ...]
 
 
 class Permission(NamedTuple):
-    """What a caller needs, in the terms of the table in `permissions`."""
+    """The permission that a caller needs: an action and a relation of the table in `permissions`."""
 
     relation: str
     verb: Verb
     own: str | None = None
-    """The relation that a person needs instead, if people may do this with their own data."""
+    """The relation that a person needs instead, if people may do this with their own data. None: they may not."""
 
 
 class Socket(NamedTuple):
@@ -68,35 +68,36 @@ class Socket(NamedTuple):
 
     frame_bytes_max: int
     close_s: float = CLOSE_S
-    """On shutdown: how long all sockets together may take to close."""
+    """How long all sockets of the route together may take to close on shutdown, in seconds."""
 
 
 BY_HANDLER: Final = "by handler"
-"""The handler checks the permission itself: it needs the grant, or the relation depends on the request."""
+"""For routes whose handler checks the permission itself: it needs the grant, or the relation depends on the request."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     path: str
-    """A path of the router: `/api/devices/{id}`."""
+    """The path of the route, such as `/api/devices/{id}`."""
     id: str
-    """The operation's name in generated clients. Unique."""
+    """The unique name of the operation in generated clients."""
     tag: str
     summary: str
     description: str = ""
     caller: Caller = "token"
     permission: Permission | Literal["by handler"] | None = None
-    """Checked before the handler, which then gets the principal as its second argument."""
+    """The permission that is checked before the handler, which then gets the principal as its second argument. None: no
+    check."""
     https: bool = False
-    """Refuse plain HTTP from other machines."""
+    """Whether plain HTTP from other machines is refused."""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     """Type of the request's body. None: no body."""
     body_optional: bool = False
     answers: Mapping[int, Answer]
-    """Successful answers, by status."""
+    """The successful answers, by status."""
     errors: tuple[int, ...] = ()
-    """Statuses of errors besides the usual ones."""
+    """The statuses of errors besides the usual ones."""
     socket: Socket | None = None
     """Set for WebSocket routes, whose handler returns a session. None: plain HTTP."""
 
@@ -106,12 +107,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_guarded(self) -> bool:
-        """Whether something is checked before the handler."""
+        """Whether anything is checked before the handler is called."""
         return self.https or isinstance(self.permission, Permission)
 
     @property
     def types(self) -> list[Any]:
-        """All types that it names."""
+        """All types that the route names."""
         bodies = [] if self.body is None else [self.body]
         answers = [answer.type for answer in self.answers.values() if answer.type is not None]
         return [*(parameter.type for parameter in self.parameters), *bodies, *answers]
@@ -121,7 +122,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 
 def handles(*routes: Route) -> Callable[[H], H]:
-    """Declare the routes of a method. It gets the request, and the principal if the route has a permission."""
+    """Declare the routes of a method. The method gets the request, and the principal if the route has a permission."""
 
     def declare(handler: H) -> H:
         handler.__routes__ = routes  # type: ignore[attr-defined]
@@ -131,7 +132,7 @@ def handles(*routes: Route) -> Callable[[H], H]:
 
 
 def declared(handlers: type) -> Iterator[tuple[str, Route]]:
-    """The routes of a class, each with the name of its handler method."""
+    """Return the routes of a class, each with the name of the method that handles it."""
     for name, member in vars(handlers).items():
         for route in getattr(member, "__routes__", ()):
             yield name, route
@@ -179,7 +180,7 @@ def write(
     answers: Mapping[int, Answer],
     errors: tuple[int, ...] = (),
 ) -> Route:
-    """A route that sends a command, which a repeat with the same Idempotency-Key does not send again."""
+    """Declare a route that sends a command. A repeat with the same Idempotency-Key has no further effect."""
     return Route(
         method=method,
         path=path,

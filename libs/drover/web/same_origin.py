@@ -1,4 +1,5 @@
-"""CSRF protection: a request with a cookie must come from our own pages, as browsers send cookies for any page."""
+"""Protects against CSRF: a request with a cookie must come from our own pages, because browsers send cookies for any
+page."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ CORS permission."""
 
 
 def demand_same_origin(request: web.Request) -> None:
-    """403 for a request that another site made a browser send.
+    """Raise 403 for a request that a page of another site made the browser send.
 
     `Sec-Fetch-Site` comes from the browser itself and decides. Older browsers send `Origin`. Without either, the
     request must have a header that no foreign page can set.

@@ -1,4 +1,4 @@
-"""Binds an application to a port, and shuts it down gracefully. It does not decide on routes."""
+"""Serves an application on a port, and shuts it down gracefully."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from drover.web.application import SOCKETS
 REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # room for a filter `id=in.(…)` with a few hundred ids
 KEEPALIVE_S: Final = 75.0
 CLOSE_SOCKETS_SHARE: Final = 0.4
-"""Share of the grace period for closing sockets. Requests continue meanwhile."""
+"""The share of the grace period in which open WebSockets are closed. Requests continue meanwhile."""
 CUT_AFTER_SHARE: Final = 0.45
-"""Connections are cut after this share of the remaining grace period. aiohttp may use its own time-out twice, so we cut
-them ourselves."""
+"""The share of the remaining grace period after which open connections are cut. We do this ourselves, because aiohttp
+may use its own time-out twice."""
 
 
 class CannotListen(DroverError):
@@ -37,7 +37,7 @@ class PortInUse(CannotListen):
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    """The error for what the operating system reported, with advice."""
+    """Make the error from what the operating system reported, with advice."""
     if error.errno == errno.EADDRINUSE:
         advice = "Stop that one, or choose another port (DROVER_HTTP_PORT, or --port of `drover up`)."
         return PortInUse(host, port, f"is taken by another process. {advice}")
@@ -50,9 +50,9 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 @asynccontextmanager
 async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -> AsyncIterator[int]:
-    """Serve until the block ends; yields the port (a free one if 0 was given).
+    """Serve while the block runs; yields the port (a free one if 0 was given).
 
-    On exit, close the port, then close open sockets; running requests get most of `grace_s`, then their connections are
+    On exit, close the port, then close open sockets. Running requests get most of `grace_s`; then their connections are
     cut.
     """
     runner = web.AppRunner(

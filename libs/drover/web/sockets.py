@@ -1,4 +1,4 @@
-"""The open WebSockets of a process: how many there are, and closing them on shutdown. No protocol."""
+"""The open WebSockets of a process: counts them, and closes them on shutdown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from prometheus_client import Gauge
 from drover.web.errors import unavailable
 
 SOCKETS_MAX: Final = 50_000
-"""Maximum of open sockets in one process; beyond that, agents connect to another one."""
+"""The maximum number of open sockets in one process. Further ones are refused, and agents connect to another
+process."""
 CLOSE_S: Final = 1.0
-"""Default time to close all sockets together; a route may ask for more."""
+"""How long all sockets together may take to close, by default. A route may declare more."""
 CANCEL_SHARE: Final = 0.1
-"""Share of that time for cancelling the sessions that were too slow."""
+"""The share of that time that is left for cancelling sessions that did not close in time."""
 CLOSE_HANDSHAKE_S: Final = 1.0
 """How long a closing socket waits for the other side's close frame."""
 
@@ -36,15 +37,16 @@ class Session(Protocol):
         ...
 
     def leave(self) -> Awaitable[None]:
-        """The server stops: say goodbye and close the socket. Called at most once, while `run` runs, which then ends.
+        """Say goodbye and close the socket, because the server stops. Called at most once, while `run` runs, which then
+        ends.
 
-        Time is short (`Sockets.close_s`): a session that has not ended by then is cut.
+        Time is short (`Sockets.close_s`): a session that has not ended by then is cancelled.
         """
         ...
 
 
 class Sockets:
-    """Who is connected. Holds each session from its upgrade to its end."""
+    """The open sockets of a process. It holds each session from its upgrade to its end."""
 
     def __init__(self, sockets_max: int = SOCKETS_MAX) -> None:
         self.close_s = CLOSE_S
@@ -56,7 +58,7 @@ class Sockets:
         return len(self._handlers)
 
     def check_room(self) -> None:
-        """503 if no more sockets can be opened here; another process, or this one later, can take it."""
+        """Raise 503 if no more sockets can be opened here. Another process, or this one later, can accept it."""
         if self.closing:
             raise unavailable("The server is about to stop")
         if len(self._handlers) >= self._sockets_max:
@@ -64,7 +66,7 @@ class Sockets:
 
     @contextmanager
     def opened(self, session: Session, route: str) -> Iterator[None]:
-        """Enter around the run of a session, in the task that runs it."""
+        """Count a session as open while the block runs. Enter it in the task that runs the session."""
         task = asyncio.current_task()
         assert task is not None
         self._handlers[task] = session
@@ -76,9 +78,9 @@ class Sockets:
             del self._handlers[task]
 
     async def close_all(self, within_s: float = math.inf) -> None:
-        """Let all sessions say goodbye concurrently, and end. No new ones are opened.
+        """Let all sessions say goodbye at the same time, and wait for their end. No new ones are opened.
 
-        Sessions that remain after `close_s`, or `within_s` if that is less, are cut.
+        Sessions that remain after `close_s`, or `within_s` if that is less, are cancelled.
         """
         handlers = set() if self.closing else set(self._handlers)
         self.closing = True

@@ -1,4 +1,4 @@
-"""Server-sent events: their format, and one stream from its first byte to its end. Sources supply the content."""
+"""Server-sent events: their format, and one stream from its first byte to its end. Other modules supply the content."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from drover.web.errors import unavailable
 from drover.web.sockets import Sockets
 
 STREAMS_MAX: Final = 500
-"""Maximum of open streams per path and process."""
+"""The maximum number of open streams per path and process. Further ones are refused with 503."""
 HEARTBEAT_S: Final = 15.0
-"""Interval of heartbeats on an idle stream: proxies close silent connections."""
+"""How often a heartbeat is sent on an idle stream, because proxies close silent connections."""
 RETRY_MS: Final = 2000
 """How long a client waits before it reconnects."""
 LOOK_S: Final = 1.0
 """How often an idle stream checks whether its client is still connected, because nothing reports that."""
 SEND_S: Final = 30.0
-"""A client that makes no room for the next events within this time is cut off. It resumes by its id and loses
-nothing."""
+"""How long a client may leave no room for the next events. After that its connection is closed; it resumes by the id of
+its last event and loses nothing."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
@@ -49,13 +49,13 @@ class Chunk(NamedTuple):
     """A piece of a stream, and its position."""
 
     data: bytes
-    """Whole events. Empty: nothing up to `id` concerns this client."""
+    """Whole events as bytes. Empty: nothing up to `id` is for this client."""
     id: str
-    """A client that resumes from this id misses nothing."""
+    """The position after this chunk. A client that resumes from this id misses nothing."""
 
 
 def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None = None) -> bytes:
-    """One event. No part contains a line break: sources pass JSON on one line."""
+    """Format one event. No part may contain a line break: sources pass JSON on one line."""
     assert b"\n" not in data
     lines = [b"event: " + name.encode(), b"data: " + data]
     if id is not None:
@@ -66,7 +66,8 @@ def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None
 
 
 def heartbeat(id: str | None) -> bytes:
-    """A comment with the id, for clients that get few events: an id without data is stored, but not dispatched."""
+    """Format a comment with an id, for clients that get few events: browsers store an id without data and dispatch
+    nothing."""
     return b": heartbeat\n\n" if id is None else b": heartbeat\nid: %b\n\n" % id.encode()
 
 
@@ -75,7 +76,8 @@ def bye(reason: str, id: str | None) -> bytes:
 
 
 class StreamSession:
-    """One client's stream. Memory is bounded: it asks for the next chunk only when the connection has room for it."""
+    """The stream of one client. Its memory is bounded: it requests the next chunk only when the connection has room for
+    it."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class StreamSession:
         heartbeat_s: float = HEARTBEAT_S,
         send_s: float = SEND_S,
     ) -> None:
-        """`holds`: whether the caller may still listen; called at least every `LOOK_S`."""
+        """`holds`: tells whether the caller may still listen; called at least every `LOOK_S`."""
         self._chunks = chunks
         self._transport = transport
         self._lasts_s = lasts_s
@@ -99,7 +101,7 @@ class StreamSession:
         self._id: str | None = None
 
     async def run(self, socket: web.StreamResponse) -> None:
-        """Run from the headers to the last event, which says why the stream ends."""
+        """Send the stream from the headers to the last event, which says why the stream ends."""
         try:
             async with aclosing(self._chunks):
                 reason = await self._tell(socket)
@@ -114,11 +116,11 @@ class StreamSession:
             raise
 
     async def leave(self) -> None:
-        """The server stops."""
+        """End the stream, because the server stops."""
         self._leaving.set()
 
     async def _tell(self, socket: web.StreamResponse) -> str:
-        """Send until there is a reason to stop; returns it."""
+        """Send chunks until there is a reason to stop; return the reason."""
         clock = asyncio.get_running_loop().time
         self._sent_at = clock()
         ends_at = clock() + self._lasts_s
@@ -148,7 +150,7 @@ class StreamSession:
             await end(upcoming, leaving)
 
     async def _next(self) -> Chunk | str:
-        """The next chunk, or the reason why there is none."""
+        """Return the next chunk, or the reason why there is none."""
         try:
             return await anext(self._chunks)
         except StopAsyncIteration:
@@ -182,14 +184,14 @@ class Streams:
         return self._open
 
     def check_room(self) -> None:
-        """503 if no more streams can be opened here."""
+        """Raise 503 if no more streams can be opened here."""
         self._sockets.check_room()
         if self._open >= self._streams_max:
             raise unavailable("Too many streams are open")
 
     @contextmanager
     def opened(self, session: StreamSession) -> Iterator[None]:
-        """Enter around the run of a session, in the task that runs it."""
+        """Count a session as open while the block runs. Enter it in the task that runs the session."""
         self._open += 1
         _open.labels(self._route).inc()
         try:

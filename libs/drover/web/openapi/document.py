@@ -1,4 +1,4 @@
-"""Generates the document from routes: paths, parameters, errors. `schemas` makes the schemas of their types."""
+"""Generates the OpenAPI document from routes: paths, parameters, errors. `schemas` makes the schemas of their types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Error(msgspec.Struct, omit_defaults=True):
     """An error under `/api` and `/auth`."""
 
     error: str
-    """A stable code: programs tell errors apart by it."""
+    """A code that does not change, by which programs tell errors apart."""
     message: str
     """A sentence for people."""
     details: Any = None
@@ -60,7 +60,7 @@ def document(routes: Sequence[Route], *, title: str, version: str, description: 
 
 
 class _Document:
-    """Builds the document. Parts that several routes share are declared once, in `components`."""
+    """Builds the document. Parts that several routes share are put once into `components`."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._routes = sorted(routes, key=lambda route: (route.path, _METHODS.index(route.method)))

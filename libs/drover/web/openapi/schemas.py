@@ -1,4 +1,4 @@
-"""JSON Schemas of the types that routes name: msgspec generates them, we add names and descriptions."""
+"""Makes the JSON Schemas of the types that routes name: msgspec generates them, we add names and descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GENERIC: Final = re.compile(r"([A-Za-z]+)_([A-Za-z]+)_")
 
 
 class Schemas:
-    """Schemas by type. Takes all types at once, to tell types of the same name apart."""
+    """The schemas of all types that routes name. It needs all types at once, to tell those of the same name apart."""
 
     def __init__(self, types: Iterable[Any]) -> None:
         wanted = list({id(part): part for type_ in types for part in _parts(type_)}.values())
@@ -41,7 +41,8 @@ class Schemas:
 
 
 def inlined_schema(type_: Any) -> dict[str, Any]:
-    """The schema of a type inside a row: no references and no defaults, which only matter for making a row."""
+    """Make the schema of a type inside a row, without references and without defaults, which a reader of rows does not
+    need."""
     (schema,), components = _named(*msgspec.json.schema_components([type_], ref_template=REF))
     refs = {REF.format(name=name): component for name, component in components.items()}
 
@@ -79,7 +80,7 @@ def _named(schemas: tuple[Any, ...], components: dict[str, Any]) -> tuple[list[A
 
 
 def _is_of_words(schema: dict[str, Any]) -> bool:
-    """Whether it is an enum of strings without `type: string`, which code generators need."""
+    """Whether a schema is an enum of strings without `type: string`, which code generators need."""
     words = schema.get("enum")
     return isinstance(words, list) and "type" not in schema and all(isinstance(word, str) for word in words)
 
@@ -97,7 +98,7 @@ def _add_texts(components: dict[str, Any], types: list[Any]) -> None:
 
 
 def _require_all(component: dict[str, Any]) -> None:
-    """A row always has all of its columns; defaults only matter for making one."""
+    """Mark all fields as required: a row always has all of its columns, even those with a default."""
     component["required"] = list(component["properties"])
     for schema in component["properties"].values():
         schema.pop("default", None)

@@ -1,1 +1,1 @@
-"""A subset of PostgREST for reads: grammar, compilation to SQL, the answer. Writes are commands, not handled here."""
+"""A subset of PostgREST for reads: its grammar, the SQL, the answer. Writes are commands, and handled elsewhere."""

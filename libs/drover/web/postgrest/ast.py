@@ -1,4 +1,4 @@
-"""The syntax tree of a PostgREST query. No SQL, no relations."""
+"""The syntax tree of a PostgREST query. It knows neither SQL nor which relations exist."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Path(msgspec.Struct, frozen=True):
 
     keys: tuple[str, ...]
     text: bool = False
-    """True if it ends in `->>`: the value is text, not JSON."""
+    """Whether the path ends in `->>`: then the value is text, not JSON."""
 
 
 class Star(msgspec.Struct, frozen=True):
-    """Every column."""
+    """`*` in a select: every column."""
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Column(msgspec.Struct, frozen=True):
     alias: str | None = None
     path: Path | None = None
     cast: str | None = None
-    """The type name, as sent."""
+    """The name of the type in a cast, as the client sent it."""
 
 
 class Embed(msgspec.Struct, frozen=True):
@@ -41,12 +41,12 @@ class Embed(msgspec.Struct, frozen=True):
     relation: str
     """The name of the relationship, usually the same as the relation's."""
     query: Query
-    """Select, filters, order and limit of the embedded rows. An empty select shows none of them."""
+    """Select, filters, order and limit of the embedded rows. With an empty select they are not shown."""
     alias: str | None = None
     inner: bool = False
-    """Leave out rows that have no embedded row."""
+    """Whether rows without an embedded row are left out (`!inner`)."""
     hint: str | None = None
-    """Picks one of several relationships: `jobs!job_id(…)`."""
+    """Chooses one of several relationships to the same relation, as in `jobs!job_id(…)`."""
 
     @property
     def key(self) -> str:
@@ -60,7 +60,7 @@ class Filter(msgspec.Struct, frozen=True):
     column: str
     operator: Operator
     value: str | tuple[str, ...]
-    """A tuple for `in`; otherwise the text as sent."""
+    """The value to compare with: a tuple for `in`, otherwise the text as the client sent it."""
     negated: bool = False
     path: Path | None = None
 
@@ -80,7 +80,7 @@ class Order(msgspec.Struct, frozen=True):
     nulls: Literal["first", "last"] | None = None
     path: Path | None = None
     embed: str | None = None
-    """`order=jobs(created_at)`: order by a column of this embed."""
+    """The embed whose column orders the rows, as in `order=jobs(created_at)`. None: a column of the row itself."""
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ class Query(msgspec.Struct, frozen=True):
     offset: int = 0
 
     def embed(self, name: str) -> Embed | None:
-        """The embed of this name; aliases come before relations."""
+        """Return the embed of this name, searched by alias first, then by relation."""
         embeds = [item for item in self.select if isinstance(item, Embed)]
         by_key = next((embed for embed in embeds if embed.key == name), None)
         return by_key or next((embed for embed in embeds if embed.relation == name), None)

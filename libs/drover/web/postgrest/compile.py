@@ -1,4 +1,5 @@
-"""Compiles a `Query` on a `Relation` to one statement: page, count, embeds. `conditions` makes columns and filters."""
+"""Compiles a `Query` on a `Relation` to one SQL statement: page, count, embeds. `conditions` makes columns and
+filters."""
 
 from __future__ import annotations
 
@@ -17,15 +18,16 @@ from drover.web.postgrest.values import bad_value, cast_type
 __all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]
 
 ROWS_MAX: Final = 1000
-"""Maximum of rows per answer, as in Supabase; beyond that, clients page."""
+"""The maximum number of rows per answer, as in Supabase. Clients get the others by an offset."""
 EMBEDDED_ROWS_MAX: Final = (1000, 100, 10)
-"""Maximum of rows per embed, by depth: rows of nested embeds multiply."""
+"""The maximum number of rows per embed, by depth: the rows of nested embeds multiply."""
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
-"""Maximum size of an answer. PostgreSQL does not send a larger one: `body` is null."""
+"""The maximum size of an answer in bytes. PostgreSQL does not send a larger one: its `body` is null."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A statement that returns one row: `body` (a JSON array as text), `rows`, `total` or null, `bytes`."""
+    """An SQL statement with its parameters. It returns one row: `body` (a JSON array as text), `rows`, `total` or null,
+    `bytes`."""
 
     sql: str
     parameters: tuple[Parameter, ...]
@@ -34,7 +36,8 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 class _Level(msgspec.Struct, frozen=True):
-    """One relation of the query. Its conditions are compiled once and shared by page, count and EXISTS."""
+    """One relation of the query: the main one or an embed. Its conditions are compiled once and shared by page, count
+    and EXISTS."""
 
     relation: Relation
     query: Query
@@ -156,7 +159,7 @@ class _Compiler:
         )
 
     def _rows(self, level: _Level, limit: int) -> str:
-        """The SELECT statement of a level."""
+        """Make the SELECT statement of a level."""
         if counted := _counts(level):
             if level.query.order:
                 raise ApiError(400, "42803", "count() returns one row, so it cannot be ordered")
@@ -240,7 +243,8 @@ class _Compiler:
 
 
 def _counts(level: _Level) -> str | None:
-    """The name of the count if the level is one: `count()`, or `count` if no column has that name."""
+    """Return the name under which the level shows a count, or None: for `count()`, or for `count` if no column has that
+    name."""
     if len(level.query.select) == 1:
         item = level.query.select[0]
         if isinstance(item, Count):
@@ -251,7 +255,8 @@ def _counts(level: _Level) -> str | None:
 
 
 def _is_meant(relation: Relation, relationship: Relationship, hint: str | None) -> bool:
-    """Whether a hint (`jobs!job_id`) means this relationship: names its column, or its foreign key by convention."""
+    """Whether a hint (`jobs!job_id`) means this relationship: it is the column, or the conventional name of the foreign
+    key."""
     here, there = relationship.column, relationship.target_column
     keys = (f"{relation.name}_{here}_fkey", f"{relationship.target}_{there}_fkey")
     return hint is None or hint in (here, there, *keys, relationship.target)

@@ -1,4 +1,5 @@
-"""SQL for columns and conditions. Identifiers come only from the relation; every value is a parameter."""
+"""Makes the SQL for columns and conditions. Identifiers come only from the declared relation; every value is a
+parameter."""
 
 from __future__ import annotations
 
@@ -32,14 +33,15 @@ class Parameters:
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column of a row, or the value at a path in it."""
+    """A column of a row, or the value at a path in it, as SQL."""
 
     sql: str
     type: PgType
 
 
 def field(relation: Relation, row: str, column: str, path: Path | None, parameters: Parameters) -> Field:
-    """`row` is the row's alias in the statement; it qualifies columns, so that no other alias can shadow them."""
+    """Make the SQL of a column. `row`: the alias of its row in the statement; with it no other alias can hide the
+    column."""
     type_ = relation.columns.get(column)
     if type_ is None:
         raise no_column(relation, column)
@@ -53,7 +55,7 @@ def field(relation: Relation, row: str, column: str, path: Path | None, paramete
 
 
 def condition(relation: Relation, row: str, filter_: Filter, parameters: Parameters) -> str:
-    """The SQL of a filter, without its negation."""
+    """Make the SQL of a filter, without its negation."""
     refuse_sealed(relation, filter_.column)
     found = field(relation, row, filter_.column, filter_.path, parameters)
     type_, operator, value = found.type, filter_.operator, filter_.value
@@ -84,7 +86,7 @@ def condition(relation: Relation, row: str, filter_: Filter, parameters: Paramet
 
 
 def refuse_sealed(relation: Relation, column: str) -> None:
-    """The database only has ciphertext of such a column."""
+    """Refuse a filter or an order by a sealed column, because the database has only its ciphertext."""
     if column in relation.sealed or column in relation.sealed.values():
         raise ApiError(
             400,

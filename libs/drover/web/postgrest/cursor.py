@@ -1,4 +1,4 @@
-"""A position in a text that is being parsed, and the tokens that can be read there. `grammar` combines them."""
+"""A position in a text that is being parsed, and methods that read the tokens there. `grammar` combines them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_error(message: str, details: str | None = None) -> ApiError:
 
 
 class Cursor:
-    """A position in the text. It only moves forward, and raises `error` if it cannot."""
+    """A position in the text. Its methods read a token and move forward, or raise `error`."""
 
     def __init__(self, text: str, failure: str) -> None:
         self._text = text
@@ -71,7 +71,7 @@ class Cursor:
         return match.group()
 
     def path(self) -> Path | None:
-        """`->a->0->>b`, or nothing."""
+        """Read a path such as `->a->0->>b`, or nothing."""
         keys: list[str] = []
         while self.take("->"):
             if len(keys) == PATH_KEYS_MAX:
@@ -105,7 +105,7 @@ class Cursor:
         return cast(Operator, word)
 
     def value(self) -> str:
-        """A value inside a list or a logic tree: quoted, or up to the next comma or parenthesis."""
+        """Read a value inside a list or a logic tree: quoted, or up to the next comma or parenthesis."""
         if self.take('"'):
             return self._quoted()
         start = self._at
@@ -139,7 +139,7 @@ class Cursor:
         return values
 
     def separated(self, read: Callable[[], T], items_max: int, noun: str) -> tuple[T, ...]:
-        """One or more items with commas between them."""
+        """Read one or more items with commas between them."""
         items: list[T] = []
         while True:
             items.append(read())

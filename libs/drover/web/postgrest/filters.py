@@ -21,14 +21,14 @@ JUNCTIONS: Final[dict[str, tuple[Literal["and", "or"], bool]]] = {
 
 
 def parse_filter(column: str, text: str) -> Filter:
-    """The `[not.]op.value` after `column=`, for a plain column: the only filters that writes support."""
+    """Parse the `[not.]op.value` after `column=`, for a plain column. Writes support only such filters."""
     if not IDENTIFIER.fullmatch(column):
         raise parse_error(_failure(text), f'"{column[:64]}" is not the name of a column')
     return _after_column(column, None, text)
 
 
 def parse_field_filter(field: str, text: str) -> Filter:
-    """Like `parse_filter`, but the field may be a path into a JSON column: `data->a->>b=eq.1`."""
+    """Parse a filter as `parse_filter` does, but the field may be a path into a JSON column: `data->a->>b=eq.1`."""
     cursor = Cursor(field, f"failed to parse filter ({field[:64]}={text[:200]})")
     column, path = cursor.identifier(), cursor.path()
     cursor.end()
@@ -52,7 +52,7 @@ def _failure(text: str) -> str:
 
 
 def _after_column(column: str, path: Path | None, text: str) -> Filter:
-    """Parse the rest of `column=`. Here the value is all remaining text, including quotes."""
+    """Parse what comes after `column=`. Here the value is all remaining text, including quotes."""
     cursor = Cursor(text, _failure(text))
     negated = cursor.take("not.")
     operator = cursor.operator()

@@ -48,7 +48,7 @@ def out_of_range(details: str) -> ApiError:
 
 
 def split_parameters(query_string: str) -> list[tuple[str, str]]:
-    """The decoded parameters of a raw query string, in order, with repeated ones."""
+    """Decode the parameters of a raw query string, in order. A name may come several times."""
     if len(query_string) > QUERY_CHARS_MAX:
         raise parse_error("The query is too long", f"At most {QUERY_CHARS_MAX} characters")
     try:
@@ -105,7 +105,7 @@ def _address(key: str) -> tuple[list[str], str]:
 
 
 def _changed(query: Query, embeds: Sequence[str], change: Callable[[Query], Query]) -> Query:
-    """The query with a change to itself or to one of its embeds."""
+    """Return the query with a change to itself, or to the embed at this path."""
     if not embeds:
         return change(query)
     embed = query.embed(embeds[0])

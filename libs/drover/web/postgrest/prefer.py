@@ -1,4 +1,4 @@
-"""The header `Prefer`: what the client prefers, and which preferences were applied."""
+"""Parses the header `Prefer`: what the client prefers, and which preferences were applied."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Preferences(msgspec.Struct, frozen=True):
     resolution: Resolution | None = None
     """What to do with a row that exists already. Few writes support it; those call `resolving`."""
     affected_max: int | None = None
-    """`max-affected=`: refuse a write that would change more rows. As in PostgREST, only with handling=strict."""
+    """The value of `max-affected`: a write that would change more rows is refused. As in PostgREST, only with
+    handling=strict."""
 
     @property
     def representation(self) -> bool:
@@ -85,7 +86,7 @@ def parse_prefer(headers: Iterable[str]) -> Preferences:
 
 
 def check_affected(preferences: Preferences, rows: int) -> None:
-    """Call before a write of this many rows."""
+    """Refuse a write of more rows than `max-affected` allows. Call it before the write."""
     if preferences.affected_max is not None and rows > preferences.affected_max:
         raise ApiError(
             400,

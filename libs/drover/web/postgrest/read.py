@@ -1,4 +1,5 @@
-"""A read from request to answer: parse, compile, query PostgreSQL once, respond. Permissions are checked before."""
+"""Does a read from request to answer: parses, compiles, queries PostgreSQL once, responds. Permissions are checked
+before."""
 
 from __future__ import annotations
 
@@ -40,14 +41,14 @@ class Pool(Protocol):
 
 
 class StaysSealed(DroverError):
-    """A sealed value cannot be opened here."""
+    """A sealed value cannot be opened in this process, or not for this caller."""
 
     def __init__(self) -> None:
         super().__init__("The value is sealed, and this process has no key to open it")
 
 
 def keep_sealed(relation: str, column: str, text: str) -> bytes:
-    """An `Unseal` that opens nothing."""
+    """Open nothing: an `Unseal` that always raises."""
     raise StaysSealed
 
 
@@ -59,8 +60,11 @@ async def read(
     sight: Sight | None = None,
     unseal: sealed.Unseal = keep_sealed,
 ) -> web.Response:
-    """`sight`: the relations that the caller may embed, and the rows that it may see. Without it the caller embeds
-    nothing and sees all rows. `unseal`: opens sealed columns, as far as this caller may see them."""
+    """Answer a read.
+
+    `sight`: the relations that the caller may embed, and the rows that it may see. Without it the caller embeds nothing
+    and sees all rows. `unseal`: opens sealed columns, as far as this caller may see them.
+    """
     headers = request.headers
     check_profile(headers, "Accept-Profile")
     media = choose_media(headers)
@@ -79,7 +83,7 @@ async def fetch(
     count: bool = False,
     unseal: sealed.Unseal = keep_sealed,
 ) -> Page:
-    """The rows of a query; 400 if the answer is too large, 503 if the read model is unavailable."""
+    """Fetch the rows of a query. Raises 400 if the answer is too large, 503 if the read model is unavailable."""
     opening = sealed.plan_opening(relation, query, sight)
     bytes_max = ANSWER_BYTES_MAX if opening is None else sealed.ANSWER_BYTES_MAX
     compiled = compile_query(relation, query, sight=sight, count=count, bytes_max=bytes_max)

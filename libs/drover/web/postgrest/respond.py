@@ -1,4 +1,4 @@
-"""The HTTP side of a read: profile, media type, range in; status, Content-Range and body out. The SQL is not here."""
+"""The HTTP part of a read: reads profile, media type and range; sets status, Content-Range and body. No SQL."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Media = Literal["array", "object"]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The rows from the database."""
+    """The rows of one answer, as the database returned them."""
 
     body: str
-    """A JSON array."""
+    """The rows as a JSON array."""
     rows: int
     offset: int
     total: int | None = None
 
 
 def check_profile(headers: Mapping[str, str], header: Literal["Accept-Profile", "Content-Profile"]) -> None:
-    """406 for any schema but `public`, in which clients see all relations."""
+    """Refuse any schema but `public` with 406. Clients see all relations in that schema."""
     profile = headers.get(header, SCHEMA)
     if profile != SCHEMA:
         raise ApiError(

@@ -1,6 +1,6 @@
 """Opens sealed columns in an answer: finds them in its rows and replaces them.
 
-It does not know which keys there are, or who may see a column.
+It knows neither the keys nor who may see a column.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from drover.web.postgrest.ast import Column, Embed, Query, Star
 from drover.web.postgrest.sight import Sight
 
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Limit of an answer with sealed columns: this process must decode it, which takes time."""
+"""The maximum size of an answer with sealed columns, in bytes; a larger one is refused. This process must decode it,
+which takes time."""
 _ASIDE_BYTES: Final = 64 * 1024
 """Answers above this size are opened in a thread, so that the event loop stays free for heartbeats."""
 
 Unseal = Callable[[str, str, str], bytes]
-"""(relation, column, sealed text) → the JSON in it; raises a DroverError that says why it cannot."""
+"""Called with (relation, column, sealed text). Returns the JSON in it, or raises a DroverError that says why it
+cannot."""
 
 _decode_rows: Final = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _decode_row: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
@@ -37,11 +39,11 @@ class _Shown(msgspec.Struct, frozen=True):
     column: str
     key: str
     excuses: tuple[str, ...]
-    """Columns of the same row that show why this column could not be opened."""
+    """The columns of the same row that tell why this column could not be opened."""
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """What to open in the rows of an answer and in the rows embedded in them."""
+    """Which columns to open in the rows of an answer, and in the rows embedded in them."""
 
     relation: str
     shown: tuple[_Shown, ...]
@@ -73,7 +75,7 @@ def plan_opening(relation: Relation, query: Query, sight: Sight | None = None) -
 
 
 async def open_answer(body: str, opening: Opening, unseal: Unseal) -> str:
-    """The same answer (a JSON array of rows) with sealed columns opened."""
+    """Return the same answer (a JSON array of rows) with its sealed columns opened."""
     if len(body) < _ASIDE_BYTES:
         return _open_rows(body, opening, unseal)
     return await asyncio.to_thread(_open_rows, body, opening, unseal)
@@ -103,7 +105,7 @@ def _open_row(row: dict[str, msgspec.Raw], opening: Opening, unseal: Unseal) -> 
 
 
 def _opened(value: msgspec.Raw, opening: Opening, unseal: Unseal) -> Any:
-    """An embedded value: rows, one row, or null."""
+    """Open an embedded value: rows, one row, or null."""
     if bytes(value)[:1] == b"[":
         rows = _decode_rows(value)
         for row in rows:

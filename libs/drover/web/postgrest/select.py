@@ -11,7 +11,7 @@ from drover.web.postgrest.cursor import IDENTIFIER, Cursor
 SELECT_ITEMS_MAX: Final = 64
 EMBEDS_MAX: Final = 8
 EMBED_DEPTH_MAX: Final = 3
-"""How deep embeds may nest: `a(b(c(*)))`."""
+"""How deep embeds may be nested, as in `a(b(c(*)))`. Deeper ones are refused."""
 
 _JOINS: Final = frozenset({"inner", "left"})
 _AGGREGATES: Final = frozenset({"count", "sum", "avg", "max", "min"})
@@ -33,7 +33,7 @@ def count_embeds(items: tuple[Item, ...]) -> int:
 
 
 def not_implemented(details: str) -> ApiError:
-    """The error for features that PostgREST has and this subset does not."""
+    """Make the error for a feature that PostgREST has and this subset does not."""
     return ApiError(400, "PGRST127", "Feature not implemented", details=details)
 
 

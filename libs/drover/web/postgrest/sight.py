@@ -1,4 +1,4 @@
-"""What one caller may see besides the relation that it asks for."""
+"""What a caller may see besides the relation that it requests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class Sight(msgspec.Struct, frozen=True):
     """Which relations a caller may embed, and of which relations it may see only some rows."""
 
     relations: Mapping[str, Relation] = {}
-    """The relations that it may embed."""
+    """The relations that the caller may embed."""
     only: Mapping[str, Mapping[str, str]] = {}
-    """By relation, the values that columns of a row must have. They apply in addition to the query's own filters."""
+    """By relation, the values that columns of a row must have for the caller to see it, in addition to the query's own
+    filters."""

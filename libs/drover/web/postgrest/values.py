@@ -46,7 +46,7 @@ _CASTS: Final[dict[PgType, frozenset[PgType]]] = {
 
 
 def cast_type(type_: PgType, name: str) -> PgType:
-    """The target type of a cast, or an error."""
+    """Return the target type of a cast. Raises an error if it is not supported."""
     wanted = _TYPE_NAMES.get(name.lower())
     if wanted is None:
         raise ApiError(
@@ -58,7 +58,8 @@ def cast_type(type_: PgType, name: str) -> PgType:
 
 
 def check_value(type_: PgType, text: str) -> None:
-    """Refuse what can be checked here. PostgreSQL checks times and numbers, which have complex grammars."""
+    """Refuse a value that does not fit the column's type. PostgreSQL itself checks times and numbers, whose grammars
+    are complex."""
     if type_ is PgType.UUID:
         try:
             UUID(text)
