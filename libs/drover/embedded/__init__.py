@@ -1,1 +1,1 @@
-"""NATS and PostgreSQL as supervised child processes. Keep this file empty: the guard must import nothing of Drover."""
+"""NATS and PostgreSQL as supervised child processes. Keep this file empty: `guard.py` must import nothing of Drover."""

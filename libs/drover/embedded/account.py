@@ -1,4 +1,5 @@
-"""The user that runs PostgreSQL. It refuses root, so root starts it as the owner of its data or as `nobody`."""
+"""Chooses the user that runs PostgreSQL. PostgreSQL refuses root, so root starts it as the owner of its data or as
+`nobody`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class Account(NamedTuple):
 
 
 def account_for(data: Path) -> Account | None:
-    """The user for this data folder, which may not exist yet."""
+    """Return the user for this data folder, which may not exist yet."""
     owner = data.stat() if data.exists() else None
     if os.geteuid() != 0:
         if owner is not None and owner.st_uid != os.geteuid():
@@ -38,7 +39,7 @@ def account_for(data: Path) -> Account | None:
 
 
 def give(path: Path, account: Account | None) -> None:
-    """Give a file, or a folder with all its content, to the account."""
+    """Make the account the owner of a file, or of a folder with all its content."""
     if account is None:
         return
     os.chown(path, *account, follow_symlinks=False)
@@ -48,7 +49,7 @@ def give(path: Path, account: Account | None) -> None:
 
 
 def as_account(argv: list[str | Path], account: Account | None) -> list[str | Path]:
-    """The command line that runs `argv` as the account.
+    """Make the command line that runs `argv` as the account.
 
     CAP_DAC_OVERRIDE lets it enter the folders above its data and its programs, which may belong to root with mode 700.
     PostgreSQL looks for its programs with access(2), which respects that capability only with no_setuid_fixup. The exec

@@ -1,4 +1,4 @@
-"""Passwords and keys of an embedded installation: created once, then kept. Edges check them."""
+"""The passwords and keys of an embedded installation: created once, then kept in files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ PASSWORD_BYTES: Final = 18
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The secrets that only the platform itself needs, in `secrets.json`. People copy nothing from there."""
+    """The secrets that only Drover itself needs, stored in `secrets.json`. People need nothing from there."""
 
     jwt_secret: str
     nats_password: str
     nats_system_password: str
     postgres_password: str
     sealing_key: str = ""
-    """`id:base64`, as in DROVER_SEALING_KEYS. Older data directories get one on start."""
+    """The key that seals personal data: `id:base64`, as in DROVER_SEALING_KEYS. Older data directories get one on
+    start."""
     identity_secret: str = ""
-    """Signs the tokens of people. Older data directories get one on start."""
+    """The secret that signs people's tokens. Older data directories get one on start."""
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What people copy into an agent, a dashboard or a shell, in `credentials.json`."""
+    """The keys and addresses that people copy into an agent, a dashboard or a shell, stored in `credentials.json`."""
 
     url: str
     anon_key: str
@@ -77,7 +78,7 @@ def _sealing_key() -> str:
 
 
 def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: str) -> Credentials:
-    """The credentials of this data directory, with the current addresses."""
+    """Return the credentials of this data directory, with the current addresses. Create those that are missing."""
     path = data_dir / "credentials.json"
     known = _load(path, Credentials)
     jwt_secret = load_or_create_secrets(data_dir).jwt_secret

@@ -1,4 +1,4 @@
-"""The data directory and its lock: one process at a time. The servers and `credentials` own its content."""
+"""The data directory and its lock: only one process at a time may use it. Other modules own its content."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class DataDirectory:
 
 
 def folder_of(data_dir: Path, server: str) -> Path:
-    """The private folder of one server. Symlinks are resolved, because we recognise processes by this path."""
+    """Create the private folder of one server. Symlinks in its path are resolved, because we recognise processes by
+    this path."""
     folder = data_dir.resolve() / server
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

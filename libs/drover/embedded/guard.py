@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _wake_on_signals() -> int:
-    """A descriptor that receives the number of every signal.
+    """Return a descriptor that receives the number of every signal.
 
     The server would inherit an ignored signal as ignored; it does not inherit a handler.
     """

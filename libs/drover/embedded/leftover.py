@@ -1,4 +1,5 @@
-"""Servers left behind when Drover and their guard were both killed: found by pid file, stopped before a start."""
+"""Stops servers that were left behind when both Drover and their guard were killed. They are found by their pid
+file."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequence[StopStep]) -> None:
-    """Stop the process named in `pid_file` if it is `program` with `argument` (our data) on its command line."""
+    """Stop the process whose pid is in `pid_file` if it is `program` with `argument` (our data) on its command line."""
     pid = _read_pid(pid_file)
     if pid is None:
         return
@@ -44,7 +45,8 @@ async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequ
 
 
 async def is_running(pid: int, program: str, argument: str) -> bool:
-    """Whether `pid` is this program with this argument. A pid alone proves nothing, because pids are reused."""
+    """Whether the process `pid` is this program with this argument. A pid alone proves nothing, because pids are
+    reused."""
     if PROC.joinpath("self").exists():
         try:
             words = PROC.joinpath(str(pid), "cmdline").read_bytes().decode(errors="replace").split("\0")
@@ -60,9 +62,9 @@ async def is_running(pid: int, program: str, argument: str) -> bool:
 
 
 async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopStep]) -> None:
-    """Stop a program's processes in a directory after their main process died.
+    """Stop the processes of a program in a directory after their main process died.
 
-    PostgreSQL's backends exit by themselves then, but not while they compute, and no server starts before they have.
+    PostgreSQL's backends then exit by themselves, but not while they compute, and no server can start before they have.
     """
     for step in steps:
         for pid in (stragglers := _at_work(program, directory)):

@@ -58,7 +58,7 @@ class NatsServer(SupervisedServer):
         return f"nats://sys:{self._secrets.nats_system_password}@{HOST}:{self.port}"
 
     async def _launch(self) -> GuardedProcess:
-        """Start on the fixed port, else on the last one, else on any free one."""
+        """Start on the configured port, else on the last one that was used, else on any free one."""
         await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # it may still hold that port
         for _ in range(START_TRIES):
             if not self._port_is_fixed:

@@ -86,7 +86,8 @@ class PostgresServer(SupervisedServer):
                 shutil.rmtree(self._socket_directory, ignore_errors=True)
 
     async def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
-        """`immediate` is a crash: no cleanup, and the next start replays the write-ahead log."""
+        """Restart the server. `immediate`: like a crash, without cleanup, so that the next start replays the
+        write-ahead log."""
         await self._stop(signal.SIGQUIT if mode == "immediate" else None)
         await self.start()
 
@@ -194,9 +195,9 @@ async def postgres_server(data_dir: Path) -> AsyncIterator[PostgresServer]:
 
 
 def socket_directory(directory: Path, account: Account | None) -> Path:
-    """A private folder for the socket: beside the data, or in the temporary folder if that path is too long.
+    """Return a private folder for the socket: beside the data, or in the temporary folder if that path is too long.
 
-    We remember the temporary folder, so that restarts after a crash do not leave one folder each.
+    The temporary folder is remembered, so that restarts after a crash do not leave one folder each.
     """
     beside = directory / "run"
     if _fits(beside):

@@ -1,4 +1,4 @@
-"""Files that only their owner may read, replaced atomically, even if the machine crashes."""
+"""Writes files that only their owner may read, and replaces them in one step, even if the machine crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One guarded child process: spawn it, wait for its end, stop it. Which program it runs is the servers' business."""
+"""Runs one child process under its guard: starts it, waits for its end, stops it. The servers decide which program it
+is."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ LOG_TAIL_BYTES_MAX: Final = 16 * 1024
 
 
 class StopStep(NamedTuple):
-    """A signal, and how long to wait before the next step."""
+    """A signal to send, and how long to wait for the end of the process before the next step."""
 
     signal: signal.Signals
     seconds: float
@@ -83,8 +84,8 @@ class GuardedProcess:
         return await asyncio.shield(self._ended)
 
     async def stop(self, first: signal.Signals | None = None) -> int:
-        """Stop the server by its steps, or with `first` instead of the first signal. It takes at most the sum of their
-        times."""
+        """Stop the server by the signals of its steps, or with `first` instead of the first signal. It takes at most
+        the sum of their times."""
         if self.exit_code is None:
             with suppress(ProcessLookupError):
                 if first is not None and self.pid:
@@ -124,7 +125,7 @@ class GuardedProcess:
 
 
 class Log:
-    """The log file of a server. `tail` shows what it wrote since its last start."""
+    """The log file of a server. `tail` returns what the server wrote since its last start."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path

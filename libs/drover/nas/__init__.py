@@ -1,1 +1,2 @@
-"""Delivery to the NAS: file names, the port `store`, and its adapters for a mounted path and for SMB."""
+"""Copies files to the NAS: file names, the interface `store`, and its implementations for a mounted path and for
+SMB."""

@@ -1,4 +1,4 @@
-"""Runs blocking calls in threads that may hang: bounded, watched, and abandoned when they make no progress."""
+"""Runs blocking calls in threads, because they may hang. A call that makes no progress is abandoned."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 CALLS_MAX: Final = 8
-"""Maximum of concurrent calls; further ones wait."""
+"""How many calls may run at once; further ones wait."""
 HANGING_MAX: Final = 8
-"""Maximum of threads that hang in the kernel and cannot be ended. At this number every further call is refused."""
+"""How many threads may hang in the kernel, where they cannot be ended. At this number every further call is refused."""
 STALL_S: Final = 30.0
 """A call without a heartbeat for this long counts as hanging."""
 LONGEST_S: Final = 1_800.0
-"""The time-out of a whole call, whatever its progress. A whole render has as long."""
+"""The time-out of a whole call, whatever its progress. It equals the time-out of a whole render."""
 
 
 class Abandoned(Exception):
-    """Nobody waits for this call any more."""
+    """The call should end, because its caller no longer waits for it."""
 
 
 class Pulse:
@@ -37,17 +37,17 @@ class Pulse:
         self._on_lost: Callable[[], None] | None = None
 
     def beat(self) -> None:
-        """A heartbeat from within the call, at least once a chunk. Raises Abandoned when the call should end."""
+        """Send a heartbeat from within the call, at least once a chunk. Raises Abandoned when the call should end."""
         if self._stopping or self.lost:
             raise Abandoned
         self.last_beat = time.monotonic()
 
     def still_alive(self) -> None:
-        """A heartbeat from within the clean-up, which goes on although the call should end."""
+        """Send a heartbeat while the call cleans up, which goes on although the call should end."""
         self.last_beat = time.monotonic()
 
     def when_lost(self, wake: Callable[[], None] | None) -> None:
-        """Register what could free a hanging thread. It is called from another thread and must not block."""
+        """Register a function that could free a hanging thread. It is called from another thread and must not block."""
         self._on_lost = wake
         if self.lost and wake is not None:
             wake()
@@ -76,7 +76,8 @@ class Blocking:
         self._hanging = 0
 
     async def run(self, call: Callable[[Pulse], T]) -> T:
-        """The result of the call, or its exception; TimeoutError if it hangs. A cancelled call may clean up first."""
+        """Run the call in a thread; return its result or raise its exception. Raises TimeoutError if it hangs. A call
+        that is cancelled may clean up first."""
         async with self._turns:
             if self._hanging >= HANGING_MAX:
                 raise TimeoutError(f"{self._hanging} earlier calls hang")

@@ -1,4 +1,5 @@
-"""Reads and writes files of the NAS chunk by chunk, with a heartbeat for each. Adapters bring the calls."""
+"""Reads and writes files of the NAS chunk by chunk, with a heartbeat for each chunk. The implementations pass the calls
+that do it."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from drover.nas.source import SourceFile
 from drover.nas.store import CHUNK_BYTES, Digest, Digesting
 
 ReadAt = Callable[[int, int], bytes]
-"""Reads at most so many bytes at an offset. Empty at the end of the file."""
+"""Reads at most this many bytes at an offset. Empty at the end of the file."""
 WriteAt = Callable[[memoryview, int], int]
-"""Writes some of the bytes at an offset, and returns how many."""
+"""Writes some of the bytes at an offset, and returns how many it wrote."""
 
 
 def write_all(file: SourceFile, write_at: WriteAt, pulse: Pulse) -> None:

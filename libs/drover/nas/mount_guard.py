@@ -1,4 +1,5 @@
-"""Checks whether the NAS is mounted. A lost mount leaves an empty folder, and copies would fill the local disk."""
+"""Checks whether the NAS is mounted. Without this, copies would fill the local disk when the mount is lost and leaves
+an empty folder."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ from pathlib import Path
 from typing import Final
 
 MARKER: Final = ".drover-nas"
-"""An empty file that somebody creates once in the root, on the NAS."""
+"""The name of an empty file that somebody creates once in the root folder on the NAS."""
 
 Guard = Callable[[int], None]
-"""Raises OSError unless the root, an open descriptor, is on the NAS. A descriptor stays where it was opened, so we
-write to what we checked, even if the mount is lost right after."""
+"""Raises OSError unless the root folder, given as an open descriptor, is on the NAS. A descriptor stays where it was
+opened, so we write to what we checked, even if the mount is lost right after."""
 
 
 def mount_point(place: Path) -> Guard:
-    """`place` must be a mount point (another device than its parent), and the root must be behind it."""
+    """Make a guard by which `place` must be a mount point (another device than its parent), with the root folder below
+    it."""
 
     def check(root: int) -> None:
         outside = os.stat(place.parent).st_dev
@@ -28,7 +30,7 @@ def mount_point(place: Path) -> Guard:
 
 
 def marker(name: str = MARKER) -> Guard:
-    """The root must have a file of this name. This also detects a wrong share."""
+    """Make a guard by which the root folder must have a file of this name. This also detects a wrong share."""
 
     def check(root: int) -> None:
         try:
@@ -40,4 +42,4 @@ def marker(name: str = MARKER) -> Guard:
 
 
 def plain_folder(root: int) -> None:
-    """No check: any folder of this machine will do, for trying things out."""
+    """Check nothing: any folder of this machine is accepted, for trying things out."""

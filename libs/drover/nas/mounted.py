@@ -110,7 +110,7 @@ class MountedStore(ThreadedStore):
         return self._opened(path, read)
 
     def _opened(self, path: PurePosixPath, use: Callable[[int], T]) -> T | None:
-        """None if there is no such file."""
+        """Open a file. None if it does not exist."""
         try:
             with self._folder_of(path) as folder:
                 file = os.open(path.name, _READ, dir_fd=folder)
@@ -154,7 +154,8 @@ class MountedStore(ThreadedStore):
 
     @contextmanager
     def _folder_of(self, path: PurePosixPath, *, make: bool = False) -> Iterator[int]:
-        """The folder of a file. It never creates the root: without a mount that would be a local folder."""
+        """Open the folder of a file. `make`: create it if it is missing. The root is never created: without a mount
+        that would be a local folder."""
         with self._root_folder() as root:
             inner = PurePosixPath(*parts_inside(path)[:-1])
             if make:

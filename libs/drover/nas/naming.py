@@ -1,4 +1,4 @@
-"""File names on the NAS. Pure: the store checks whether a name is taken."""
+"""Makes and parses file names on the NAS. Pure: the store checks whether a name is taken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME_BYTES_MAX: Final = 200
 """Maximum size of a final name, in UTF-8. File systems accept 255 bytes, and the temporary name is longer by the
 run."""
 NAMELESS: Final = "render"
-"""The name when no character of the composition's name could be kept."""
+"""The name that is used if no character of the composition's name is allowed in a file name."""
 
 _SUFFIX: Final = ".mp4"
 _RESERVED_CHARACTERS: Final = frozenset('<>:"/\\|?*')
@@ -32,7 +32,8 @@ _TEMPORARY: Final = re.compile(rf"\..*_{_NUMBER}\.mp4\.run{_NUMBER}\.part", re.D
 
 
 def final_name(broadcast_date: date, composition: str, render_id: int) -> PurePosixPath:
-    """`{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut: two renders never share a name."""
+    """Make the name `{broadcast_date}/{composition}_{id}.mp4`. The id is last and never cut, so two renders never share
+    a name."""
     assert render_id >= 0, render_id
     ending = f"_{render_id}{_SUFFIX}"
     stem = _cut(_safe(composition), NAME_BYTES_MAX - len(ending))
@@ -41,19 +42,21 @@ def final_name(broadcast_date: date, composition: str, render_id: int) -> PurePo
 
 
 def temporary_name(final: PurePosixPath, run: int) -> PurePosixPath:
-    """Where a run writes before it publishes: in the same folder, because a rename is atomic only within a folder."""
+    """Make the name under which a run writes the file before it is published. It is in the same folder, because a
+    rename is atomic only within a folder."""
     assert run >= 0, run
     return final.with_name(f".{final.name}.run{run}.part")
 
 
 def parse_temporary(name: str | PurePosixPath) -> tuple[int, int] | None:
-    """Render id and run from the name of a temporary file; None for any other file."""
+    """Return render id and run from the name of a temporary file; None for any other file."""
     found = _TEMPORARY.fullmatch(PurePosixPath(name).name)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def parse_location(location: str) -> PurePosixPath | None:
-    """The path of a finished file in a location that a worker reported, however it reaches the NAS; else None."""
+    """Return the path of a finished file from a location that a worker reported, over a mount or SMB; None if it is no
+    such file."""
     *_, folder, name = ("", "", *re.split(r"[/\\]", location))
     if not is_date_folder(folder) or name.startswith(".") or not name.endswith(_SUFFIX):
         return None
@@ -64,12 +67,12 @@ def parse_location(location: str) -> PurePosixPath | None:
 
 
 def is_date_folder(name: str) -> bool:
-    """Whether `final_name` could have made this folder. A sweep enters no other."""
+    """Whether `final_name` could have made this folder. The search for abandoned files enters no other."""
     return _DATE.fullmatch(name) is not None
 
 
 def parts_inside(path: PurePosixPath) -> tuple[str, ...]:
-    """The parts of a path below the store's root. Raises ValueError for a path that could leave it."""
+    """Split a path below the store's root into its parts. Raises ValueError for a path that could leave the root."""
     for part in path.parts:
         if part in ("/", "//", "..") or "\\" in part or "\0" in part or ":" in part:
             raise ValueError(f"not a path inside the store: {str(path)!r}")

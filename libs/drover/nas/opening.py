@@ -17,7 +17,7 @@ from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
 
 GuardName = Literal["mount", "marker", "folder"]
-"""How to recognise the NAS at a mounted path: by its mount point, a marker file, or not at all (see `mount_guard`)."""
+"""How the NAS is recognised at a mounted path: by its mount point, a marker file, or not at all (see `mount_guard`)."""
 
 _FORMS: Final = "Write a path (/mnt/nas/output) or smb://host[:port]/share/folder."
 
@@ -32,7 +32,7 @@ class NasAddressInvalid(DroverError):
 
 
 def open_nas(settings: NasSettings) -> NasStore:
-    """The store in the settings. The caller has checked that they name one."""
+    """Make the store that the settings describe. The caller has checked that they name one."""
     return open_store(
         str(settings.render_nas),
         user=settings.render_nas_user,
@@ -53,7 +53,7 @@ def open_store(
     mounted_at: Path | None = None,
     stall_s: float = STALL_S,
 ) -> NasStore:
-    """The store below an address. It does not connect to the NAS yet.
+    """Make the store for an address. It does not connect to the NAS yet.
 
     `user`, `password` and `encrypt` are for SMB, the others except `stall_s` for paths: `mounted_at` is the mount point
     above the path, by default the path itself. Raises NasAddressInvalid.

@@ -9,13 +9,13 @@ from typing import Final
 
 _NOREPLACE: Final = 1  # RENAME_NOREPLACE of <linux/fs.h>
 _UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""The errors of kernels and file systems without this call. NFS is one of them; it supports links."""
+"""The errors of kernels and file systems that lack this call. NFS is one of them; it supports hard links."""
 
 _renameat2: Final = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
-    """Both names are in the folder that is open as a descriptor. Raises FileExistsError if the target exists."""
+    """Rename a file within the folder that is open as a descriptor. Raises FileExistsError if the target exists."""
     try:
         _rename(source, target, folder)
     except OSError as error:
@@ -25,7 +25,8 @@ def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
 
 
 def link_and_unlink(source: str, target: str, *, folder: int) -> None:
-    """Rename in two steps. After a crash in between the file has both names; a sweep removes the temporary one."""
+    """Rename in two steps: a hard link, then delete the old name. After a crash in between the file has both names, and
+    the search for abandoned files removes the temporary one."""
     try:
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Searches the NAS for temporary files. Adapters list the folders."""
+"""Searches the NAS for temporary files. The implementations list the folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from drover.nas.store import FOLDERS_MAX, TEMPORARIES_MAX
 def find_temporaries(
     root_names: Iterable[str], names_in: Callable[[PurePosixPath], Iterable[str]]
 ) -> list[PurePosixPath]:
-    """`names_in` gives the names in a date folder; none if it is gone or not a folder."""
+    """Find temporary files. `names_in` returns the names in a date folder; none if the folder was deleted or is a
+    file."""
     found: list[PurePosixPath] = []
     dates = nlargest(FOLDERS_MAX, (name for name in root_names if is_date_folder(name)))
     for date in map(PurePosixPath, dates):

@@ -1,4 +1,4 @@
-"""The settings of the NAS: the render service writes there, the api service reads films from it."""
+"""The settings of the NAS: the render service writes there, the api service reads finished files from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from drover.service.setting_types import Flag, MountPoint, Nas, NasGuard, Word
 
 
 class NasSettings(Section, frozen=True, kw_only=True):
-    """Where finished films are."""
+    """The NAS where finished files are."""
 
     render_nas: Nas | None = None
     """Where finished files go."""

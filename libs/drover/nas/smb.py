@@ -1,4 +1,4 @@
-"""The NAS over SMB, without a mount. `smb_share` and `smb_file` make the requests."""
+"""The NAS over SMB, without a mount. `smb_share` and `smb_file` send the requests."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ from drover.nas.threaded import ThreadedStore
 T = TypeVar("T")
 
 ANSWER_MARGIN_S: Final = 5.0
-"""An abandoned thread ends this much later by itself, if cutting its connection did not free it."""
+"""How much later than its caller's time-out an abandoned thread ends by itself, if cutting its connection did not free
+it."""
 _FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
 _ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
-"""The errors for a file that does not exist. `DeletePending` is one: the file disappears when its last handle is
-closed, and nobody can open it until then."""
+"""The errors of a file that does not exist. `DeletePending` is one: the file disappears when its last handle is closed,
+and nobody can open it until then."""
 _NO_LINKS: Final = frozenset({0xC0000002, 0xC0000003, 0xC000000D, 0xC0000010, 0xC0000022, 0xC00000BB})
-"""The errors of servers without links: not implemented, invalid (class, parameter, request), denied, not supported."""
+"""The errors of servers without hard links: not implemented, invalid (class, parameter, request), denied, not
+supported."""
 
 _READ: Final = FilePipePrinterAccessMask.FILE_READ_DATA | FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
 _WRITE: Final = (
@@ -64,7 +66,8 @@ _ROOT: Final = PurePosixPath()
 
 
 class SmbStore(ThreadedStore):
-    """A `NasStore` on a share. Each operation opens its own connection: 30 ms, compared with seconds of copying."""
+    """A `NasStore` on an SMB share. Each operation opens its own connection, which takes 30 ms, while a copy takes
+    seconds."""
 
     def __init__(
         self, address: ShareAddress, account: Account, *, encrypt: bool = True, stall_s: float = STALL_S
@@ -146,7 +149,7 @@ class SmbStore(ThreadedStore):
         return self._opened(path, pulse, read)
 
     def _opened(self, path: PurePosixPath, pulse: Pulse, use: Callable[[SmbFile], T]) -> T | None:
-        """None if there is no such file."""
+        """Open a file. None if it does not exist."""
         with self._share(pulse) as share:
             try:
                 with share.opened(path, _READ, CreateDisposition.FILE_OPEN) as file:
@@ -180,7 +183,8 @@ class SmbStore(ThreadedStore):
 
     @contextmanager
     def _share(self, pulse: Pulse) -> Iterator[Share]:
-        """Connect and check that the root exists: without it a missing file proves nothing. Never creates it."""
+        """Connect and check that the root exists: without it, a missing file would prove nothing. The root is never
+        created."""
         with connected(
             self._address, self._account, encrypt=self._encrypt, answer_s=self._answer_s, pulse=pulse
         ) as share:
@@ -202,9 +206,10 @@ def _delete(share: Share, path: PurePosixPath, fence: Fence = unfenced) -> None:
 
 
 def _name_finally(file: SmbFile, name: str) -> None:
-    """Link the final name, then delete the temporary one: a link is atomic.
+    """Give a file its final name: make a hard link, which is atomic, then delete the temporary name.
 
-    A rename on Samba is not: it first checks whether the name is free, so a concurrent rename can replace a file.
+    A rename on Samba is not atomic: it first checks whether the name is free, so a concurrent rename can replace a
+    file.
     """
     try:
         file.link(name)
@@ -217,7 +222,7 @@ def _name_finally(file: SmbFile, name: str) -> None:
 
 
 def _flush_folder(share: Share, folder: PurePosixPath) -> None:
-    """Bring the new name to disk, if the server can flush folders."""
+    """Write the folder with the new name to disk, if the server can flush folders."""
     with (
         suppress(SMBResponseException),
         share.opened(folder, _ADD, CreateDisposition.FILE_OPEN, folder=True) as opened,

@@ -29,7 +29,7 @@ _QUERY_BYTES_MAX: Final = 4_096
 
 
 class SmbFile:
-    """Blocking; raises the errors of smbprotocol."""
+    """An open file or folder. Its methods block, and raise the errors of smbprotocol."""
 
     def __init__(self, handle: Open) -> None:
         self._handle = handle
@@ -62,13 +62,14 @@ class SmbFile:
         self._handle.flush()
 
     def delete_on_close(self, delete: bool) -> None:
-        """Whether the file is deleted when its handle is closed, by us or by the server when we are gone."""
+        """Set whether the file is deleted when its handle is closed, by us or by the server if our connection is
+        lost."""
         wish = FileDispositionInformation()
         wish["delete_pending"] = delete
         self._set(wish)
 
     def rename(self, name: str) -> None:
-        """Raises ObjectNameCollision instead of replacing another file."""
+        """Rename the file. Raises ObjectNameCollision instead of replacing another file."""
         self._set(_named(FileRenameInformation(), name))
 
     def link(self, name: str) -> None:
@@ -76,7 +77,7 @@ class SmbFile:
         self._set(_named(FileLinkInformation(), name))
 
     def names(self) -> Iterator[str]:
-        """The names in this folder, in the server's order."""
+        """Return the names in this folder, in the server's order."""
         flags = QueryDirectoryFlags.SMB2_RESTART_SCANS
         with_names = FileInformationClass.FILE_NAMES_INFORMATION
         while True:
@@ -89,7 +90,7 @@ class SmbFile:
                 yield entry["file_name"].get_value().decode("utf-16-le", errors="replace")
 
     def free_bytes(self) -> int:
-        """Free space on the file system."""
+        """Return the free space on the file system."""
         wanted = FileFsFullSizeInformation()
         request = SMB2QueryInfoRequest()
         request["info_type"] = wanted.INFO_TYPE
@@ -120,7 +121,7 @@ class SmbFile:
         )
 
     def _room(self, negotiated: int) -> int:
-        """How much one request may carry now: smbprotocol refuses to send more than its credits allow."""
+        """Return how many bytes one request may carry now: smbprotocol refuses to send more than its credits allow."""
         window = self._connection.sequence_window
         credits_left = window["high"] - window["low"] if self._connection.supports_multi_credit else 1
         return int(min(negotiated, max(1, credits_left) * _CREDIT_BYTES))

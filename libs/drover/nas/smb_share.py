@@ -1,4 +1,5 @@
-"""One connection to a share: signing in, opening files, a time-out on every reply. `smb` decides what is done there."""
+"""One connection to a share: signs in, opens files, and limits the time for every reply. `smb` decides what is done
+there."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Account(NamedTuple):
         return f"Account({self.user!r})"
 
     def hidden_in(self, text: str) -> str:
-        """Hide the password in a text, because the text ends up in a row that people read."""
+        """Replace the password in a text, because the text ends up in a row that people read."""
         return text.replace(self.password, "•••") if self.password and len(self.password) > 3 else text
 
 
@@ -59,7 +60,7 @@ class Share:
         self._folder = folder
 
     def name_of(self, path: PurePosixPath) -> str:
-        """The name of the file within the share."""
+        """Return the name of the file within the share."""
         return "\\".join((*self._folder.parts, *path.parts))
 
     @contextmanager
@@ -89,7 +90,8 @@ class Share:
 def connected(
     address: ShareAddress, account: Account, *, encrypt: bool, answer_s: float, pulse: Pulse
 ) -> Iterator[Share]:
-    """A connection for this block only: a lost one is never reused, and cutting it frees the thread."""
+    """Open a connection for this block only: a lost one is never reused, and closing its socket frees a thread that
+    waits for it."""
     connection = _PatientConnection(address, answer_s)
     pulse.when_lost(lambda: _cut(connection))
     try:
@@ -125,7 +127,7 @@ class _PatientConnection(Connection):  # type: ignore[misc]
 
 
 def _cut(connection: Connection) -> None:
-    """Close the socket under a thread that may be using it. `disconnect` would wait for a lock."""
+    """Close the socket while another thread may be using it. `disconnect` would wait for a lock."""
     line = getattr(connection.transport, "_sock", None)
     if line is not None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Reads the rendered file before and during a copy, and keeps its errors apart from those of the NAS."""
+"""Reads the rendered file before and during a copy. Its errors differ from those of the NAS, which is not at fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
 
 
 async def digest_of(source: Path, *, blocking: Blocking) -> Digest:
-    """The digest of a file to copy. Raises SourceUnreadable, also when its folder, maybe a share, hangs.
+    """Compute the digest of a file to copy. Raises SourceUnreadable, also if its folder, maybe on a share, hangs.
 
     `blocking` must be shared by all such calls, because it counts those that hang.
     """

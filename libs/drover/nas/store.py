@@ -1,4 +1,4 @@
-"""The port of a NAS. Adapters: `mounted` and `smb`, chosen in `opening`."""
+"""The interface of a NAS. Implementations: `mounted` and `smb`, chosen in `opening`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TEMPORARIES_MAX: Final = 10_000
 
 
 Fence = Callable[[], None]
-"""Called right before an action, in the thread that does it. Raises TooLate if the caller's knowledge may be outdated:
-the process can sleep between checking that a name is still its own and using it."""
+"""Called right before an action, in the thread that does it. It raises TooLate if what the caller knows may be
+outdated: the process can be paused between checking that a file name is still its own and using it."""
 
 
 def unfenced() -> None:
-    """A fence for actions that are allowed at any time."""
+    """Allow the action at any time."""
 
 
 class TooLate(DroverError):
-    """The caller's knowledge is too old to act on. Nothing was done: check again."""
+    """What the caller knows is too old to act on. Nothing was done: check again."""
 
 
 class Digest(NamedTuple):
@@ -103,7 +103,7 @@ class SourceUnreadable(DroverError):
 
 
 class NasStore(Protocol):
-    """Files below one folder of the NAS, the root. It must exist: only folders below it are created.
+    """Files below one folder of the NAS, the root. The root must exist: only folders below it are created.
 
     Paths are relative to the root (`naming`); a path that could leave it is a ValueError. Every call ends: with its
     result, or with NasAway after a time-out. A cancelled call stops at its next chunk.
@@ -124,22 +124,24 @@ class NasStore(Protocol):
         """
 
     async def digest(self, path: PurePosixPath) -> Digest | None:
-        """The digest of the whole file, read from the NAS; None if there is no file."""
+        """Compute the digest of the whole file, read from the NAS; None if there is no file."""
 
     async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> Piece | None:
-        """The bytes from `start` on; empty after the end; None if there is no file."""
+        """Read the bytes from `start` on; empty after the end; None if there is no file."""
 
     async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
-        """No error if there is no file."""
+        """Delete a file. It is no error if there is none."""
 
     async def temporaries(self) -> list[PurePosixPath]:
-        """Temporary files in the date folders, of any run, found by name. Bounded: see the constants above."""
+        """Find temporary files in the date folders, of any run, by their names. Bounded by `FOLDERS_MAX` and
+        `TEMPORARIES_MAX`."""
 
     async def free_bytes(self) -> int:
-        """Free space for this account."""
+        """Return the free space for this account, in bytes."""
 
     def location(self, path: PurePosixPath) -> str:
-        """The full path of the file for people, in the notation of the NAS."""
+        """Return the full path of the file for people, in the notation of the NAS."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """The path of the finished file at a location, also one that another worker reported; else None."""
+        """Return the path of the finished file at a location, also one that another worker reported; None if it is no
+        such file."""

@@ -1,4 +1,4 @@
-"""What both adapters share: a store whose blocking calls run in threads."""
+"""What both implementations share: a store whose blocking calls run in threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ T = TypeVar("T")
 
 
 class ThreadedStore(ABC):
-    """A `NasStore` built from methods that may hang. Each gets a pulse and sends heartbeats through it."""
+    """A `NasStore` built from blocking methods, which may hang. Each gets a pulse, through which it sends
+    heartbeats."""
 
     def __init__(self, *, stall_s: float) -> None:
         self._blocking: Final = Blocking("nas", stall_s=stall_s)
         self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """Threads for calls that must not wait for copies, because a fence is valid for seconds only."""
+        """Threads for calls that must not wait for copies, because the check before them is valid for seconds only."""
 
     async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
         with copy_timed():
@@ -73,7 +74,7 @@ class ThreadedStore(ABC):
 
     @abstractmethod
     def _translated(self, error: Exception, operation: str, where: str) -> Exception:
-        """Translate an adapter's error into one of the port. Other errors stay as they are."""
+        """Translate an error of an implementation into one of `store`. Other errors stay as they are."""
 
     @abstractmethod
     def _put(self, source: Path, temporary: PurePosixPath, expected: Digest, pulse: Pulse) -> None: ...
