@@ -41,7 +41,7 @@ from drover.service.setting_types import (
 
 PREFIX: Final = "DROVER_"
 OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
-"""By name that the users' own programs use: the name of the same setting here, for the error message."""
+"""Other names of settings, which the users' own programs use and Drover accepts, too; each with our name."""
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
