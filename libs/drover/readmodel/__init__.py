@@ -1,1 +1,1 @@
-"""Rows, tables and relations of the read models, each declared once. No I/O and no folds."""
+"""Declares rows, tables and relations of the read models, each once. No I/O, and no rules that fill them."""

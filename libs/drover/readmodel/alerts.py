@@ -16,15 +16,15 @@ class AlertRow(Row, frozen=True):
     id: str
     kind: str
     subject: str
-    """The id of the device, job, PC or render that it is about."""
+    """The id of what the alert is about: a device, job, PC, render and so on."""
     message: str
     details: Json
     raised_at: datetime
     until: datetime | None
-    """When it resolves by itself; null: when its cause is over."""
+    """When the alert is resolved automatically. Null: when its cause is over."""
     resolved_at: datetime | None = None
     reason: str | None = None
-    """Why it was resolved."""
+    """Why the alert was resolved."""
 
 
 ALERTS: Final = KeyedTable(

@@ -16,7 +16,7 @@ from drover.readmodel.docstrings import field_texts
 
 
 class PgType(StrEnum):
-    """Column types, by their names in casts."""
+    """The Postgres types of columns, by the names that casts use."""
 
     TEXT = "text"
     UUID = "uuid"
@@ -34,11 +34,12 @@ class PgType(StrEnum):
 
 BigInt = Annotated[int, PgType.BIGINT]
 Json = Annotated[Any, PgType.JSONB]
-"""JSON as text, stored by Postgres. A field of a struct type is JSON, too, and encoded when it is written."""
+"""JSON as text. Postgres stores it as jsonb. A field of a struct type becomes JSON, too; it is encoded when it is
+written."""
 
 
 def words(*them: str) -> msgspec.Meta:
-    """Marks a text with a fixed set of values: `Annotated[str, words(…)]`. For documentation; not enforced."""
+    """Mark a text with a fixed set of values: `Annotated[str, words(…)]`. For documentation; not enforced."""
     return msgspec.Meta(extra_json_schema={"enum": list(them)})
 
 
@@ -64,11 +65,11 @@ class Column(msgspec.Struct, frozen=True):
     text: str = ""
     """The description of the column, for people."""
     sql: str | None = None
-    """The SQL expression of a view. None: the column of the same name."""
+    """The SQL expression of the column in a view. None: the column of the same name."""
 
     @property
     def struct(self) -> Any:
-        """The struct type of a value that is stored as JSON. None: it is not a struct."""
+        """The struct type of a value that is stored as JSON. None: the value is not a struct."""
         return self.python if _is_struct(self.python) else None
 
 
@@ -80,30 +81,30 @@ def columns_of(row: type[msgspec.Struct]) -> tuple[Column, ...]:
 
 
 def column(name: str, type_: Any, sql: str | None = None, *, text: str = "") -> Column:
-    """A column by its Python type. `sql`: its expression in a view."""
+    """Make a column from its Python type. `sql`: its expression in a view."""
     python, nullable = _without_none(type_)
     return Column(name=name, type=_pg_type(python), nullable=nullable, python=python, text=text, sql=sql)
 
 
 def pick(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
-    """Some columns of a row, in this order."""
+    """Return some columns of a row, in this order."""
     by_name = {one.name: one for one in columns_of(row)}
     return tuple(by_name[name] for name in names)
 
 
 def without(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
-    """All columns of a row but these."""
+    """Return all columns of a row but these."""
     return tuple(one for one in columns_of(row) if one.name not in names)
 
 
 def renamed(row: type[msgspec.Struct], column: str, name: str, sql: str) -> Column:
-    """A column of a row under another name."""
+    """Return a column of a row under another name."""
     (found,) = pick(row, column)
     return msgspec.structs.replace(found, name=name, sql=sql)
 
 
 def keys_first(columns: Sequence[Column], key: Sequence[str]) -> tuple[Column, ...]:
-    """The key columns first, where people look for them."""
+    """Sort the key columns to the front, where people look for them."""
     return tuple(sorted(columns, key=lambda one: key.index(one.name) if one.name in key else len(key)))
 
 

@@ -1,4 +1,4 @@
-"""Docstrings of a struct's fields, which Python discards: read from the source, for documentation."""
+"""Reads the docstrings of a struct's fields from the source, because Python discards them. For documentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def field_texts(struct: type[Any]) -> dict[str, str]:
-    """The docstring of each field, including inherited fields. Empty if the source is not available."""
+    """Return the docstring of each field, including inherited fields. Empty if the source is not available."""
     texts: dict[str, str] = {}
     for parent in reversed(struct.__mro__):
         texts |= _module_texts(parent.__module__).get(parent.__name__, {})
@@ -20,7 +20,7 @@ def field_texts(struct: type[Any]) -> dict[str, str]:
 
 @cache
 def _module_texts(module: str) -> dict[str, dict[str, str]]:
-    """The docstrings of a module's fields, by class and field."""
+    """Return the docstrings of a module's fields, by class and field."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not file.endswith(".py") or not module.startswith("drover."):
         return {}

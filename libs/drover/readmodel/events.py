@@ -1,4 +1,4 @@
-"""Every context's table `events`: the log as rows, one per event."""
+"""Every context's table `events`: one row for each event of the log."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index
 
 ENTITIES_MAX: Final = 4
-"""How many of an event's entities can be searched for: each has its own index."""
+"""How many of an event's entities can be searched for, because each needs its own index. The others are only shown."""
 
 
 class EventRow(Row, frozen=True):
-    """Every event adds a row, so each index costs time for all of them. Therefore keys are hashed (8 bytes instead of
-    40), and indices are ordered by time; the position settles ties."""
+    """An event of the log. Every event adds a row, so each index costs time for all of them. Therefore keys are hashed
+    (8 bytes instead of 40), and indices are ordered by time; the position orders rows of the same time."""
 
     seq: BigInt
     """Sequence of its commit in the stream of its context. With `line` it identifies the event."""
@@ -27,10 +27,10 @@ class EventRow(Row, frozen=True):
     by: str
     """The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
     cause: str
-    """Id of the command that caused it."""
+    """Id of the command that caused the event."""
     trace: str | None
     entities: list[str]
-    """Ids of the entities that it is about, most specific first."""
+    """Ids of the entities that the event is about, the most specific first."""
     data: Json
     """The whole event as in the log; empty for identity."""
 

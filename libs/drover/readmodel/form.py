@@ -1,6 +1,7 @@
 """The form of a read model: its SQL without comments, and how often that SQL has changed.
 
-`make contracts` generates `forms.json`. During a rolling deployment the program with the higher number wins.
+`make contracts` generates `forms.json`. During a rolling deployment, only the program with the highest number writes
+the read model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def without_comments(ddl: str) -> str:
-    """The SQL without comments: a changed comment is no reason to rebuild."""
+    """Remove the comments from SQL, because a changed comment is no reason to rebuild."""
     return "\n".join(line for line in ddl.splitlines() if not line.startswith(_COMMENTS))
 
 
@@ -32,12 +33,13 @@ def digest_of(ddl: str) -> str:
 
 
 def read_forms() -> dict[str, Form]:
-    """The form of each context. A context that is not listed is new."""
+    """Read the form of each context. A context that is not listed is new."""
     return msgspec.json.decode((files("drover.readmodel") / FILE).read_bytes(), type=dict[str, Form])
 
 
 def next_forms(forms: Mapping[str, Form], ddl: Mapping[str, str]) -> dict[str, Form]:
-    """The forms for this SQL, by context. The number grows where the SQL differs from that of `forms`."""
+    """Return the forms for this SQL, by context. The number of a context grows if its SQL differs from that in
+    `forms`."""
     return {context: _next(forms.get(context), digest_of(text)) for context, text in ddl.items()}
 
 

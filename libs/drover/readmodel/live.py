@@ -1,4 +1,5 @@
-"""Live relations: their changed rows are published. Maps a changed row of a table to the key of a relation's row.
+"""Live relations: relations whose changed rows are published. Maps a changed row of a table to the key of the
+relation's row.
 
 A relation is live if each of its rows is one row of a table; this is not declared. Aggregates are not live.
 """
@@ -19,18 +20,18 @@ from drover.readmodel.relation import Relation
 from drover.readmodel.table import Key, Table
 
 _CONTEXT = "context"
-"""The first column of a united relation."""
+"""The name of the first column of a relation that unites several contexts."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LiveRelation:
-    """A relation of one context. A united relation has one for each of its contexts."""
+    """A live relation in one context. A relation that unites several contexts has one for each of them."""
 
     relation: Relation
     context: str
     table: Table
     parts: Mapping[str, Table]
-    """Other tables whose rows are shown as parts of this relation's rows."""
+    """Other tables whose rows are shown as parts of this relation's rows, by name."""
 
     @property
     def name(self) -> str:
@@ -43,34 +44,34 @@ class LiveRelation:
 
     @cached_property
     def withheld(self) -> tuple[str, ...]:
-        """Columns that are null in every published row: sealed ones, their error columns, users' own texts."""
+        """Columns that are null in every published row: sealed ones, their error columns, and users' own texts."""
         sealed = {*self.relation.sealed, *self.relation.sealed.values()}
         hidden = sealed | context_named(self.context).hidden_fields
         return tuple(name for name in self.relation.columns if name in hidden)
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """A change in any of these tables may change its rows."""
+        """The names of the tables in which a change may change rows of the relation."""
         return (self.table.name, *self.parts)
 
     @cached_property
     def key_of(self) -> Callable[[tuple[Any, ...]], Key]:
-        """Reads the table's key from a record of the table."""
+        """Return a function that reads the table's key from a record of the table."""
         return itemgetter(*map(self.table.columns.index, self.table.key))
 
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
-        """Reads the table's key from a record of one of the parts."""
+        """Return a function that reads the table's key from a record of one of the parts."""
         assert self.relation.view is not None
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 
     def told_key(self, key: Key) -> list[Any]:
-        """Turn a key of the table into the values of the columns `key`, as clients get them."""
+        """Convert a key of the table to the values of the columns `key`, as clients get them."""
         values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple
         shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
         return [self.context, *shown] if self.relation.united else shown
 
     def select_items(self) -> Iterator[str]:
-        """The SELECT list over its view, so that each row is as `/rest/v1` shows it."""
+        """Make the SELECT list for the relation's view, so that each row is as `/rest/v1` shows it."""
         for name, type_ in self.relation.columns.items():
             if name in self.withheld:
                 yield f'NULL::{type_} AS "{name}"'
@@ -81,7 +82,7 @@ class LiveRelation:
 
 
 def live_relation(relation: Relation, context: str, tables: Mapping[str, Table]) -> LiveRelation | None:
-    """The live relation of a context; None if the relation's rows are not rows of one table."""
+    """Make the live relation of a context. None if the relation's rows are not rows of one table."""
     if relation.united:
         table = tables[ALERTS.name]
     elif relation.view is not None:

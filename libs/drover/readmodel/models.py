@@ -25,5 +25,5 @@ def _by_name() -> dict[str, tuple[LiveRelation, ...]]:
 
 
 LIVE: Final = _by_name()
-"""Relations whose changes `/api/stream` publishes: by name, one for each context that has it."""
+"""By name, the relations whose changes `/api/stream` publishes: one for each context that has the relation."""
 LIVE_CONTEXTS: Final = tuple(model.context for model in READ_MODELS if model.live)

@@ -1,4 +1,4 @@
-"""Relations: what clients may read, with columns, embeds and views."""
+"""Relations: what clients may read. Declares their columns, embeds and views."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from drover.readmodel.column import Column, PgType, column, columns_of, keys_fir
 
 
 class Relationship(msgspec.Struct, frozen=True):
-    """How two relations are joined: the rows whose `target_column` equals `column` belong to a row."""
+    """How two relations are joined: rows of the target whose `target_column` equals `column` belong to a row."""
 
     target: str
     """The embedded relation."""
     kind: Literal["to-one", "to-many"]
     """`to-one` is embedded as an object or null, `to-many` as an array."""
     column: str
-    """The column of the embedding relation."""
+    """The column of the relation that embeds."""
     target_column: str
 
 
 class View(msgspec.Struct, frozen=True):
-    """The source of a generated view."""
+    """What a generated view selects from."""
 
     table: str
     letter: str
-    """The table's alias in the expressions of computed columns."""
+    """The alias of the table in the SQL of computed columns."""
     joins: str = ""
     parts: Mapping[str, str] = {}
-    """Other tables that computed columns read. For each, the column with the key of this view's row: a new row there
-    changes this row, too."""
+    """Other tables that computed columns read, by name, each with its column that has the key of this view's row. A new
+    row in such a table changes this view's row, too."""
 
 
 class Relation(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Relation(msgspec.Struct, frozen=True):
     columns: Mapping[str, PgType]
     """The columns in the order in which `*` selects them."""
     context: str
-    """The context whose positions tell how fresh the rows are; for a united relation, see `united`."""
+    """The context whose positions tell how fresh the rows are. For a united relation, `united` has them."""
     shape: tuple[Column, ...] = ()
     """The same columns with their types and descriptions, for documentation and views."""
     view: View | None = None
@@ -54,7 +54,7 @@ class Relation(msgspec.Struct, frozen=True):
     aliases: Mapping[str, Mapping[str, str]] = {}
     """Other names of values, by column. A filter by `eq`, `neq` or `in` may use them instead of the stored values."""
     owner: str | None = None
-    """The column with the id of the device that owns a row. None: rows have no owner."""
+    """The column with the id of the device that owns a row. None: no device owns rows."""
     sealed: Mapping[str, str] = {}
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
     failed. Neither can be selected in parts, filtered or ordered by."""
@@ -87,8 +87,8 @@ def relation(
     owner: str | None = None,
     sealed: Mapping[str, str] | None = None,
 ) -> Relation:
-    """Declare a relation of one context. `computed`: the SQL of computed columns. An embed has the name of its
-    relation."""
+    """Declare a relation of one context. `computed`: the SQL of computed columns. An embed is named after the relation
+    that is embedded."""
     columns = _shaped(shape, order, computed or {})
     return Relation(
         name=name,
@@ -106,7 +106,7 @@ def relation(
 
 
 def united(name: str, row: type[msgspec.Struct], contexts: tuple[str, ...], *, order: tuple[str, ...]) -> Relation:
-    """Declare a relation over all contexts: the rows of each, with the context's name as first column."""
+    """Declare a relation that unites the rows of several contexts, with the context's name as the first column."""
     columns = (column("context", str), *columns_of(row))
     return Relation(
         name=name,
@@ -131,7 +131,7 @@ def _shaped(
 
 
 def select_list(columns: Sequence[Column], letter: str) -> list[str]:
-    """The SELECT list of these columns, each under its own name. `letter`: the table's alias."""
+    """Make the SELECT list of these columns, each under its own name. `letter`: the alias of the table."""
     return [f"{letter}.{one.name}" if one.sql is None else f"{one.sql} AS {one.name}" for one in columns]
 
 

@@ -6,4 +6,5 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """Frozen: rows are shared with a cache. No garbage collection: no row refers to another."""
+    """A row. It is frozen, because rows are shared with a cache, and not garbage-collected, because no row refers to
+    another."""

@@ -1,4 +1,4 @@
-"""Tables as data: their rows, keys and indices. The projection writes them."""
+"""Declares tables as data: their rows, keys and indices. The projection writes them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from drover.readmodel.column import Column, PgType, columns_of
 R = TypeVar("R", bound=msgspec.Struct)
 
 Key = Hashable
-"""The value of a one-column key, or the tuple of a longer one."""
+"""The key of a row: a single value, or a tuple if the key has several columns."""
 
 
 @dataclass(frozen=True)
 class Index:
     name: str
     on: str
-    """Columns or expressions, as SQL."""
+    """The columns or expressions of the index, as SQL."""
     unique: bool = False
     where: str | None = None
     why: str = ""
@@ -31,7 +31,7 @@ class Index:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
-    """The part that keyed and append tables have in common."""
+    """What keyed tables and append tables have in common."""
 
     name: str
     key: tuple[str, ...]
@@ -60,7 +60,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KeyedTable(Table, Generic[R]):
-    """Rows that change, found by key."""
+    """A table whose rows change and are found by key."""
 
     row: type[R]
 
@@ -70,7 +70,7 @@ class KeyedTable(Table, Generic[R]):
 
     @cached_property
     def to_record(self) -> Callable[[R], tuple[Any, ...]]:
-        """Turns a row into a Postgres record."""
+        """A function that turns a row into a Postgres record."""
         structs = [place for place, column in enumerate(self.fields) if column.struct is not None]
         if not structs:
             return astuple
@@ -87,7 +87,7 @@ class KeyedTable(Table, Generic[R]):
 
     @cached_property
     def from_record(self) -> Callable[[Sequence[Any]], R]:
-        """Turns a Postgres record into a row."""
+        """A function that turns a Postgres record into a row."""
         row = self.row
         decoders = {
             place: msgspec.json.Decoder(column.struct).decode
@@ -110,9 +110,9 @@ class KeyedTable(Table, Generic[R]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AppendTable(Table):
-    """Rows that are only added, as plain tuples in column order: this is the hot path."""
+    """A table to which rows are only added, as plain tuples in column order, because most writes go there."""
 
 
 def _has_keywords(row: type[msgspec.Struct]) -> bool:
-    """Whether some of its fields are keyword-only."""
+    """Whether some fields of the row are keyword-only."""
     return len(row.__match_args__) < len(row.__struct_fields__)

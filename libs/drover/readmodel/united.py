@@ -1,4 +1,4 @@
-"""Relations over the tables that every context has: events and alerts."""
+"""Relations that unite the tables of all contexts: events and alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The read model of analyses: users, tests, the ledger between them, cleanups. Users are ids only, without personal
+"""The read model of analyses: users, tests, the ledger of balances, cleanups. Users are ids only, without personal
 data. `tables.sql` is generated from it."""
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Cleanups and the tests that each one found: rows, and what clients see of them."""
+"""Cleanups and the tests that each one found: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RunRow(Row, frozen=True):
     status: Annotated[str, words("running", "finished")]
     scheduled_for: datetime | None
     started_before: datetime
-    """Unfinished tests that were started before this were cleaned up."""
+    """The cleanup handled unfinished tests that were started before this time."""
     tiers_started_before: Json
-    """The limit of each tier that has its own."""
+    """By tier: tests started before this time were handled. Only for tiers with a limit of their own."""
     cleaned_count: int
     skipped_count: int
     users_count: int
@@ -37,17 +37,17 @@ class FoundTest(Row, frozen=True):
     """A test that a cleanup found, and its outcome."""
 
     id: BigInt
-    """Made from the position in the log: sequence of the commit * 65536 + line."""
+    """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line."""
     test_id: UUID
     user_id: str
     outcome: Annotated[str, words("cleaned", "skipped")]
-    """`cleaned` or `skipped`."""
+    """What the cleanup did with the test: `cleaned` or `skipped`."""
     reason: str | None
     created_at: datetime
 
 
 class RunTestRow(FoundTest, frozen=True):
-    """One row for each test that a cleanup found."""
+    """A test that a cleanup found."""
 
     run_id: UUID
 

@@ -1,4 +1,4 @@
-"""Users, their tests, and the ledger of their balance: rows, and what clients see of them."""
+"""Users, their tests, and the ledger of their balance: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _analysis = partial(relation, "analysis")
 
 
 class UserRow(Row, frozen=True):
-    """Tier and balance. No personal data."""
+    """A user with tier and balance, without personal data."""
 
     id: str
     tier: str
@@ -40,7 +40,7 @@ class TestRow(Row, frozen=True):
     user_id: str
     status: TestStatus
     reason: Annotated[str, words("worker", "timeout")] | None
-    """Who reported the failure: `worker` or `timeout`."""
+    """Who failed the test: its `worker`, or a cleanup after a `timeout`."""
     error_code: str | None
     error_message: str | None
     result_ref: str | None
@@ -59,9 +59,9 @@ class LedgerEntry(Row, frozen=True):
     """A change of a user's balance."""
 
     id: BigInt
-    """Made from the position in the log: sequence of the commit * 65536 + line."""
+    """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line."""
     kind: str
-    """`initial`, `grant`, `charge` or `refund`."""
+    """The kind of change: `initial`, `grant`, `charge` or `refund`."""
     amount: int
     remaining_tests: int
     """Tests that the user has left after this change."""
@@ -72,7 +72,7 @@ class LedgerEntry(Row, frozen=True):
 
 
 class LedgerRow(LedgerEntry, frozen=True):
-    """Every change of a user's balance: the sum of `amount` is `remaining_tests`."""
+    """A change of a user's balance. The sum of all `amount` of a user is `remaining_tests`."""
 
     user_id: str
 

@@ -1,4 +1,4 @@
-"""Assignments (one job on one device each): rows, and what clients see of them."""
+"""Assignments (one job on one device each): the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _fleet = partial(relation, "fleet")
 
 
 class JobAssignment(Row, frozen=True):
-    """One job on one device."""
+    """The assignment of one job to one device."""
 
     id: UUID
     job_id: UUID
@@ -28,7 +28,7 @@ class JobAssignment(Row, frozen=True):
     updated_at: datetime
     status: AssignmentStatus = AssignmentStatus.PENDING
     progress_pct: int = 0
-    """The progress. Between two events it comes from telemetry."""
+    """The progress in percent. Between two events it comes from telemetry."""
     actual_duration_sec: int | None = None
     did_like: bool = False
     did_comment: bool = False
@@ -38,12 +38,12 @@ class JobAssignment(Row, frozen=True):
     `timed_out`."""
     error_message: str | None = None
     retry_count: int = 0
-    """Attempts used, out of three."""
+    """How many attempts were used, out of three."""
     assigned_at: datetime | None = None
-    """When it got a slot. Null: it waits without one."""
+    """When the assignment got a slot. Null: it waits without one."""
     started_at: datetime | None = None
     completed_at: datetime | None = None
-    """When it ended, in any way."""
+    """When the assignment ended, in any way."""
     run: int = 0
     attempt: int = 1
     """The number of the current or next attempt; after the end, of the last attempt."""
@@ -53,20 +53,21 @@ class JobAssignment(Row, frozen=True):
     retry_due_at: datetime | None = None
     ad_playing: bool = False
     reason: str | None = None
-    """Why it was rolled back, parked or cancelled."""
+    """Why the assignment was rolled back, parked (waits without a slot) or cancelled."""
 
 
 class AssignmentRow(JobAssignment, frozen=True):
-    """An assignment from its request to its end. Progress changes most often, so it is in no index."""
+    """An assignment from its request to its end. The progress changes most often, so no index has it."""
 
     phase: str = Phase.WAITING
     """The phase of a pending assignment: `waiting`, `offered`, `sent`, `retrying`; otherwise the same as `status`."""
     named: bool = False
-    """Whether a person chose this device."""
+    """Whether a person assigned this device by name."""
 
 
 TASK_STATUS: Final = "CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END"
-"""The status in the terms of 002, where a sent assignment is `claimed`. The index must use the same expression."""
+"""SQL of the status in the terms of 002, where a sent assignment is `claimed`. The index must use the same
+expression."""
 
 ASSIGNMENTS: Final = KeyedTable(
     name="assignment_rows",
@@ -91,8 +92,8 @@ PROGRESS: Final = """CASE
   THEN greatest(a.progress_pct, p.progress_pct)
   ELSE a.progress_pct
 END"""
-"""SQL of the progress: for a running assignment the device's own report (`tel_fleet.presence p`) if it is newer.
-Reports are volatile, so `drover verify` does not compare them."""
+"""SQL of the progress. For a running assignment it is the device's own report (`tel_fleet.presence p`), if that is
+newer. Reports are not in the log, so `drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _fleet(

@@ -1,4 +1,4 @@
-"""The history of attempts, by event and by minute, and what clients see of it."""
+"""The history of attempts, by event and by minute: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class AttemptFacts(Row, frozen=True):
     """One entry in the history of attempts."""
 
     id: BigInt
-    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with
+    time."""
     device_id: UUID
     pc_id: str
     attempt: int
@@ -58,19 +59,20 @@ class TaskEventRow(AttemptFacts, frozen=True):
 
 
 class MinuteRow(Row, frozen=True):
-    """Running sums over `tasks_event`: one hour of a large farm has a million of those rows."""
+    """What happened in one minute, summed over `tasks_event`, because one hour of a large farm has a million of those
+    rows."""
 
     minute: datetime
-    """When the minute began."""
+    """The time when the minute began."""
     created: int = 0
     sent: int = 0
     started: int = 0
     succeeded: int = 0
     failed: int = 0
-    """Failed attempts, final or not; timeouts are counted separately."""
+    """How many attempts failed, finally or not. Timeouts are counted separately."""
     timed_out: int = 0
     failed_final: int = 0
-    """Assignments that failed for good."""
+    """How many assignments failed for good."""
     rolled_back: int = 0
     cancelled: int = 0
     waited_ms: BigInt = 0

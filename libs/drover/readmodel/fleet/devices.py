@@ -1,4 +1,4 @@
-"""PCs and devices: rows, and what clients see of them."""
+"""PCs and devices: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ END;
 -- Frequencies of the statuses: without them PostgreSQL plans as if every status were rare.
 CREATE STATISTICS device_rows_status ON (device_status(error_rule, running, alive)) FROM device_rows;
 """
-"""SQL function of a device's status, used by all SQL. A stored column would be as fast to read, but make each write 25
-% slower."""
+"""The SQL function that computes a device's status, used by all SQL. A stored column would be as fast to read, but make
+each write 25 % slower."""
 STATUS: Final = "device_status(d.error_rule, d.running, d.alive)"
 
 
@@ -43,7 +43,7 @@ class PcRow(Row, frozen=True):
 
 
 class Pc(PcRow, frozen=True, kw_only=True):
-    """A PC, with its devices by status."""
+    """A PC, with the number of its devices by status."""
 
     device_count: BigInt
     online: BigInt
@@ -57,7 +57,7 @@ class PcDeviceSummary(Row, frozen=True):
     capacity: int
     running_count: int
     eligible_device_count: int
-    """Devices that are heard, not in error, and targeted by the ACTIVE job, if there is one."""
+    """How many devices send signs of life, are not in error, and are targets of the ACTIVE job, if there is one."""
     target: int
 
 
@@ -79,8 +79,8 @@ class DeviceFacts(Row, frozen=True):
 
 
 class DeviceRow(DeviceFacts, frozen=True):
-    """A device. Its status is computed: `error`; otherwise `busy` while something runs on it, `online` while it is
-    heard, and `offline` if not.
+    """A device. Its status is computed: `error`; otherwise `busy` while something runs on it, `online` while it sends
+    signs of life, else `offline`.
 
     Pages have free space, and columns that change often are in no index, so that updates stay on their page (HOT). For
     HOT, a column in the predicate of a partial index counts as an indexed column.
@@ -89,10 +89,10 @@ class DeviceRow(DeviceFacts, frozen=True):
     alive: bool = False
     running: bool = False
     assignment_id: UUID | None = None
-    """The assignment that holds its slot: offered, sent, running or about to be retried."""
+    """The assignment of this device that holds a slot: offered, sent, running or about to be retried."""
     error_rule: str | None = None
     heard_at: datetime | None = None
-    """The last sign of life that an event reports. Telemetry may have a later one."""
+    """The time of the last sign of life that an event reports. Telemetry may have a later one."""
 
 
 class Device(DeviceFacts, frozen=True, kw_only=True):
@@ -100,9 +100,9 @@ class Device(DeviceFacts, frozen=True, kw_only=True):
 
     status: DeviceStatus
     last_seen_at: datetime | None
-    """The last sign of life, from events or telemetry. Volatile."""
+    """The time of the last sign of life, from events or telemetry. Telemetry is not in the log."""
     error_code: str | None
-    """The rule that put it into error."""
+    """The name of the error rule that put the device into error."""
 
 
 PCS: Final = KeyedTable(name="pc_rows", row=PcRow, key=("id",))

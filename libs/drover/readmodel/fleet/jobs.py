@@ -1,4 +1,4 @@
-"""Jobs: rows with counters of their assignments by status, and what clients see of them."""
+"""Jobs: the rows, with counters of their assignments by status, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTERS: Final = ("pending", "running", "retrying", "completed", "failed", "ca
 
 
 class JobRow(JobSpec, Row, frozen=True, kw_only=True):
-    """The client's input, and the job's state. The counters of the ACTIVE job change with every batch."""
+    """A job: the fields that the client set, and its state. The counters of the ACTIVE job change with every batch."""
 
     id: UUID
     is_active: bool
@@ -30,24 +30,24 @@ class JobRow(JobSpec, Row, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     activated_at: datetime | None = None
-    """When it first became ACTIVE."""
+    """When the job first became ACTIVE."""
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The error rule by which three devices failed, or `admin`."""
+    """Why the job is paused: the error rule by which three devices failed, or `admin` for a person."""
     end_reason: str | None = None
-    """`done`, `time`, `admin`, or an error rule that applies to every device."""
+    """Why the job ended: `done`, `time`, `admin`, or an error rule that applies to every device."""
     pending: int = 0
-    """Assignments that wait, are offered or are sent. The counters from here to `cancelled` add up to all
+    """How many assignments wait, are offered or are sent. The counters from here to `cancelled` add up to all
     assignments."""
     running: int = 0
     retrying: int = 0
-    """Assignments that failed and wait for the next attempt. They are not counted as pending."""
+    """How many assignments have failed and wait for the next attempt. They are not counted as pending."""
     completed: int = 0
     failed: int = 0
     cancelled: int = 0
-    """Assignments that a person cancelled, or that ended because the job ended."""
+    """How many assignments a person cancelled, or ended because the job ended."""
     skipped: int = 0
-    """Target devices that had no assignment when the job ended. All counters together are the number of target
+    """How many target devices had no assignment when the job ended. All counters together are the number of target
     devices."""
 
 

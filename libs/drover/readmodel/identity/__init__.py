@@ -29,7 +29,7 @@ class Account(Row, frozen=True):
 
 class AccountRow(Account, frozen=True):
     email_sealed: str
-    """The sealed address. Code that may unseal it reads it here."""
+    """The sealed e-mail address. Code that has the keys opens it."""
 
 
 class SessionRow(Row, frozen=True):

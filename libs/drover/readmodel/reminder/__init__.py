@@ -1,7 +1,8 @@
-"""The read model of reminders: alarms, users, subscriptions, the history of sendings. `tables.sql` is generated.
+"""The read model of reminders: alarms, users, subscriptions, the history of sendings. `tables.sql` is generated from
+it.
 
-Keys include the user: partitions are divided by user and must not touch each other's rows, even if two users'
-programs gave their pages the same id.
+Keys include the user: each partition has some of the users and must not change rows of another partition, even if two
+users' programs gave their pages the same id.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class AlarmFacts(Row, frozen=True):
     sent_count: int
     last_notification_id: str | None
     processed_at: datetime | None
-    """Set while it is claimed: it is being sent, or the outcome of sending is unknown."""
+    """When the alarm was claimed. Set while it is being sent, or while the outcome of sending is unknown."""
     recover_at: datetime | None
     """When the sending is retried if its outcome is still unknown."""
     retry_at: datetime | None
-    """After a failure: the time of the next try."""
+    """After a failure, the time of the next try."""
     attempt: int
     shift_min: int
-    """How many minutes later than requested it is due, because the minute was taken."""
+    """How many minutes later than requested the alarm is due, because the requested minute was taken."""
     last_error: str | None
     last_sent_at: datetime | None
     created_at: datetime
@@ -84,7 +85,8 @@ class AlarmEventRow(Row, frozen=True):
     """One entry in the history of sendings."""
 
     id: BigInt
-    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with
+    time."""
     page_id: str
     user_id: str
     sent_count: int | None

@@ -1,4 +1,4 @@
-"""Compositions and their fields: rows, and what clients see of them."""
+"""Compositions and their fields: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ class CompositionRow(CompositionSpec, Row, frozen=True, kw_only=True):
     id: str
     created_at: datetime
     updated_at: datetime
-    """Last change of itself or of one of its fields."""
+    """When the composition or one of its fields was changed last."""
     mapping_ids: list[int] = msgspec.field(default_factory=list)
-    """The ids of its fields. They are removed with the composition, and the event of the removal does not name them."""
+    """The ids of the composition's fields. The event that removes a composition does not name its fields, which are
+    removed, too."""
 
 
 class FieldRow(Layer, Row, frozen=True, kw_only=True):
-    """Which field of a composition goes to which layer."""
+    """Which layer a field of a composition is shown in."""
 
     id: int
     composition_id: str

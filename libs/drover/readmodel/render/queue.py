@@ -1,4 +1,4 @@
-"""Renders: rows, their input, the history of their status, and what clients see of them."""
+"""Renders, their input, and the history of their status: the rows, and the columns that clients see."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Render(Row, frozen=True):
     created_at: datetime
     updated_at: datetime
     stage_since: datetime
-    """When it reached its status."""
+    """When the render reached its status."""
     status: Status = Status.PENDING
     run: int = 0
     worker_id: str | None = None
@@ -36,7 +36,7 @@ class Render(Row, frozen=True):
     lock_expires_at: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
-    """The progress. Between two events it comes from telemetry. It never decides that a render is done."""
+    """The progress in percent. Between two events it comes from telemetry. It never decides that a render is done."""
     output_file_path: str | None = None
     output_size_bytes: BigInt | None = None
     output_sha256: str | None = None
@@ -48,11 +48,11 @@ class Render(Row, frozen=True):
     retry_due_at: datetime | None = None
     unmapped_fields: list[str] = msgspec.field(default_factory=list)
     started_at: datetime | None = None
-    """When nexrender accepted the current job of the render."""
+    """When nexrender accepted the render's current job."""
     completed_at: datetime | None = None
     duration_seconds: float | None = None
     preparing_seconds: float | None = None
-    """Seconds in the stage `preparing`, over all finished visits; null: it was never in this stage. The three fields
+    """How many seconds the render was in the stage `preparing`, over all finished visits; null: never. The three fields
     below are the same for the other stages."""
     rendering_seconds: float | None = None
     encoding_seconds: float | None = None
@@ -60,10 +60,10 @@ class Render(Row, frozen=True):
 
 
 class RenderRow(Render, frozen=True):
-    """The state of a render. Progress and leases change most often and are in no index."""
+    """The state of a render. Progress and leases change most often, so no index has them."""
 
     generation: int = 1
-    """The number of its job at nexrender, from 1."""
+    """The number of the render's job at nexrender, from 1."""
 
 
 class GfxRow(Row, frozen=True):
@@ -73,16 +73,17 @@ class GfxRow(Row, frozen=True):
     id: int
     gfx_id: str
     gfx_data: str
-    """Sealed for the subject gfx_id. The database has no key that opens it."""
+    """The sealed input. It can be opened only with `gfx_id` and a key that the database does not have."""
 
 
 class StatusChange(Row, frozen=True):
     """A change of a render's status."""
 
     id: BigInt
-    """Made from the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with
+    time."""
     status_from: Status | None
-    """The status before; null: the render was just requested."""
+    """The status before the change. Null: the render was just requested."""
     status_to: Status
     worker_id: str | None
     """The worker that holds the render, or held it until this change."""
@@ -92,7 +93,7 @@ class StatusChange(Row, frozen=True):
 
 
 class AuditRow(StatusChange, frozen=True):
-    """One immutable row per change of status."""
+    """A change of a render's status. Rows are only added, never changed."""
 
     render_queue_id: int
 
@@ -101,7 +102,7 @@ Stage = Annotated[str, words("preparing", "rendering", "encoding", "uploading")]
 
 
 class StageRange(Row, frozen=True):
-    """How long a stage usually takes: 003 §2.2."""
+    """The usual duration of a stage, by 003 §2.2."""
 
     number: int
     stage: Stage
@@ -119,13 +120,13 @@ class RenderStage(Row, frozen=True):
     seconds_min: float
     seconds_max: float
     verdict: Annotated[str, words("below", "within", "above")] | None
-    """`below`, `within` or `above`; null while unknown."""
+    """How the duration compares with the usual range: `below`, `within` or `above`; null while it is unknown."""
 
 
 class WorkerFacts(Row, frozen=True):
     worker_id: str
     status: Annotated[str, words("busy", "idle", "gone")]
-    """`busy`, `idle`, or `gone`: not heard for 30 s."""
+    """`busy`, `idle`, or `gone`: no sign of life for 30 s."""
     last_seen_at: datetime | None
     run: int | None
     render_status: Status | None
@@ -142,7 +143,7 @@ class RenderFigures(Row, frozen=True):
     pending_count: BigInt
     avg_duration_seconds: float | None
     success_rate: float | None
-    """How many percent of the renders of the last 24 hours were completed, of those completed or failed."""
+    """How many percent of the renders that ended in the last 24 hours were completed and not failed."""
     active_workers: BigInt
 
 
@@ -176,8 +177,8 @@ PROGRESS: Final = """CASE
   THEN greatest(r.progress, w.progress)
   ELSE r.progress
 END"""
-"""SQL of the progress: the worker's own report (`tel_render.workers w`) if it is newer. Reports are volatile, so
-`drover verify` does not compare them."""
+"""SQL of the progress: the worker's own report (`tel_render.workers w`), if that is newer. Reports are not in the log,
+so `drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _render(
