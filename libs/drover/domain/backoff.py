@@ -13,12 +13,12 @@ POWER_MAX: Final = 64
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """Pauses that grow from the first to the longest."""
+    """Pauses between tries, which grow from the first to the longest."""
 
     first_s: float
     max_s: float
     factor: float = 2.0
-    """How much longer each pause is than the one before."""
+    """By what factor each pause is longer than the one before."""
     jitter: float = 0.0
     """Share by which a pause may vary: 0.2 is up to 20 % either way."""
 
@@ -36,7 +36,7 @@ def no_jitter() -> float:
 
 
 class Retries:
-    """Counts failures in a row."""
+    """Counts failures in a row, and computes the pause after each."""
 
     def __init__(self, backoff: Backoff, roll: Callable[[], float] = no_jitter) -> None:
         self._backoff = backoff

@@ -1,4 +1,4 @@
-"""Continues a decision in small steps, each on the state after the previous one, up to a bound."""
+"""Continues a decision in small steps, each on the state after the previous one, up to a maximum number of events."""
 
 from __future__ import annotations
 

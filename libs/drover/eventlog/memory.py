@@ -15,7 +15,7 @@ READ_COMMITS_MAX: Final = 256
 
 
 class MemoryLog:
-    """One partition as a list. Sequence numbers start at 1 and have no gaps."""
+    """The log of one partition, as a list. Sequence numbers start at 1 and have no gaps."""
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition

@@ -41,7 +41,7 @@ class Account(NamedTuple):
 
 
 class ShareAddress(NamedTuple):
-    """Where files go: `smb://host:port/share/folder`."""
+    """The address of a folder on a share: `smb://host:port/share/folder`."""
 
     host: str
     share: str

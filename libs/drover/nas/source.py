@@ -1,4 +1,4 @@
-"""Reads the rendered file before and during a copy. Its errors differ from those of the NAS, which is not at fault."""
+"""Reads the rendered file before and during a copy. Its errors are SourceUnreadable, unlike those of the NAS."""
 
 from __future__ import annotations
 

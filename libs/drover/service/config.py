@@ -120,7 +120,7 @@ class Settings(Section, frozen=True, kw_only=True):
     trusted_proxies: Networks = ()
     """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
     log_format: LogFormat = "json"
-    """One JSON object a line for machines, or coloured lines for people."""
+    """The format of the logs: one JSON object a line for machines, or coloured lines for people."""
     log_level: LogLevel = "info"
     """The lowest level that is logged."""
     allow_unsynced: Flag = False

@@ -33,7 +33,7 @@ class Session(Protocol):
     """The server's side of one socket."""
 
     def run(self, socket: web.WebSocketResponse) -> Awaitable[None]:
-        """Run from the upgrade to the end. Returning closes the socket."""
+        """Run the session from the upgrade to its end. The socket is closed when this returns."""
         ...
 
     def leave(self) -> Awaitable[None]:

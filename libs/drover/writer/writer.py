@@ -90,7 +90,7 @@ class Writer(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """The state while the process leads or follows; None before it is loaded."""
+        """The decider's state while this process leads or follows; None before it is loaded."""
         fold = self._term.fold if self._term else self._fold
         return fold.state if fold else None
 

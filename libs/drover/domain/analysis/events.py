@@ -135,7 +135,7 @@ class UserNotificationRequested(Event):
     """A user is to be notified that a cleanup refunded some of the user's tests."""
 
     notification_id: str
-    """The same for every retry, so that the receiver can drop duplicates."""
+    """The id of the notification, the same for every retry, so that the receiver can drop duplicates."""
     user_id: str
     run_id: str
     tests: int

@@ -29,7 +29,7 @@ class RegisterDevice(Command):
 
 
 class ChangeDevice(Command):
-    """Move a phone, or change its capabilities. None: no change."""
+    """Move a phone, or change its capabilities. A field that is None stays as it is."""
 
     device_id: str
     group_id: str | None = None

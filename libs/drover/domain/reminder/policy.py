@@ -46,7 +46,7 @@ CROWDED_ALERT_LASTS: Final = timedelta(hours=24)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """Values that an operator can set. Only decisions use them: events record the results."""
+    """Values that an operator can set. Only new decisions use them; a change does not affect recorded events."""
 
     base: timedelta = timedelta(hours=24)
     """The pause between the first sending and the second."""

@@ -188,7 +188,7 @@ class FieldMapped(Event):
     mapping_id: int
     composition_id: str
     field_name: str
-    """`Slot N - field`, `Single - field` or `Flag N`."""
+    """The name of the field: `Slot N - field`, `Single - field` or `Flag N`."""
     layer_name: str
     kind: str
     """`data` or `image`."""

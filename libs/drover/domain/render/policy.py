@@ -74,7 +74,7 @@ class Rule(msgspec.Struct, frozen=True):
     retries: int = 0
     delay_s: float = 0
     factor: int = 1
-    """Factor by which each delay grows."""
+    """By what factor the delay grows with each retry."""
     again: Again = Again.STEP
     alert: str = "render_failed"
     """The kind of the alert that is raised after the last retry. A failed render waits until somebody runs it again."""
@@ -88,7 +88,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """Values that an operator can set. Only decisions use them: events record the results."""
+    """Values that an operator can set. Only new decisions use them; a change does not affect recorded events."""
 
     lease_s: float = 1800
     render_timeout_s: float = 1800

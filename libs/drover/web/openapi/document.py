@@ -40,14 +40,14 @@ class Error(msgspec.Struct, omit_defaults=True):
     message: str
     """A sentence for people."""
     details: Any = None
-    """Which field is wrong and its value, or other facts."""
+    """The wrong field and its value, or other facts about the error."""
     hint: str | None = None
     error_code: str | None = None
     """Under `/auth` only, for Supabase's clients."""
 
 
 class RestError(msgspec.Struct):
-    """An error on all other paths, as in PostgREST."""
+    """An error on all paths except `/api` and `/auth`, as in PostgREST."""
 
     code: str
     message: str

@@ -159,7 +159,7 @@ class _Compiler:
         )
 
     def _rows(self, level: _Level, limit: int) -> str:
-        """Make the SELECT statement of a level."""
+        """Make the SELECT statement for the rows of one relation of the query."""
         if counted := _counts(level):
             if level.query.order:
                 raise ApiError(400, "42803", "count() returns one row, so it cannot be ordered")

@@ -34,7 +34,7 @@ _NULL: Final = msgspec.Raw(b"null")
 
 
 class _Shown(msgspec.Struct, frozen=True):
-    """A sealed column that a row shows."""
+    """A sealed column in the rows of an answer."""
 
     column: str
     key: str
