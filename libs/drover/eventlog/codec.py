@@ -30,8 +30,7 @@ class UnreadableCommit(DroverError):
 
 
 class UnknownEvent(UnreadableCommit):
-    """A commit holds an event type that this program does not know. Programs that read must be deployed before those
-    that write."""
+    """A commit has an event type that this program does not know: deploy programs that read before those that write."""
 
     def __init__(self, line: int, type_: str) -> None:
         self.type = type_

@@ -53,12 +53,11 @@ class StoredCommit(msgspec.Struct, frozen=True):
 
 
 class AppendConflict(DroverError):
-    """Another writer has written to this partition after the sequence that this writer knows, so its term is over."""
+    """Another writer wrote to this partition after the sequence that this writer knows, so its term is over."""
 
 
 class AppendUnsettled(DroverError):
-    """It is unknown whether an append was stored, and the time to find out has passed. Only a restart, which reads the
-    log, can tell."""
+    """It was not found out in time whether an append was stored. Only a restart, which reads the log, can tell."""
 
 
 class LogUnreachable(DroverError):

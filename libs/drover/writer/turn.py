@@ -48,8 +48,7 @@ class EvolveFault(DroverError):
 
 
 class DecisionTooLong(DroverError):
-    """The events of a command with its follow-ups exceeded their maximum size. The state has already changed and must
-    be loaded again."""
+    """The events of a command and its follow-ups are too large. The state has changed and must be loaded again."""
 
     def __init__(self, events: int, size: int) -> None:
         super().__init__(f"{events} events, {size} bytes")
