@@ -149,8 +149,8 @@ def _skipped(fleet: Fleet, job: Job) -> int:
     if target.count is not None:
         # Devices that people named beyond the count still wait: they are skipped, too.
         return max(len(job.live), target.count + job.replaced - len(job.ran))
-    # Check one by one: a device that ran the job may have left the targeted PC or group.
-    return sum(device_id not in job.ran for device_id in {**_members(fleet, target), **job.named})
+    # Sets, not numbers: a device that ran the job, or waits for its retry, may have left the targeted PC or group.
+    return len(({**_members(fleet, target), **job.named}.keys() | job.live.keys()) - job.ran.keys())
 
 
 def unreached(fleet: Fleet, job: Job) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import AssignJob, ChangeDevice, ClaimForPc, MarkOnline
+from drover.domain.fleet.commands import AssignJob, ChangeDevice, ClaimForPc, MarkOnline, MarkSilent
 from drover.domain.fleet.events import (
     AttemptCreated,
     AttemptSucceeded,
@@ -211,6 +211,13 @@ def test_a_device_that_left_its_group_after_it_had_the_job_does_not_stand_for_on
     scenario.given(*first.running(), *second.running()).when(first.completes())
     scenario.when(ChangeDevice(D1, group_id=G2)).when(second.completes())
     scenario.then(AttemptSucceeded, JobCompleted(J1, completed=2, failed=0, skipped=1))
+
+
+def test_a_device_that_waits_for_its_retry_shows_as_skipped_also_where_it_left_the_group():
+    first, second = Work(D1), Work(D2, number=2)
+    scenario = given(FLEET, *farm(2), *active(target=Target(group_id=G1)), *first.running(), *second.running())
+    scenario.when(MarkSilent(D2, scenario.now)).when(ChangeDevice(D2, group_id=G2)).when(first.completes())
+    scenario.then(AttemptSucceeded, JobCompleted(J1, completed=1, failed=0, skipped=1), second.cancelled("completed"))
 
 
 def test_a_named_device_that_was_absent_shows_as_skipped_also_where_the_number_was_reached():
