@@ -68,5 +68,9 @@ def test_a_run_has_a_problem(run, not_yet, problem):
     assert [*run.problems(not_yet)] == [problem]
 
 
+def test_a_race_may_end_well():
+    assert [*Run("p", (Step("1 a"),), 0, "").problems({"1 a": "by chance, DI-07"})] == []
+
+
 def test_a_listed_step_that_fails_is_no_problem():
     assert [*Run("p", (Step("1 a", "405"), Step("1 b")), 0, "").problems({"1 a": "DI-01"})] == []
