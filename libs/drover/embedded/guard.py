@@ -63,7 +63,8 @@ def main(arguments: list[str]) -> int:
 def _wake_on_signals() -> int:
     """Return a descriptor that receives the number of every signal.
 
-    The server would inherit an ignored signal as ignored; it does not inherit a handler.
+    The guard catches signals instead of ignoring them: a child process inherits ignored signals, and the server must
+    react to them.
     """
     read, write = os.pipe()
     os.set_blocking(read, False)

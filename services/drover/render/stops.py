@@ -19,7 +19,8 @@ from drover.render.workshop import Workshop
 CLAIM_S: Final = STOP_CLAIM.total_seconds() - 10.0
 """How long to work on a claimed stop. Later, another worker may have stopped it and an operator rerun the render."""
 SETTLED_S: Final = FENCE_S + 1.0
-"""Wait after a claim: by then the worker of the cancelled render has published its file, or never will."""
+"""How long to wait before the files of a cancelled render are removed. By then its worker has either published its
+file, or can no longer do so."""
 AT_ONCE_MAX: Final = 16
 
 log = structlog.get_logger("drover.render")

@@ -8,8 +8,8 @@ from typing import Final
 MESSAGE_BYTES_MAX: Final = 6000
 UNMAPPED_MAX: Final = 200
 UNMAPPED_BYTES_MAX: Final = 250
-"""The maximum size of the name of an unmapped field; longer names are cut. So all names fit into one decision, even if
-every byte takes two in JSON."""
+"""The maximum size of the name of an unmapped field; longer names are cut. So the event with all names stays within its
+size limit, even if JSON needs two bytes for each byte of a name."""
 
 
 def shown(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:
