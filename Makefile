@@ -75,8 +75,8 @@ screenshots: setup dashboard ## Take pictures of every screen with the demo runn
 	@$(BIN)/python -m tests.browser.screenshots $(OPTIONS)
 
 .PHONY: unit
-unit: setup ## Run the tests that need no server: less than a minute
-	@$(PYTEST) tests/unit -q -n 3 -m "not alone"
+unit: setup ## Run the tests that need no server: about a minute
+	@$(PYTEST) tests/unit -q -n 4 -m "not alone"
 
 .PHONY: lint
 lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers
