@@ -18,6 +18,7 @@ from drover.service.setting_types import (
     BodyBytes,
     ClaimName,
     ClaimValue,
+    ClaimValues,
     Connections,
     Flag,
     Host,
@@ -42,7 +43,9 @@ PREFIX: Final = "DROVER_"
 OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
 """Settings of ours that the users' own programs call differently."""
 
-_ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
+_ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER")
+_OF_THE_ISSUER: Final = ("DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES")
+"""What its tokens must say. Without the issuer these would check nothing."""
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
 _SECRET_NAMES: Final = (
@@ -107,11 +110,13 @@ class Settings(Section, frozen=True, kw_only=True):
     """Secrets that sign people's tokens and hash their e-mail addresses for lookup. The first one signs; the second one
     is being rotated out."""
     jwks_url: HttpsUrl | None = None
-    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER and DROVER_JWT_AUDIENCE."""
+    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER."""
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None
-    """The claim `aud` that its tokens for Drover have."""
+    """The claim `aud` that its tokens for Drover have. Not set: only tokens without `aud`, such as Clerk's."""
+    jwt_authorized_parties: ClaimValues = ()
+    """The origins that its tokens may name in `azp`. Not set: `azp` is not checked."""
     jwt_role_claim: ClaimName = "role"
     """The claim of its tokens with the role: admin, operator or viewer. People without one see only their own data."""
     trusted_proxies: Networks = ()
@@ -235,11 +240,11 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """An incomplete issuer would accept tokens that were made for somebody else, so all three settings are needed."""
-    missing = [name for name in _ISSUER if name not in given]
-    if len(missing) == len(_ISSUER):
+    """Half an issuer is a mistake: nobody could be let in, or anybody with a token of that issuer."""
+    if given.keys().isdisjoint((*_ISSUER, *_OF_THE_ISSUER)):
         return []
-    together = ", ".join(_ISSUER)
+    missing = [name for name in _ISSUER if name not in given]
+    together = " and ".join(_ISSUER)
     return [f"{name} is not set, and {together} go together. {_instead(name, _GENERAL[name])}" for name in missing]
 
 

@@ -55,7 +55,7 @@ class Verifier(Protocol):
     """The claim `iss` of its tokens."""
 
     def verify(self, token: str) -> Principal:
-        """The token's owner, or 401. Expiry is checked on each use, not here."""
+        """The token's owner, or 401. Expiry is checked again on each use."""
 
 
 class _Issued(msgspec.Struct):
@@ -136,6 +136,7 @@ class Authenticator:
         if self._people and (verifier := self._people.get(_issuer_of(token))) is not None:
             return verifier.verify(token)
         claims = self._claims(token)
+        demand_unexpired(claims, self._clock())
         try:
             known = msgspec.convert(claims, _Claims)
         except msgspec.ValidationError as error:
@@ -188,6 +189,13 @@ def unauthorized(details: str) -> ApiError:
 def invalid_token(details: str) -> ApiError:
     """For a person's token."""
     return _refusal(*_INVALID, details, _INVALID)
+
+
+def demand_unexpired(claims: Mapping[str, Any], now: float) -> None:
+    """Call before looking at any other claim: what an expired token lacks may be in the refreshed one."""
+    ends = claims.get("exp")
+    if isinstance(ends, int | float) and ends <= now:
+        raise expired()
 
 
 def expired() -> ApiError:
