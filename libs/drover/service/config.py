@@ -14,6 +14,7 @@ from msgspec import Meta
 from msgspec.structs import FieldInfo
 
 from drover.domain.errors import DroverError
+from drover.service.other_names import Fallback, fallbacks
 from drover.service.setting_types import (
     BodyBytes,
     ClaimName,
@@ -40,8 +41,6 @@ from drover.service.setting_types import (
 )
 
 PREFIX: Final = "DROVER_"
-OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
-"""Settings of ours that the users' own programs call differently."""
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER")
 _OF_THE_ISSUER: Final = ("DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES")
@@ -186,12 +185,11 @@ def read(
     """
     fields = fields_of(*sections)
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
-    for theirs, ours in OTHER_NAMES.items():
-        if environ.get(theirs):
-            given.setdefault(ours, environ[theirs])
     names = {*fields, *known}
-    problems = [_unknown(name, names) for name in sorted(given.keys() - names - {*OTHER_NAMES.values()})]
-    found = [_section(section, given, without, problems) for section in sections]
+    problems = [_unknown(name, names) for name in sorted(given.keys() - names)]
+    theirs = fallbacks(environ)
+    given |= {name: fallback.value for name, fallback in theirs.items()}
+    found = [_section(section, given, theirs, without, problems) for section in sections]
     problems += _not_alone(given)
     if problems:
         raise ConfigurationError(tuple(problems))
@@ -199,7 +197,11 @@ def read(
 
 
 def _section(
-    section: type[Section], given: Mapping[str, str], without: Collection[str], problems: list[str]
+    section: type[Section],
+    given: Mapping[str, str],
+    theirs: Mapping[str, Fallback],
+    without: Collection[str],
+    problems: list[str],
 ) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, field in fields_of(section).items():
@@ -207,7 +209,8 @@ def _section(
             try:
                 values[field.name] = _value(field, given[name])
             except msgspec.ValidationError:
-                problems.append(f"{name}={_refused(field, given[name])} is not understood. {_instead(name, field)}")
+                source = theirs[name].source if name in theirs else name
+                problems.append(f"{source}={_refused(field, given[name])} is not understood. {_instead(name, field)}")
         elif name in without:
             values[field.name] = () if _is_list(field) else ""
         elif field.required:

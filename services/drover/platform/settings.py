@@ -11,7 +11,7 @@ from drover.gateway.settings import GatewaySettings
 from drover.nas.settings import NasSettings
 from drover.notifier.settings import AlertSettings
 from drover.reminder.settings import ReminderSettings
-from drover.render.settings import RenderSettings
+from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.service.config import Configuration, Section, Settings, fields_of, read
 from drover.service.render_capacity import RenderCapacity
 
@@ -20,6 +20,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     IdentitySettings,
     GatewaySettings,
     RenderSettings,
+    RenderPolicySettings,
     RenderCapacity,
     NasSettings,
     CleanupSettings,
