@@ -14,11 +14,11 @@ from drover.domain.errors import DroverError
 from drover.domain.render.state import Status
 from drover.nas.store import TooLate
 from drover.render.delivery import deliver
-from drover.render.faults import RenderError, RenderLost, TemplateMissing, fault_of
+from drover.render.faults import ImageMissing, RenderError, RenderLost, TemplateMissing, fault_of
 from drover.render.lease import Lease
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
-from drover.render.nexrender.states import Stage, is_template_missing
+from drover.render.nexrender.states import Stage, is_missing
 from drover.render.preparation import Prepared, prepare
 from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
 from drover.render.submission import Submission
@@ -118,6 +118,8 @@ class Run:
         prepared = prepare(workshop, details, composition)
         if await workshop.is_missing(prepared.template):
             raise TemplateMissing(f"Template not found: {prepared.template}")
+        if missing := await workshop.missing_images(prepared.images):
+            raise ImageMissing(missing, workshop.folders.images)
         self._log.debug("job_prepared", composition=details.composition, template=prepared.template)
         return prepared
 
@@ -138,7 +140,7 @@ class Run:
         blinks = 0
         while job.stage is not Stage.FINISHED:
             if job.stage is Stage.ERROR:
-                await self._fault(_error(job, prepared))
+                await self._fault(_error(job, prepared, self._workshop.folders.images))
             await self._tell(job)
             await asyncio.sleep(self._workshop.follow_s)
             try:
@@ -238,10 +240,12 @@ class Run:
             self._note_progress(progress)
 
 
-def _error(job: RemoteJob, prepared: Prepared) -> DroverError:
+def _error(job: RemoteJob, prepared: Prepared, images: str) -> DroverError:
     text = job.error or "nexrender reports an error without a message"
-    if is_template_missing(text, prepared.template):
+    if is_missing(text, prepared.template):
         return TemplateMissing(f"Template not found: {prepared.template}")
+    if missing := [image for image in prepared.images if is_missing(text, image)]:
+        return ImageMissing(missing, images)
     return RenderError(text)
 
 

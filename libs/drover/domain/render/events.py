@@ -190,7 +190,7 @@ class FieldMapped(Event):
     """`Slot N - field`, `Single - field` or `Flag N`."""
     layer_name: str
     kind: str
-    """`data` or `image`."""
+    """`data`, `image` or `expression`."""
     property: str
     version: int
 
