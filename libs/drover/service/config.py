@@ -121,7 +121,7 @@ class Settings(Section, frozen=True, kw_only=True):
     trusted_proxies: Networks = ()
     """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
     log_format: LogFormat = "json"
-    """One JSON object a line for machines, or coloured lines for people."""
+    """One JSON object a line for machines, coloured lines for people (console), or the lines of 001 and 003 (plain)."""
     log_level: LogLevel = "info"
     """The lowest level that is logged."""
     allow_unsynced: Flag = False

@@ -211,7 +211,9 @@ SlackUrl = Annotated[
 MinSeverity = Annotated[
     Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
 ]
-LogFormat = Annotated[Literal["json", "console"], Meta(description="json or console", examples=["json"])]
+LogFormat = Annotated[
+    Literal["json", "console", "plain"], Meta(description="json, console or plain", examples=["json"])
+]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     Meta(description="debug, info, warning or error", examples=["info"]),

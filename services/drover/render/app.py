@@ -24,6 +24,7 @@ from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
 from drover.nas.source import digest_of
 from drover.nas.store import NasStore
+from drover.render.audit import Audit
 from drover.render.health import WorkerProbe
 from drover.render.local_disk import LocalDisk
 from drover.render.nexrender.client import NexrenderClient
@@ -136,10 +137,12 @@ def assemble(host: Host) -> Assembly:
     writer = render_writer(
         host.client, host[RenderPolicySettings], instance=host.settings.instance, lease_token=host.lease_token
     )
+    audit = Audit(host.log(RENDER.context), writer)
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
+    auditing = Component("render log lines", Phase.REACTOR, audit.running(), failure=audit.wait_failed)
     has_workers = capacity.render_workers and capacity.render_nexrender_url
     workers = assemble_worker(host) if has_workers else Assembly()
-    return Assembly(handlers=workers.handlers, components=[writing, *workers.components], writers=[writer])
+    return Assembly(handlers=workers.handlers, components=[writing, auditing, *workers.components], writers=[writer])
 
 
 def assemble_worker(host: Host) -> Assembly:

@@ -227,6 +227,7 @@ class Run:
                 raise RunOver(text) from error
         self._log.warning("retry", fault=fault, error=text, after_s=verdict.delay_s)
         await asyncio.sleep(verdict.delay_s)
+        self._log.info("retry_started", fault=fault)
 
     async def _patiently(self, action: Callable[[], Awaitable[T]]) -> T:
         return await patiently(action, self._log)
