@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
 from drover.readmodel.live import LiveRelation
+from drover.readmodel.reader_views import ReaderView
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
@@ -90,6 +91,8 @@ class Projection:
     upcasters: Mapping[str, Upcaster] = field(default_factory=dict)
     live: tuple[LiveRelation, ...] = ()
     """Relations whose changed rows are published after each batch."""
+    reader_views: tuple[ReaderView, ...] = ()
+    """What people may read with SQL."""
     version: int = 1
     """Increase it whenever `fold` produces other rows for the same events: the read model is then rebuilt."""
 

@@ -12,6 +12,7 @@ from drover.readmodel import united
 from drover.readmodel.alerts import ALERTS, AlertRow
 from drover.readmodel.events import EVENTS
 from drover.readmodel.live import LiveRelation, live_relation
+from drover.readmodel.reader_views import ReaderView, reader_views
 from drover.readmodel.relation import Relation, View, relation
 from drover.readmodel.table import AppendTable, KeyedTable
 
@@ -47,6 +48,11 @@ class ReadModel(msgspec.Struct, frozen=True):
         tables = {table.name: table for table in self.tables}
         found = (live_relation(one, self.context, tables) for one in (united.ALERTS, *self.relations))
         return tuple(one for one in found if one is not None)
+
+    @property
+    def reader_views(self) -> tuple[ReaderView, ...]:
+        """What people may read with SQL. Nothing of a private context."""
+        return () if context_named(self.context).is_private else reader_views(self.relations)
 
     @property
     def ddl(self) -> str:

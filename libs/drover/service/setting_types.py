@@ -211,6 +211,14 @@ SlackUrl = Annotated[
 MinSeverity = Annotated[
     Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
 ]
+SqlSchema = Annotated[
+    str,
+    text(
+        "the name of a schema that is not Drover's own, or none",
+        r"^(?!pg_|rm_|tel_|drover\Z|information_schema\Z)[a-z_][a-z0-9_]{0,62}\Z",
+        example="public",
+    ),
+]
 LogFormat = Annotated[
     Literal["json", "console", "plain"], Meta(description="json, console or plain", examples=["json"])
 ]

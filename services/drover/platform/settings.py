@@ -10,6 +10,7 @@ from drover.cleanup.settings import CleanupSettings
 from drover.gateway.settings import GatewaySettings
 from drover.nas.settings import NasSettings
 from drover.notifier.settings import AlertSettings
+from drover.projector.settings import ProjectorSettings
 from drover.reminder.settings import ReminderSettings
 from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.service.config import Configuration, Section, Settings, fields_of, read
@@ -25,6 +26,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     NasSettings,
     CleanupSettings,
     ReminderSettings,
+    ProjectorSettings,
     AlertSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)

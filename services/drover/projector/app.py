@@ -30,6 +30,7 @@ from drover.projector.reminder import REMINDER_PROJECTION
 from drover.projector.render import RENDER_PROJECTION
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
+from drover.projector.settings import NO_SCHEMA, ProjectorSettings
 from drover.service.health import Check
 from drover.service.lifecycle import Component, Phase
 from drover.service.render_capacity import RenderCapacity
@@ -59,12 +60,22 @@ class Projector:
         partitions: Mapping[str, Sequence[Partition]] | None = None,
         publish: PublishRows | None = None,
         presence: Mapping[str, PresenceRows] | None = None,
+        reader_schema: str | None = None,
     ) -> None:
         """`partitions`: by context; contexts that are not listed are not partitioned. `presence`: by context."""
         divided = partitions or {}
         seen = presence or {}
         self.runners = tuple(
-            Runner(projection, open_log(partition), dsn, announce, limits, publish, seen.get(projection.context))
+            Runner(
+                projection,
+                open_log(partition),
+                dsn,
+                announce,
+                limits,
+                publish,
+                seen.get(projection.context),
+                reader_schema=reader_schema,
+            )
             for projection in projections
             for partition in divided.get(projection.context, (Partition(projection.context),))
         )
@@ -87,7 +98,7 @@ class Projector:
 
 def assemble(host: Host) -> Assembly:
     client, pool = host.client, host.pool
-    tables = (FLEET_PRESENCE, RENDER_WORKERS)
+    tables, schema = (FLEET_PRESENCE, RENDER_WORKERS), host[ProjectorSettings].reader_schema
     presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
     projector = Projector(
         partial(JetStreamLog, client),
@@ -96,6 +107,7 @@ def assemble(host: Host) -> Assembly:
         partitions=host.partitions,
         publish=NatsRows(client),
         presence=presence,
+        reader_schema=None if schema == NO_SCHEMA else schema,
     )
     licences = host[RenderCapacity].licences
     components = [
@@ -127,4 +139,6 @@ def _presence(host: Host, table: PresenceTable, rows: PresenceRows | None) -> li
     ]
 
 
-SERVICE: Final = Service(name="projector", assemble=assemble, settings=(RenderCapacity,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="projector", assemble=assemble, settings=(ProjectorSettings, RenderCapacity), reads_postgres=True
+)
