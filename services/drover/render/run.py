@@ -53,6 +53,8 @@ class Run:
         self._status: str = Status.PREPARING
         self._progress = 0
         self._prepared: Prepared | None = None
+        self.duration_s: float | None = None
+        """From the render's `started_at` to its completion, if the queue has told it."""
         self._regained = False
         """nexrender answers again, which the queue does not know yet."""
         self._log = structlog.get_logger("drover.render").bind(
@@ -183,7 +185,7 @@ class Run:
         path, size_bytes, sha256 = await self._step(to_nas)
         self._log.info("file_copied", path=path, size_bytes=size_bytes)
         await self._lease.last_word.acquire()  # never released: nothing can overtake the run after this
-        await self._patiently(
+        self.duration_s = await self._patiently(
             lambda: self._queue.completed(
                 self.claimed,
                 path=path,
