@@ -51,8 +51,8 @@ class ReadModel(msgspec.Struct, frozen=True):
 
     @property
     def reader_views(self) -> tuple[ReaderView, ...]:
-        """What people may read with SQL. Nothing of a private context."""
-        return () if context_named(self.context).is_private else reader_views(self.relations)
+        """What people may read with SQL."""
+        return reader_views(context_named(self.context), self.relations)
 
     @property
     def ddl(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from drover.domain.contexts import Context
 from drover.readmodel.relation import Relation
 
 
@@ -14,11 +16,13 @@ class ReaderView(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
 
 
-def reader_views(relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
-    """One for each relation, without what is personal or sealed."""
-    return tuple(ReaderView(one.name, _columns(one)) for one in relations)
+def reader_views(context: Context, relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
+    """One for each relation, without sealed columns and users' own texts. None for a private context."""
+    if context.is_private:
+        return ()
+    return tuple(ReaderView(one.name, _columns(one, context.hidden_fields)) for one in relations)
 
 
-def _columns(relation: Relation) -> tuple[str, ...]:
-    left_out = {*relation.personal, *relation.sealed, *relation.sealed.values()}
+def _columns(relation: Relation, hidden: AbstractSet[str]) -> tuple[str, ...]:
+    left_out = {*hidden, *relation.sealed, *relation.sealed.values()}
     return tuple(name for name in relation.columns if name not in left_out)

@@ -58,8 +58,6 @@ class Relation(msgspec.Struct, frozen=True):
     sealed: Mapping[str, str] = {}
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
     failed. Neither can be selected in parts, filtered or ordered by."""
-    personal: frozenset[str] = frozenset()
-    """Columns with personal data: they are not in the views for people who read with SQL."""
     united: tuple[str, ...] = ()
     """The contexts that each have a table of this name. It has the rows of all, with `context` as first column."""
 
@@ -88,7 +86,6 @@ def relation(
     aliases: Mapping[str, Mapping[str, str]] | None = None,
     owner: str | None = None,
     sealed: Mapping[str, str] | None = None,
-    personal: frozenset[str] = frozenset(),
 ) -> Relation:
     """A relation of one context. `computed`: columns of its view with their SQL. Embeds are named by their relation."""
     columns = _shaped(shape, order, computed or {})
@@ -104,7 +101,6 @@ def relation(
         aliases=aliases or {},
         owner=owner,
         sealed=sealed or {},
-        personal=personal,
     )
 
 
@@ -144,7 +140,7 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
         columns = relation.columns
         assert name == relation.name
         assert {*relation.order, *relation.aliases, *([relation.owner] if relation.owner else [])} <= columns.keys()
-        assert {*relation.sealed, *relation.sealed.values(), *relation.personal} <= columns.keys()
+        assert {*relation.sealed, *relation.sealed.values()} <= columns.keys()
         for key, to in relation.relationships.items():
             place = f"{name} embeds {key}"
             assert key not in columns, f"{place}: there is a column of this name"

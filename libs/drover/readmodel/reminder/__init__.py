@@ -133,7 +133,6 @@ REMINDER: Final = ReadModel(
         _reminder(
             "alarm",
             AlarmRow,
-            personal=frozenset(AlarmRow.__struct_fields__) - frozenset(AlarmFacts.__struct_fields__),
             view=View("alarm_rows", "a"),
             order=("page_id", "user_id"),
             embeds=(one("user_info", "user_id", "user_id"), many("alarms_event", "page_id", "page_id")),
