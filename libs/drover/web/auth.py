@@ -54,7 +54,7 @@ class Verifier(Protocol):
     issuer: str
     """The claim `iss` of its tokens."""
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         """The token's owner, or 401. Expiry is checked again on each use."""
 
 
@@ -134,7 +134,7 @@ class Authenticator:
         if len(token) > TOKEN_CHARS_MAX:
             raise unauthorized("The token is too long")
         if self._people and (verifier := self._people.get(_issuer_of(token))) is not None:
-            return verifier.verify(token)
+            return verifier.verify(token, self._clock())
         claims = self._claims(token)
         demand_unexpired(claims, self._clock())
         try:

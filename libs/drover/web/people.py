@@ -5,8 +5,7 @@ A verifier has fixed algorithms, and looks up a token's key id among its own key
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final
 
 import jwt
@@ -45,16 +44,15 @@ class BuiltIn:
 
     issuer = access_tokens.ISSUER
 
-    def __init__(self, keys: IdentityKeys, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, keys: IdentityKeys) -> None:
         self._keys = keys.verifying
-        self._clock = clock
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         key = self._keys.get(_kid_of(token))
         if key is None:
             raise invalid_token("The token names a key that this server does not have")
         claims = _claims(token, key, identity_keys.ALGORITHM)
-        demand_unexpired(claims, self._clock())
+        demand_unexpired(claims, now)
         _demand_audience(claims, access_tokens.AUDIENCE)
         try:
             known = msgspec.convert(claims, _BuiltInClaims)
@@ -90,7 +88,6 @@ class Foreign:
         audience: str | None,
         role_claim: str,
         authorized_parties: Collection[str] = (),
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`audience`: None accepts tokens without `aud`, and no others. `authorized_parties`: if there are some, tokens
         must name one of them in `azp`."""
@@ -101,20 +98,19 @@ class Foreign:
         self._audience = audience
         self._authorized_parties = tuple(authorized_parties)
         self._role_claim = role_claim
-        self._clock = clock
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         key = self._keys.get(_kid_of(token))  # raises NotYet if the issuer should be asked again
         if key is None:
             raise invalid_token("The token names a key that its issuer does not publish")
         claims = _claims(token, key.public, key.algorithm)
-        demand_unexpired(claims, self._clock() - LEEWAY_S)
+        demand_unexpired(claims, now - LEEWAY_S)
         _demand_audience(claims, self._audience)
         try:
             known = msgspec.convert(claims, _ForeignClaims)
         except msgspec.ValidationError as error:
             raise invalid_token("The token's claims cannot be read") from error
-        if known.nbf is not None and known.nbf > self._clock() + LEEWAY_S:
+        if known.nbf is not None and known.nbf > now + LEEWAY_S:
             raise invalid_token("The token is not valid yet")
         if self._authorized_parties and known.azp not in self._authorized_parties:
             raise invalid_token("The token's azp is not among DROVER_JWT_AUTHORIZED_PARTIES")

@@ -74,9 +74,8 @@ def believing(keys: KeySet, clock: Clock, *, audience: str | None, parties: tupl
         audience=audience,
         authorized_parties=parties,
         role_claim="drover_role",
-        clock=clock,
     )
-    return Authenticator([API_SECRET], people=[BuiltIn(KEYS, clock=clock), foreign], ended={"ended"}, clock=clock)
+    return Authenticator([API_SECRET], people=[BuiltIn(KEYS), foreign], ended={"ended"}, clock=clock)
 
 
 def own(keys: IdentityKeys = KEYS, **more) -> str:
