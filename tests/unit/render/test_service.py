@@ -212,3 +212,22 @@ async def test_an_idle_worker_that_is_not_answered_any_more_is_not_well_and_a_bu
     crew.workers[0].run = SimpleNamespace(claimed=SimpleNamespace(render_id=7))
     health = await health_of(crew)
     assert (health["status"], health["current_job_id"]) == ("healthy", 7)
+
+
+@pytest.mark.req("RN-05")
+async def test_a_poll_on_demand_is_a_post_to_the_worker():
+    asked = []
+
+    class Demanded(Crew):
+        def poll_now(self):
+            asked.append(True)
+            return len(asked) == 1
+
+    served = web.Application()
+    add_handlers(served, [WorkerProbe(Demanded("w1"))])
+    async with TestClient(TestServer(served)) as client:
+        answers = [await client.post("/health/poll") for _ in range(2)]
+        assert [(answer.status, await answer.json()) for answer in answers] == [
+            (200, {"asked": True}),
+            (200, {"asked": False}),
+        ]

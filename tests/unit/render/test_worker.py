@@ -419,3 +419,22 @@ def test_the_duration_of_a_render_is_observed_from_its_started_at(in_shop):
         assert seconds < 60 < (completed.at - shop.office.told(e.RenderClaimed)[0].at).total_seconds()
 
     in_shop(story)
+
+
+@pytest.mark.req("RN-05")
+def test_an_idle_worker_polls_at_once_on_demand(in_shop):
+    async def story(shop):
+        shop.start()
+        await asyncio.sleep(3605)  # the next poll is 25 s away
+        shop.crews.clear()  # nobody tells the worker of the request
+        crew = shop.crew
+        shop.request()
+        await asyncio.sleep(2)
+        assert shop.office.render().status is Status.PENDING
+        asked = shop.loop.time()
+        assert crew.poll_now()
+        assert not crew.poll_now(), "once a second, whoever asks"
+        await shop.until(lambda: shop.office.render().status is not Status.PENDING)
+        assert shop.loop.time() - asked < 1
+
+    in_shop(story)
