@@ -42,6 +42,7 @@ WITHOUT_A_TOKEN = {
     "gotrueToken",
     "isAlive",
     "isReady",
+    "pollForRenders",  # wakes idle workers, at most once a second; tells nothing
     "refresh",
     "signIn",
     "signOut",

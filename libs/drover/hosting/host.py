@@ -130,7 +130,7 @@ class Host:
         people: list[Verifier] = []
         if settings.identity_secrets:
             people.append(BuiltIn(IdentityKeys(settings.identity_secrets)))
-        if settings.jwks_url and settings.jwt_issuer and settings.jwt_audience:
+        if settings.jwks_url and settings.jwt_issuer:
             keys = KeySet(fetch_from(settings.jwks_url))
             self.components.append(Component("issuer keys", Phase.REACTOR, keys.running()))
             people.append(
@@ -138,6 +138,7 @@ class Host:
                     keys,
                     issuer=settings.jwt_issuer,
                     audience=settings.jwt_audience,
+                    authorized_parties=settings.jwt_authorized_parties,
                     role_claim=settings.jwt_role_claim,
                 )
             )

@@ -88,6 +88,7 @@ _VIEWS: Final = ("workers", "tasks", "task_devices", "tasks_event", "execution_l
 _RENDER: Final = ("render_queue", "aep_compositions", "aep_field_mapping")
 _RENDER_VIEWS: Final = (
     "render_queue_audit",
+    "renders_event",
     "render_stages",
     "render_stage_ranges",
     "render_workers",

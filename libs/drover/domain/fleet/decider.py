@@ -66,5 +66,5 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
-    version=4,
+    version=5,
 )

@@ -67,6 +67,7 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     job.counted -= not ended.replaced
     job.failed -= 1
     assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
+    assignment.failures = ended.failures
     assignment.asked_for = True
     job.replaced -= ended.replaced
     del job.ran[device.device_id]
@@ -160,6 +161,7 @@ def _note_failure(
     whether it will be retried."""
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
+    assignment.failures = (*assignment.failures, (event.run, event.attempt))
     assignment.error_code, assignment.error_message = code, message
     assignment.progress_pct, assignment.ad_playing = 0, False
     fleet.jobs[event.job_id].offered[event.assignment_id] = None
@@ -242,7 +244,7 @@ def _end_assignment(
         job.ran[device.device_id] = assignment.assignment_id
     # Reuse the id objects of job and device: thousands of these records are kept for a day.
     fleet.ended[assignment.assignment_id] = Ended(
-        job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced
+        job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced, failures=assignment.failures
     )
     device.updated_at = event.at
     refresh_withdrawal(fleet, job)

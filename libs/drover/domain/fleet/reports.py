@@ -18,9 +18,9 @@ from drover.domain.fleet.events import (
     StaleReportRefused,
 )
 from drover.domain.fleet.failure import Failure, fail
-from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, ATTEMPTS_MAX, THROTTLE_ALERT_LASTS
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, THROTTLE_ALERT_LASTS
 from drover.domain.fleet.registration import unknown_device
-from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
+from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase, attempt_of_run
 from drover.domain.fleet.supply import follow_up
 from drover.domain.fleet.validation import ends_before_it_began
 from drover.domain.fleet.withdrawal import attempt_of, where
@@ -128,7 +128,7 @@ def _stale(command: Report, run: int, status: AssignmentStatus, owner: Assignmen
         job_id=owner.job_id,
         device_id=owner.device_id,
         run=run,
-        attempt=min(owner.failed + 1, ATTEMPTS_MAX),
+        attempt=attempt_of_run(owner, run),
         status=status.value,
         current_run=owner.run,
     )

@@ -72,7 +72,7 @@ def test_a_report_of_a_past_run_is_refused_recorded_and_changes_nothing(then, re
     before = work_of(scenario, ONE).phase
     scenario.when(report).then_rejected(
         Code.STALE_ATTEMPT,
-        ONE.stale(status[type(report).__name__], run=1, current=2, attempt=2),
+        ONE.stale(status[type(report).__name__], run=1, current=2, attempt=1),
         run=1,
         current_run=2,
     )
@@ -207,6 +207,29 @@ def test_the_record_of_a_late_report_names_an_attempt_that_there_was():
     scenario = with_work(ONE.running(3)).when(ONE.fails(run=3)).when(ONE.completes(2))
     (refused,) = told(scenario, StaleReportRefused)
     assert refused.attempt <= 3
+
+
+@pytest.mark.req("EV-04")
+def test_the_record_of_a_late_report_names_the_attempt_of_its_own_run():
+    """Runs 1 and 2 are attempt 1 (the first was rolled back), run 3 is attempt 2, run 4 attempt 3."""
+    history = [
+        *ONE.sent(),
+        ONE.started(),
+        ONE.rolled_back(),
+        *(ONE.created(2, 1), ONE.was_sent(2, 1), ONE.started(2, 1)),
+        *(ONE.failed("E1002", 2, 1), ONE.retry(2, 1, due=None)),
+        *(ONE.created(3, 2), ONE.was_sent(3, 2), ONE.started(3, 2)),
+        *(ONE.failed("E1002", 3, 2), ONE.retry(3, 2, due=None)),
+        *(ONE.created(4, 3), ONE.was_sent(4, 3), ONE.started(4, 3)),
+    ]
+    scenario = with_work(history)
+    attempts = {}
+    for run in (1, 2, 3):
+        scenario.when(ONE.completes(run)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
+        attempts[run] = told(scenario, StaleReportRefused)[-1].attempt
+    assert attempts == {1: 1, 2: 1, 3: 2}
+    scenario.when(ONE.fails(run=4)).when(ONE.completes(3)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
+    assert told(scenario, StaleReportRefused)[-1].attempt == 2, "also after the end"
 
 
 @pytest.mark.req("DF-10")

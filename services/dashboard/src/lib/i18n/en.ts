@@ -261,6 +261,7 @@ export const en = {
     current: "Current work",
     nothingInHand: "No current work.",
     attempt: (a: number) => `Attempt ${a} of 3`,
+    activityStack: "Activity stack",
     timesOut: (time: string) => `times out at ${time}`,
     retryAt: (time: string) => `retry at ${time}`,
     adPlaying: "Ad playing",

@@ -262,6 +262,7 @@ export const ko: Dictionary = {
     current: "처리 중",
     nothingInHand: "처리 중인 작업이 없습니다.",
     attempt: (a) => `${a}/3회차`,
+    activityStack: "액티비티 스택",
     timesOut: (time) => `${time}에 시간 초과`,
     retryAt: (time) => `${time}에 다시`,
     adPlaying: "광고 재생 중",
