@@ -93,9 +93,6 @@ async def test_a_maximum_below_the_minimum_is_refused_in_the_users_words(office)
         ("id", "x"),
         ("target", "all"),
         ("target", {"group": "P1-G1"}),
-        ("status", "active"),
-        ("created_at", "2026-01-01T00:00:00Z"),
-        ("colour", "red"),
     ],
 )
 async def test_a_bad_field_is_400_by_name_and_nothing_is_sent(office, field, value):
@@ -225,11 +222,7 @@ async def test_a_bad_patch_is_400_by_name(office, body, field):
     ("query", "status", "code"),
     [
         ("", 400, "VALIDATION_ERROR"),
-        ("title=eq.x", 400, "VALIDATION_ERROR"),
-        (f"id=neq.{ID}", 400, "VALIDATION_ERROR"),
-        (f"id=not.eq.{ID}", 400, "VALIDATION_ERROR"),
-        (f"id=eq.{ID}&title=eq.x", 400, "VALIDATION_ERROR"),
-        (f"id=in.({','.join([ID] * 101)})", 400, "VALIDATION_ERROR"),
+        ("colour=eq.red", 400, "42703"),
         ("id=eq.x", 400, "22P02"),
         ("id=in.()", 404, "NOT_FOUND"),
         (f"id=eq.{NOBODY}", 404, "NOT_FOUND"),

@@ -174,7 +174,6 @@ async def test_a_step_an_advertisement_and_a_first_report_are_events(world):
         (DONE | {"completed_at": "9999-12-31T23:59:59-12:00"}, "completed_at"),
         (DONE | {"started_at": "2024-01-29T10:30:00Z", "completed_at": "2024-01-29T10:30:00Z"}, "completed_at"),
         ({"status": "pending"}, "status"),
-        ({"status": "running", "device_id": NOTHING}, "device_id"),
         ({"progress_pct": 5}, "status"),
         ({}, "status"),
     ],
