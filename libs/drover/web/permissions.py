@@ -84,7 +84,9 @@ _REPORT: Final = frozenset(
     }
 )
 _FARM: Final = ("devices", "pcs", "jobs", "job_assignments")
-_VIEWS: Final = ("workers", "tasks", "task_devices", "tasks_event", "execution_logs", "pc_device_summary")
+_QUEUE: Final = ("workers", "tasks", "task_devices")
+"""The operations queue's names for PCs, jobs and assignments: its runners write them."""
+_VIEWS: Final = (*_QUEUE, "tasks_event", "execution_logs", "pc_device_summary")
 _RENDER: Final = ("render_queue", "aep_compositions", "aep_field_mapping")
 _RENDER_VIEWS: Final = (
     "render_queue_audit",
@@ -105,13 +107,14 @@ _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
+    "rpc/complete_task_device",
     "rpc/fn_timeout_tasks_and_task_devices",
     "rpc/why",
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
 """Readable by people of any role. Add a relation here to show it to people."""
-_WORKED_ON: Final = (*_FARM, *_RENDER)
+_WORKED_ON: Final = (*_FARM, *_QUEUE, *_RENDER)
 """Operators may write these."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
@@ -128,7 +131,7 @@ TABLE: Final = (
     _Rule(Role.DEVICE, ("agent",), (Verb.CONNECT,), own=True),
     _Rule(Role.DEVICE, ("rpc/why",), (Verb.CALL,), own=True),
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
-    _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, (*_FARM, *_QUEUE), (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
     _Rule(Role.SERVICE_ROLE, (*_RENDER, *_RENDER_VIEWS, _GFX_DATA, _RENDER_FILES), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, _RENDER, (Verb.CREATE, Verb.UPDATE)),

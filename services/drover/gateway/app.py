@@ -97,7 +97,7 @@ class Gateway:
         return [
             Heartbeats(auth, permissions, roster, telemetry, limits, tables),
             tables,
-            Rpc(auth, permissions, to_fleet, roster, self.roster_at, more=more),
+            Rpc(auth, permissions, to_fleet, roster, self.roster_at, telemetry, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, partial(unseal, edge)),
         ]

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from drover.domain.fleet.state import DeviceStatus
 from drover.gateway.device_lookup import find_device, is_plain
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.rest_routes import changes
@@ -69,7 +70,7 @@ class Heartbeats:
         beat = None
         if is_phone and is_plain(query) and "Prefer" not in headers and "Content-Profile" not in headers:
             beat = self._decode(raw)
-        if beat is None:
+        if beat is None or beat.status is DeviceStatus.ERROR:
             return await self._updates.update("devices", request, principal, raw)
         device = find_device(self._roster, query, principal, grant)
         self._telemetry.beat(device.device_id, self._clock(), beat.claims())  # also of a throttled device

@@ -16,6 +16,8 @@ from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.reports import Reports
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
 from drover.gateway.writes.edge import Edge
@@ -180,20 +182,23 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Office]:
+async def open_office(*, anon_may_create_jobs: bool = False, reports: bool = False) -> AsyncIterator[Office]:
+    """`reports`: with what really handles reports, instead of notes of them."""
     office = Office()
     auth = Authenticator([SECRET])
     permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
     fleet = fleet_client(office.bus, Here(), office.roster_at)
+    limits = DeviceLimits(office.bus, per_s=1000, burst=1000)
+    real = Reports(office.roster, fleet, office.telemetry, limits)
     edge = Edge(
         permissions=permissions,
         pool=office.pool,
         freshness=Freshness(Here()),
         stored=StoredRows(office.pool, Here()),
         roster=office.roster,
-        reports=office.reports,
+        reports=real if reports else office.reports,
         telemetry=office.telemetry,
-        limits=None,
+        limits=limits,
         gfx_data=None,
         fleet=fleet,
         render=None,
@@ -201,7 +206,7 @@ async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Of
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
     handlers = [
         Tables(edge),
-        Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now),
+        Rpc(auth, permissions, fleet, office.roster, office.roster_at, office.telemetry, lambda: office.bus.fleet.now),
     ]
     add_handlers(app, handlers, Access(auth, permissions, Callers()))
     async with TestClient(TestServer(app)) as client:

@@ -137,3 +137,15 @@ async def test_a_phone_that_beats_like_mad_is_told_to_wait(world):
     slow = [answer for answer in answers if answer.status == 429]
     assert [answer.status for answer in answers[:80]] == [204] * 80
     assert slow and {answer.headers["Retry-After"] for answer in slow} == {"1"}, "a moment, and never five minutes"
+
+
+@pytest.mark.req("DI-09")
+async def test_a_phone_that_says_error_is_in_error_and_says_so_only_once(world):
+    await world.phone()
+    for _ in range(2):
+        answer = await world.client.patch(
+            "/rest/v1/devices?serial_number=eq.ABC12345", json={"status": "error"}, headers=world.anon
+        )
+        assert answer.status == 204
+    assert [type(command).__name__ for command in world.bus.commands] == ["ReportDeviceError"]
+    assert world.roster.device("ABC12345").status == "error"

@@ -76,9 +76,18 @@ class Walk:
         if assignment.phase is Phase.SENT:
             return c.ReportRunning(*of, progress_pct=0)
         if assignment.phase is Phase.RUNNING:
+            if self._dice.random() < 0.1:
+                return self._err(assignment)
             progress = min(100, assignment.progress_pct + self._dice.randrange(40))
             return c.ReportRunning(*of, progress_pct=progress, ad_playing=self._dice.random() < 0.1)
         return None
+
+    def _err(self, assignment: Assignment) -> Command:
+        """An agent that records an error, begins again by itself, or gives its work back."""
+        if self._dice.random() < 0.2:
+            return c.ReportPending(assignment.assignment_id)
+        progress = self._dice.choice((0, 50))
+        return c.ReportRunning(assignment.assignment_id, error_code=self._dice.choice(CODES), progress_pct=progress)
 
     def _report(self) -> Command | None:
         """The end of an attempt, of this run or of one that is over."""

@@ -240,6 +240,15 @@ class AttemptStarted(AttemptEvent):
     progress_pct: int
     claimed_started_at: datetime | None
     timeout_at: datetime
+    by_pc: bool = False
+    """Its PC claimed it, which counts as its start. Such a run need not report progress."""
+
+
+class AttemptErrorNoted(AttemptEvent):
+    """The agent recorded an error and goes on. It does not count as a failure."""
+
+    code: str
+    message: str | None
 
 
 class AttemptProgressed(AttemptEvent):
@@ -342,6 +351,7 @@ FleetEvent = (
     | AttemptCreated
     | AttemptSent
     | AttemptStarted
+    | AttemptErrorNoted
     | AttemptProgressed
     | AttemptSucceeded
     | AttemptFailed

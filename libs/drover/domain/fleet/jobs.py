@@ -27,6 +27,7 @@ from drover.domain.fleet.events import (
     AssignmentReopened,
     AssignmentRequested,
     AttemptCancelled,
+    AttemptRolledBack,
     JobCancelled,
     JobCreated,
     JobDeactivated,
@@ -145,10 +146,14 @@ def cancel_assignment(fleet: Fleet, command: CancelAssignment, now: datetime) ->
         if ended.status is AssignmentStatus.CANCELLED:
             return NOTHING
         return reject(Code.CONFLICT, f"Assignment already {ended.status}", status=ended.status)
-    if assignment.phase is Phase.RUNNING:
+    if command.only_if not in (None, assignment.status):
+        return reject(Code.CONFLICT, f"Assignment is {assignment.status}", status=assignment.status)
+    if assignment.phase is Phase.RUNNING and not command.also_running:
         message = "A running assignment cannot be cancelled; it will finish"
         return reject(Code.CONFLICT, message, status=assignment.status)
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
         events.append(AttemptCancelled(*attempt_of(assignment), BY_A_PERSON))
+    elif assignment.phase is Phase.RUNNING:
+        events.append(AttemptRolledBack(*attempt_of(assignment), BY_A_PERSON))
     return accept(*events, AssignmentCancelled(*of(assignment), BY_A_PERSON), then=follow_up())

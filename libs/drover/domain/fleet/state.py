@@ -156,6 +156,8 @@ class Assignment(msgspec.Struct):
     retry_due: datetime | None = None
     progress_pct: int = 0
     ad_playing: bool = False
+    by_pc: bool = False
+    """Its PC claimed the current run. Until it reports progress, it cannot stall."""
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []

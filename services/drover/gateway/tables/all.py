@@ -11,5 +11,19 @@ from drover.gateway.tables.field_mapping import FIELD_MAPPING
 from drover.gateway.tables.jobs import JOBS
 from drover.gateway.tables.pcs import PCS
 from drover.gateway.tables.render_queue import RENDER_QUEUE
+from drover.gateway.tables.task_devices import TASK_DEVICES
+from drover.gateway.tables.tasks import TASKS
+from drover.gateway.tables.workers import WORKERS
 
-TABLES: Final = (DEVICES, PCS, JOBS, ASSIGNMENTS, RENDER_QUEUE, COMPOSITIONS, FIELD_MAPPING)
+TABLES: Final = (
+    DEVICES,
+    PCS,
+    JOBS,
+    ASSIGNMENTS,
+    WORKERS,
+    TASKS,
+    TASK_DEVICES,
+    RENDER_QUEUE,
+    COMPOSITIONS,
+    FIELD_MAPPING,
+)

@@ -19,7 +19,7 @@ from drover.gateway.writes.declaration import Insert, Result, Target, Update, Wr
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import live
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
 
 RELATION: Final = "job_assignments"
@@ -35,9 +35,27 @@ class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AssignmentChange(ReportBody):
-    """A report as its agent writes it; or `cancelled`, which a person writes, and which uses no other column."""
+    """A report as its agent writes it; or `cancelled`, which a person writes.
 
-    status: Literal["running", "completed", "failed", "cancelled"]  # type: ignore[assignment]  # one more
+    Without a status it is about work that runs: progress alone, or an error.
+    """
+
+    status: Literal["running", "completed", "failed", "pending", "cancelled"] = "running"  # type: ignore[assignment]
+
+
+_EVERY: Final = frozenset({"status", "run"})
+_ERROR: Final = frozenset({"error_code", "error_message", "retry_count", "screenshot_ref", "activity_stack"})
+USED: Final[dict[str, frozenset[str]]] = {
+    "running": _EVERY
+    | {"progress_pct", "started_at", "ad_playing", "popup_closed", "error_code", "error_message", "retry_count"},
+    "completed": _EVERY
+    | {"progress_pct", "started_at", "completed_at", "actual_duration_sec", "error_code"}
+    | {"did_like", "did_comment", "did_playlist"},
+    "failed": _EVERY | _ERROR,
+    "pending": _EVERY | _ERROR,
+    "cancelled": frozenset({"status"}),
+}
+"""The columns that mean something, by status."""
 
 
 def _assign(edge: Edge, row: NewAssignment) -> AssignJob:
@@ -45,6 +63,9 @@ def _assign(edge: Edge, row: NewAssignment) -> AssignJob:
 
 
 async def _apply(change: AssignmentChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    if not sending.names:
+        raise invalid("status is required", field="status")
+    sending.use_only(USED[change.status])
     if change.status == "cancelled":
         return await cancel(targets, sending)
     return await asyncio.gather(*(_report(change, target, sending) for target in targets))
@@ -53,16 +74,19 @@ async def _apply(change: AssignmentChange, targets: Sequence[Target], sending: S
 async def cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     # Cancelling needs the permission to create: every phone may report, and that is not enough.
     sending.edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
-    sending.use_only(("status",))
-    return await sending.send([CancelAssignment(target.id) for target in targets], [target.id for target in targets])
+    commands = [CancelAssignment(target.id, only_if=target.filtered("status")) for target in targets]
+    return await sending.send(commands, [target.id for target in targets])
 
 
 async def _report(change: AssignmentChange, target: Target, sending: Sending) -> Accepted | ApiError | None:
     edge, origin = sending.edge, sending.origin
     if change.run is None and target.row:  # the filters matched this run, and no other
         change = msgspec.structs.replace(change, run=target.fence("run"))
+    only_if = target.filtered("status")
     try:
-        done = await edge.reports.submit(sending.principal, target.id, change, key=origin.key, raw=origin.raw)
+        done = await edge.reports.submit(
+            sending.principal, target.id, change, key=origin.key, raw=origin.raw, only_if=only_if
+        )
     except ApiError as error:
         return error
     sending.note(done, edge.fleet)
@@ -92,5 +116,5 @@ ASSIGNMENTS: Final = WriteTable(
     client=lambda edge, command: edge.fleet,
     insert=Insert(shape=NewAssignment, command=_assign, show=_assigned),
     update=Update(shape=AssignmentChange, apply=_apply, show=live(row_of), settles=False),
-    fence=("run",),
+    fence=("run", "status"),
 )

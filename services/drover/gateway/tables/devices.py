@@ -2,7 +2,8 @@
 
 `group_id`, `pc_id` and `capabilities` change the device. `{"error": null}` or `{"status": "offline"}` from the back
 office resets a device in error, which is then offline until it is heard; both do nothing on other devices. Any other
-PATCH is a heartbeat. `heartbeat` handles the heartbeats of phones without coming here.
+PATCH is a heartbeat, and `{"status": "error"}` in one puts the device into error for a while. `heartbeat` handles the
+heartbeats of phones without coming here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from msgspec import UNSET, UnsetType
 from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.fleet.commands import RegisterDevice, ResetDevice
+from drover.domain.fleet.commands import RegisterDevice, ReportDeviceError, ResetDevice
+from drover.domain.fleet.state import DeviceStatus
 from drover.gateway.device_lookup import absent
 from drover.gateway.rows import Row, device_row
 from drover.gateway.tables.device_bodies import DeviceChange
@@ -67,7 +69,7 @@ async def _apply(change: DeviceChange, targets: Sequence[Target], sending: Sendi
     for target in targets:
         check_own(sending.grant, sending.principal, target.id)
     if not change.changes and not (by_office and change.resets):
-        return _beat(change, targets, sending)
+        return await _beat(change, targets, sending)
     if change.claims_life:
         raise invalid("A PATCH must be a heartbeat or a change of the device, not both", field="status")
     results: dict[str, Result] = {target.id: _known(sending.edge, target.id) for target in targets}
@@ -91,7 +93,7 @@ def _merge(results: dict[str, Result], ids: Sequence[str], outcomes: Sequence[Ou
             results[device_id] = outcome
 
 
-def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+async def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     edge, now, claims = sending.edge, datetime.now(UTC), change.claims()
     heard = Accepted(0, {"last_seen_at": now})
     results: dict[str, Result] = {target.id: _known(edge, target.id) or heard for target in targets}
@@ -100,6 +102,10 @@ def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sending) -> 
         edge.telemetry.beat(device_id, now, claims)
     for device_id in there:
         edge.limits.check_heartbeat(device_id)
+    if change.status is DeviceStatus.ERROR:
+        well = [device_id for device_id in there if edge.roster.fleet.devices[device_id].error is None]
+        outcomes = await sending.send([ReportDeviceError(device_id) for device_id in well], well)
+        results.update(zip(well, outcomes, strict=True))
     return list(results.values())
 
 

@@ -13,6 +13,7 @@ from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
 from drover.domain.fleet.job_spec import JobSpec
+from drover.domain.spec import fields_of
 from drover.gateway.rows import Row, job_row
 from drover.gateway.writes.declaration import Insert, Target, Update, WriteTable, each
 from drover.gateway.writes.edge import Edge
@@ -41,10 +42,14 @@ _BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]]
 }
 
 
+def create(edge: Edge, spec: JobSpec, *, is_active: bool) -> CreateJob:
+    """The command for a new row of `jobs` or `tasks`, whose id its client may choose."""
+    id_ = getattr(spec, "id", UNSET)
+    return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), is_active=is_active, **fields_of(JobSpec, spec))
+
+
 def _create(edge: Edge, row: NewJob) -> CreateJob:
-    fields = msgspec.structs.asdict(row)
-    id_ = fields.pop("id")
-    return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), **fields)
+    return create(edge, row, is_active=row.is_active)
 
 
 def _change(change: JobChange, target: Target) -> Command:

@@ -36,7 +36,7 @@ class Sending:
         self.grant = grant
         self.origin = origin
         self._client = client
-        self._names = tuple(names)
+        self.names = tuple(names)
         self._ignored = dict.fromkeys(ignored)
         self._written: dict[CommandClient, int] = {}
 
@@ -75,7 +75,7 @@ class Sending:
 
     def use_only(self, columns: Collection[str]) -> None:
         """Name the other columns that were given in the answer: they mean nothing in this write."""
-        self._ignored.update(dict.fromkeys(name for name in self._names if name not in columns))
+        self._ignored.update(dict.fromkeys(name for name in self.names if name not in columns))
 
     def refusal(self, rejected: Rejected, command: Command | None = None) -> ApiError:
         return self._client(self.edge, command).refusal(rejected)
