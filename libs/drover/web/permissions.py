@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -42,7 +42,9 @@ class Grant(msgspec.Struct, frozen=True):
     """Limited to the rows of the key's own device."""
 
 
-Setting = Literal["anon_may_create_jobs"]
+Level = Literal["off", "read", "agent", "full"]
+"""What `DROVER_ANON` lets the anon key do. Each level includes those before it."""
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -53,8 +55,8 @@ class _Rule(msgspec.Struct, frozen=True):
     verbs: tuple[Verb, ...]
     columns: frozenset[str] | None = None
     own: bool = False
-    only_if: Setting | None = None
-    """Applies only if this setting is on."""
+    level: Level = "off"
+    """Applies from this level of `DROVER_ANON` on."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -119,11 +121,12 @@ _WORKED_ON: Final = (*_FARM, *_QUEUE, *_RENDER)
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
-    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,)),
-    _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT),
-    _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT),
-    _Rule(Role.ANON, ("agent",), (Verb.CONNECT,)),
-    _Rule(Role.ANON, ("jobs",), (Verb.CREATE,), only_if="anon_may_create_jobs"),
+    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,), level="read"),
+    _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT, level="agent"),
+    _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT, level="agent"),
+    _Rule(Role.ANON, ("agent",), (Verb.CONNECT,), level="agent"),
+    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.CREATE,), level="full"),
+    _Rule(Role.ANON, ("jobs",), (Verb.UPDATE,), level="full"),
     _Rule(Role.DEVICE, ("jobs",), (Verb.READ,)),
     _Rule(Role.DEVICE, ("devices", "job_assignments"), (Verb.READ,), own=True),
     _Rule(Role.DEVICE, ("devices",), (Verb.UPDATE,), _HEARTBEAT, own=True),
@@ -171,15 +174,19 @@ TABLE: Final = (
 class Permissions:
     """The table, with this process's settings applied."""
 
-    def __init__(self, *, anon_may_create_jobs: bool = False) -> None:
-        switches: dict[Setting | None, bool] = {None: True, "anon_may_create_jobs": anon_may_create_jobs}
-        grants = [grant for rule in TABLE if switches[rule.only_if] for grant in rule.grants()]
+    def __init__(self, *, anon: Level = "agent", anon_may_create_jobs: bool = False) -> None:
+        """`anon_may_create_jobs`: also below the level `full`."""
+        reached = LEVELS[: LEVELS.index(anon) + 1]
+        rules = [rule for rule in TABLE if rule.level in reached]
+        if anon_may_create_jobs and anon == "agent":
+            rules.append(_Rule(Role.ANON, ("jobs",), (Verb.CREATE,)))
+        grants = [grant for rule in rules for grant in rule.grants()]
         self._grants = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
         assert len(self._grants) == len(grants), "a grant is in the table twice"
 
     @classmethod
     def of(cls, settings: Settings) -> Permissions:
-        return cls(anon_may_create_jobs=settings.anon_may_create_jobs)
+        return cls(anon=settings.anon, anon_may_create_jobs=settings.anon_may_create_jobs)
 
     def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
         """The grant, or 403."""

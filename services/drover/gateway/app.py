@@ -89,6 +89,7 @@ class Gateway:
             telemetry=telemetry,
             limits=limits,
             gfx_data=GfxData(Sealer.from_settings(keys) if keys else None),
+            jobs_for=self.limits.jobs_for,
             fleet=to_fleet,
             render=to_render,
         )

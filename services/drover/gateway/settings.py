@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from drover.service.config import Section
-from drover.service.setting_types import Burst, Rate
+from drover.service.setting_types import Burst, JobsFor, Rate
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """Rate limits of a device."""
+    """Rate limits of a device, and whom jobs are for."""
 
     device_requests_per_s: Rate = 5.0
     """Polls and progress reports per second that one device may send in the long run; above that 429."""
+    jobs_for: JobsFor = "all"
+    """For whom a job without a target is: all devices, or only those that are assigned to it by name."""
     device_requests_burst: Burst = 20
     """How many of them it may send at once. Heartbeats and final reports have their own limits, four times as high."""

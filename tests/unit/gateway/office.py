@@ -182,11 +182,13 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(*, anon_may_create_jobs: bool = False, reports: bool = False) -> AsyncIterator[Office]:
+async def open_office(
+    *, anon_may_create_jobs: bool = False, anon: Any = "agent", jobs_for: Any = "all", reports: bool = False
+) -> AsyncIterator[Office]:
     """`reports`: with what really handles reports, instead of notes of them."""
     office = Office()
     auth = Authenticator([SECRET])
-    permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
+    permissions = Permissions(anon=anon, anon_may_create_jobs=anon_may_create_jobs)
     fleet = fleet_client(office.bus, Here(), office.roster_at)
     limits = DeviceLimits(office.bus, per_s=1000, burst=1000)
     real = Reports(office.roster, fleet, office.telemetry, limits)
@@ -200,6 +202,7 @@ async def open_office(*, anon_may_create_jobs: bool = False, reports: bool = Fal
         telemetry=office.telemetry,
         limits=limits,
         gfx_data=None,
+        jobs_for=jobs_for,
         fleet=fleet,
         render=None,
     )

@@ -12,6 +12,7 @@ from uuid_utils import uuid7
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.events import Target as JobTarget
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.spec import fields_of
 from drover.gateway.rows import Row, job_row
@@ -19,6 +20,9 @@ from drover.gateway.writes.declaration import Insert, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.shown import live
 from drover.web.errors import invalid
+
+NOBODY_YET: Final = JobTarget(device_ids=())
+"""Only devices that are assigned by name."""
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -45,7 +49,10 @@ _BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]]
 def create(edge: Edge, spec: JobSpec, *, is_active: bool) -> CreateJob:
     """The command for a new row of `jobs` or `tasks`, whose id its client may choose."""
     id_ = getattr(spec, "id", UNSET)
-    return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), is_active=is_active, **fields_of(JobSpec, spec))
+    fields = fields_of(JobSpec, spec)
+    if spec.target is None and edge.jobs_for == "assigned":
+        fields["target"] = NOBODY_YET
+    return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), is_active=is_active, **fields)
 
 
 def _create(edge: Edge, row: NewJob) -> CreateJob:

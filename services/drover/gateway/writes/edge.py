@@ -9,6 +9,7 @@ from drover.gateway.limits import DeviceLimits
 from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
 from drover.gateway.writes.stored_rows import StoredRows
+from drover.service.setting_types import JobsFor
 from drover.web.commands import CommandClient
 from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions
@@ -27,5 +28,6 @@ class Edge:
     telemetry: Telemetry
     limits: DeviceLimits
     gfx_data: GfxData
+    jobs_for: JobsFor
     fleet: CommandClient
     render: CommandClient
