@@ -83,7 +83,8 @@ def fail(
     quarantine = _quarantine(job, device, rule, now, exhausted=exhausted, blamed=blamed)
     events: list[Event] = [_failed(assignment, failure, rule, blamed)]
     if retries:
-        stays = job.status is JobStatus.ACTIVE and quarantine is None and not device_leaves
+        well = device.error is None and quarantine is None
+        stays = job.status is JobStatus.ACTIVE and well and not device_leaves
         events.append(RetryScheduled(*attempt_of(assignment), now + rule.delay(failed) if stays else None))
     else:
         events.append(_failed_final(assignment, failure, rule, device))

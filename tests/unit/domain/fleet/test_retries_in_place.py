@@ -4,7 +4,7 @@ import pytest
 
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import CancelAssignment, ReportDeviceError, ReportPending
+from drover.domain.fleet.commands import CancelAssignment, ReportDeviceError, ReportPending, ResetDevice
 from drover.domain.fleet.events import (
     AssignmentCancelled,
     AssignmentReopened,
@@ -18,6 +18,7 @@ from drover.domain.fleet.events import (
     AttemptStarted,
     AttemptSucceeded,
     DeviceQuarantined,
+    DeviceReleased,
     RetryScheduled,
     StaleReportRefused,
 )
@@ -154,3 +155,16 @@ def test_what_runs_on_a_device_in_error_may_end():
     scenario = with_work(ONE.running()).when(ReportDeviceError(D1)).then(DeviceQuarantined)
     scenario.when(ONE.completes())
     assert told(scenario, AttemptSucceeded)
+
+
+@pytest.mark.req("DI-09")
+def test_a_failure_on_a_device_in_error_waits_until_it_is_well():
+    scenario = with_work(ONE.running()).when(ReportDeviceError(D1)).when(ONE.fails())
+    assert told(scenario, RetryScheduled)[0].due is None
+    assert work_of(scenario, ONE).phase is Phase.WAITING
+
+
+@pytest.mark.req("DI-09")
+def test_a_reset_of_a_device_in_error_leaves_what_it_runs():
+    scenario = with_work(ONE.running()).when(ReportDeviceError(D1)).when(ResetDevice(D1)).then(DeviceReleased)
+    assert (work_of(scenario, ONE).phase, phone(scenario, D1).status) == (Phase.RUNNING, DeviceStatus.BUSY)
