@@ -89,7 +89,7 @@ class PauseJob(Command):
 
 
 class ResumeJob(Command):
-    """Resume a paused job, or activate one that was created inactive."""
+    """Resume a paused job, activate one that was created inactive, or open one again that was deactivated."""
 
     job_id: str
 

@@ -76,7 +76,7 @@ class DeviceReleased(Event):
 
     device_id: str
     reason: str
-    """`time`, `condition`, `poison_job`, `host`."""
+    """`time`, `condition`, `poison_job`, `host`; `reset` of a device that runs something."""
 
 
 class DeviceReset(Event):
@@ -144,6 +144,12 @@ class JobPaused(Event):
 
 
 class JobResumed(Event):
+    job_id: str
+
+
+class JobReopened(Event):
+    """A deactivated job is wanted again, by every device that has not completed it."""
+
     job_id: str
 
 
@@ -337,6 +343,7 @@ FleetEvent = (
     | JobReturned
     | JobPaused
     | JobResumed
+    | JobReopened
     | JobDeactivated
     | JobCancelled
     | JobExpired

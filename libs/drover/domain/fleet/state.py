@@ -202,6 +202,8 @@ class Job(msgspec.Struct):
     """The rule that paused it as poison."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
+    was_named: dict[str, None] = {}
+    """The same, of a job that has ended: it may be opened again."""
     present: int = 0
     """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}
