@@ -17,6 +17,7 @@ from msgspec.structs import FieldInfo
 from drover.domain.errors import DroverError
 from drover.service.other_names import Fallback, fallbacks
 from drover.service.setting_types import (
+    AnonLevel,
     BodyBytes,
     ClaimName,
     ClaimValue,
@@ -131,6 +132,9 @@ class Settings(Section, frozen=True, kw_only=True):
     """The lowest level that is logged."""
     allow_unsynced: Flag = False
     """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
+    anon: AnonLevel = "agent"
+    """What the key in every phone may do: nothing (off), read devices, jobs and assignments (read), also beat and
+    report (agent), also register devices, create and switch jobs, assign and cancel (full)."""
     anon_may_create_jobs: Flag = False
     """Let the API key that is in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024

@@ -211,6 +211,11 @@ SlackUrl = Annotated[
 MinSeverity = Annotated[
     Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
 ]
+AnonLevel = Annotated[
+    Literal["off", "read", "agent", "full"],
+    Meta(description="off, read, agent or full", examples=["agent"]),
+]
+JobsFor = Annotated[Literal["all", "assigned"], Meta(description="all or assigned", examples=["assigned"])]
 SqlSchema = Annotated[
     str,
     text(

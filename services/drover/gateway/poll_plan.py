@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from drover.gateway.representation import is_bare
+from drover.gateway.writes.representation import is_bare
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import Relation
 from drover.web.postgrest.ast import Column, Embed, Filter, Item, Query, Star

@@ -17,9 +17,9 @@ from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
 from drover.gateway.poll_plan import EMBEDDED, Plan, Plans
 from drover.gateway.reports import Telemetry
-from drover.gateway.representation import selected
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
+from drover.gateway.writes.representation import selected
 from drover.projection.positions import MIN_POSITION_HEADER
 from drover.service.api_keys import Role
 from drover.web.auth import Principal

@@ -105,6 +105,12 @@ class World:
         self.bus.sent.clear()
         return device_id
 
+    async def phone_with_work(self) -> str:
+        """The id of a phone that has an offer."""
+        device_id = await self.phone()
+        self.job()
+        return device_id
+
     def job(self, job_id: str = JOB) -> None:
         self.bus.do(CreateJob(job_id=job_id, target_url="https://youtu.be/abc", title="Watch this"))
 

@@ -102,7 +102,7 @@ async def test_of_several_each_is_changed_by_itself_and_a_refusal_says_which_wer
     answer = await world.client.patch(url, json={"pc_id": "pc-9", "group_id": "P3-G3"}, headers=world.service)
     told = await answer.json()
     assert (answer.status, told["code"]) == (409, "CONFLICT")
-    assert (told["details"]["device_id"], told["details"]["accepted"]) == (first, [])
+    assert (told["details"]["id"], told["details"]["accepted"]) == (first, [])
 
 
 async def test_what_cannot_be_shown_is_not_done(world):

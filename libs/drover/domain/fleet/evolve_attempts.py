@@ -83,6 +83,7 @@ def _attempt_created(fleet: Fleet, event: e.AttemptCreated) -> None:
         _take_slot(fleet, job, device, assignment)
     assignment.phase, assignment.run = Phase.OFFERED, event.run
     assignment.assigned_at, assignment.progress_pct, assignment.ad_playing = event.at, 0, False
+    assignment.by_pc = False
     assignment.sent_at = assignment.started_at = assignment.claimed_started_at = assignment.retry_due = None
     fleet.pcs[device.pc_id].offered[assignment.assignment_id] = None
     fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
@@ -126,6 +127,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
     refresh_withdrawal(fleet, job)  # a running attempt may end while the other offers are being withdrawn
     assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
     assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
+    assignment.by_pc = event.by_pc
     device.running, device.untaken, device.updated_at = True, 0, event.at
     fleet.timers.set(assignment_timer(event.assignment_id), event.timeout_at)
 
@@ -133,6 +135,11 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
 def _attempt_progressed(fleet: Fleet, event: e.AttemptProgressed) -> None:
     assignment = fleet.assignments[event.assignment_id]
     assignment.progress_pct, assignment.ad_playing = event.progress_pct, event.ad_playing
+
+
+def _attempt_error_noted(fleet: Fleet, event: e.AttemptErrorNoted) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    assignment.error_code, assignment.error_message = event.code, event.message
 
 
 def _attempt_succeeded(fleet: Fleet, event: e.AttemptSucceeded) -> None:
@@ -268,6 +275,7 @@ EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     e.AttemptSent: _attempt_sent,
     e.AttemptStarted: _attempt_started,
     e.AttemptProgressed: _attempt_progressed,
+    e.AttemptErrorNoted: _attempt_error_noted,
     e.AttemptSucceeded: _attempt_succeeded,
     e.AttemptFailed: _attempt_failed,
     e.AttemptTimedOut: _attempt_timed_out,

@@ -49,6 +49,8 @@ CHARGED_PCT: Final = 20
 """A device that is in error because of a low battery gets work again from this charge on, in percent."""
 
 ATTEMPTS_MAX: Final = 3
+DURATION_S_MAX: Final = 7 * 86_400
+"""Of one attempt, as its agent tells it."""
 RETRY_DELAY_MAX_S: Final = 600
 RUN_MAX: Final = 1_000_000_000
 OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)

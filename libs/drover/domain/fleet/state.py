@@ -170,6 +170,8 @@ class Assignment(msgspec.Struct):
     retry_due: datetime | None = None
     progress_pct: int = 0
     ad_playing: bool = False
+    by_pc: bool = False
+    """Its PC claimed the current run. Until it reports progress, it cannot stall."""
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
@@ -217,6 +219,8 @@ class Job(msgspec.Struct):
     """The rule of the failures because of which the job was paused as bad."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
+    was_named: dict[str, None] = {}
+    """The same, of a job that has ended: it may be opened again."""
     present: int = 0
     """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}

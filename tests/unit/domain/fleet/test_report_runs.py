@@ -16,7 +16,10 @@ from drover.domain.fleet.commands import (
 from drover.domain.fleet.events import (
     AttemptFailed,
     AttemptProgressed,
+    AttemptSent,
+    AttemptStarted,
     AttemptSucceeded,
+    RetryScheduled,
     StaleReportRefused,
 )
 from drover.domain.fleet.state import DeviceStatus, Phase
@@ -112,8 +115,8 @@ def test_a_report_of_a_run_that_was_never_given_out_is_a_conflict():
     with_work(ONE.running()).when(ONE.completes(2)).then_rejected(Code.CONFLICT, run=2, current_run=1)
 
 
-def test_a_report_of_what_was_not_fetched_is_a_conflict():
-    for report in ONE.says(*ALL_REPORTS):
+def test_an_end_of_what_was_not_fetched_is_a_conflict():
+    for report in ONE.says(ReportCompleted, ReportFailed):
         with_work(ONE.offered()).when(report).then_rejected(Code.CONFLICT, status="pending")
 
 
@@ -130,18 +133,38 @@ def test_running_without_a_run_counts_where_the_assignment_was_sent():
     with_work(ONE.sent()).when(ONE.runs(None)).then(ONE.started())
 
 
+@pytest.mark.req("DI-09")
+def test_an_end_straight_after_it_was_sent_is_a_start_and_an_end():
+    with_work(ONE.sent()).when(ONE.completes(None)).then(ONE.started(), AttemptSucceeded)
+    with_work(ONE.sent()).when(ONE.fails(run=None)).then(ONE.started(), AttemptFailed, RetryScheduled)
+
+
 @pytest.mark.req("DF-10")
 @pytest.mark.parametrize("report", ONE.says(ReportCompleted, ReportFailed, run=None))
-def test_an_end_without_a_run_does_not_count_before_it_runs(report):
-    """It may be that of an earlier run: the agent cannot tell."""
-    with_work(ONE.sent()).when(report).then_rejected(Code.CONFLICT, status="pending")
-
-
-@pytest.mark.req("DF-10")
-@pytest.mark.parametrize("report", ONE.says(*ALL_REPORTS, run=None))
 @pytest.mark.parametrize("events", [ONE.offered(), ONE.offered(2)], ids=["first run", "second run"])
-def test_a_report_without_a_run_of_what_was_not_fetched_is_a_conflict(events, report):
+def test_an_end_without_a_run_of_what_was_not_fetched_is_a_conflict(events, report):
+    """It may be that of an earlier run: the agent cannot tell."""
     with_work(events).when(report).then_rejected(Code.CONFLICT, status="pending")
+
+
+@pytest.mark.req("DI-01", "DI-09")
+@pytest.mark.parametrize("run", [None, 1])
+def test_running_of_what_was_not_fetched_is_a_delivery_and_a_start(run):
+    with_work(ONE.offered()).when(ONE.runs(run)).then(ONE.was_sent(), ONE.started())
+
+
+@pytest.mark.req("DI-01", "DI-09")
+def test_running_after_a_failure_without_a_poll_is_the_next_run():
+    scenario = with_work(ONE.running()).when(ONE.fails())
+    scenario.when(ONE.runs(None)).then(ONE.created(2), ONE.was_sent(2), ONE.started(2))
+    assert work_of(scenario, ONE).phase is Phase.RUNNING
+    scenario.after(seconds=6).ticked().then_nothing()
+
+
+@pytest.mark.req("DI-13")
+def test_a_report_with_a_condition_counts_only_while_it_holds():
+    scenario = with_work(ONE.offered()).when(ONE.runs(1, only_if="pending")).then(AttemptSent, AttemptStarted)
+    scenario.when(ONE.runs(1, only_if="pending")).then_rejected(Code.CONFLICT, status="running")
 
 
 @pytest.mark.req("DF-21")

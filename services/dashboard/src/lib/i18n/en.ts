@@ -176,6 +176,7 @@ export const en = {
     UNKNOWN: "Unknown error",
     TIMEOUT: "Timed out after 20 minutes",
     NETWORK_LOST: "Network lost",
+    DEVICE_ERROR: "Device reported an error",
     TASK_DEVICE_FAILED: "Runner reported failure",
   },
   conditions: {

@@ -177,6 +177,7 @@ export const ko: Dictionary = {
     UNKNOWN: "알 수 없는 실패",
     TIMEOUT: "20분 초과",
     NETWORK_LOST: "네트워크 끊김",
+    DEVICE_ERROR: "기기가 오류를 보고함",
     TASK_DEVICE_FAILED: "실행기 실패",
   },
   conditions: {

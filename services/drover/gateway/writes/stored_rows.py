@@ -27,14 +27,20 @@ class StoredRows:
         self._positions = positions
 
     async def get(
-        self, relation: Relation, ids: Sequence[str], *, position: int = 0, unseal: Unseal = keep_sealed
+        self,
+        relation: Relation,
+        ids: Sequence[str],
+        *,
+        key: str = "id",
+        position: int = 0,
+        unseal: Unseal = keep_sealed,
     ) -> dict[str, Row]:
         """Best effort: if the database is away or late, the answer shows only what the command recorded."""
         if position:
             await self._positions.wait(relation.context, position, WAIT_S)
-        query = Query(where=(Filter("id", "in", tuple(ids)),))
+        query = Query(where=(Filter(key, "in", tuple(ids)),))
         try:
             page = await fetch(relation, query, self._pool, unseal=unseal)
         except ApiError:
             return {}
-        return {str(row["id"]): row for row in _decode(page.body)}
+        return {str(row[key]): row for row in _decode(page.body)}
