@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -37,10 +38,14 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     to: int
     rows: list[msgspec.Raw] = []
     """As the relation shows them now."""
+    new: list[Any] = []
+    """Keys of those rows that did not exist before, each as in `gone`."""
     gone: list[Any] = []
     """Keys of rows that are no more, each as an array in the order of the relation's key."""
     reset: bool = False
     """There were too many to tell: read the relation again."""
+    at: datetime | None = None
+    """When the rows were committed. None: from an older projector."""
 
 
 class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
