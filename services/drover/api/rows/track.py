@@ -72,25 +72,28 @@ class Track:
         self._reset(Why.EPOCH, to)
         self._floor_position = last
 
-    def add(self, after: int, to: int, data: bytes) -> None:
-        """Add changed rows. If they do not follow the last position, something is missing."""
+    def add(self, after: int, to: int, data: bytes) -> bool:
+        """Add changed rows. False: they do not follow the last position, so something is missing."""
         if after != self.last:
             self.reset(Why.HOLE, to)
-            return
+            return False
         self.last = to
         self._append(Entry(self._next_number(), to, data))
+        return True
 
     def reset(self, why: Why, to: int) -> None:
         """Readers must read again, at this position or later."""
         self.last = to
         self._reset(why, to)
 
-    def check(self, last: int) -> None:
-        """Compare with the last position that the projector sent."""
+    def check(self, last: int) -> bool:
+        """Compare with the last position that the projector sent. False: something is missing."""
         if self.last is None and self._entries and last <= self._entries[-1].to:
             self.last = self._floor_position = last  # readers were already told to read at a later position
         elif last != self.last:
             self.reset(Why.HOLE, last)
+            return False
+        return True
 
     def after(self, number: int) -> list[Entry] | None:
         """The entries that follow, oldest first. None: some of them were dropped."""
