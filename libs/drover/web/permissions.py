@@ -27,7 +27,7 @@ class Verb(StrEnum):
     CALL = "call"
     """A function; the relation is `rpc/<name>`."""
     CONNECT = "connect"
-    """The agents' socket; the relation is `agent`."""
+    """The agents' socket, whose relation is `agent`, or a private channel of Realtime."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -97,6 +97,8 @@ _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see its content. Callers who may read the queue but not this get null."""
 _RENDER_FILES: Final = "render_files"
 """Finished files: they show what gfx_data contains."""
+_PRIVATE_CHANNELS: Final = "private_channels"
+"""Private channels of Realtime, to listen and to broadcast. Public ones are for everybody with a key."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
 """`alarm` contains users' own texts, so it is only for those who support them."""
@@ -142,6 +144,10 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
+    *(
+        _Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,))
+        for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)
+    ),
     *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
     *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),

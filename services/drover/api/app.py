@@ -16,6 +16,11 @@ from drover.api.past.questions import fleet_decider, render_decider
 from drover.api.reads.app import HANDLERS as READS
 from drover.api.reads.app import Reads
 from drover.api.reads.database import ReadModels
+from drover.api.realtime.peers import Peers
+from drover.api.realtime.rooms import Rooms
+from drover.api.realtime.session import Office
+from drover.api.realtime.sockets import Realtime
+from drover.api.realtime.watcher import RowsWatcher
 from drover.api.rows.hub import Hub
 from drover.api.rows.rows import RowStreams
 from drover.api.status import StatusPage, StatusReader
@@ -60,16 +65,26 @@ def assemble(host: Host) -> Assembly:
 
 
 def _rows(host: Host) -> Assembly:
-    """Changed rows: received once for all streams of this process."""
+    """Changed rows: received once for all streams and sockets of this process."""
     hub = Hub(host.partitions)
+    realtime, peers = _realtime(host, hub)
     heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
     return Assembly(
-        handlers=[RowStreams(host.auth, hub)],
+        handlers=[RowStreams(host.auth, hub), realtime],
         components=[
             Component("rows", Phase.REACTOR, hub.running()),
             Component("rows, heard", Phase.REACTOR, heard),
+            Component("realtime peers", Phase.REACTOR, peers.running()),
+            Component("realtime", Phase.REACTOR, realtime.running()),
         ],
     )
+
+
+def _realtime(host: Host, hub: Hub) -> tuple[Realtime, Peers]:
+    rooms = Rooms()
+    office = Office(auth=host.auth, permissions=host.access.permissions, live=hub.live, rooms=rooms)
+    hub.watch(RowsWatcher(office))
+    return Realtime(office), Peers(host.client, rooms)
 
 
 def _reads(host: Host) -> Reads:
@@ -111,7 +126,7 @@ def _past(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="api",
     assemble=assemble,
-    handlers=(*IDENTITY, StatusPage, Live, RowStreams, *READS, Films, Moments),
+    handlers=(*IDENTITY, StatusPage, Live, RowStreams, Realtime, *READS, Films, Moments),
     settings=(IdentitySettings, NasSettings),
     reads_postgres=True,
     takes_requests=True,
