@@ -38,6 +38,10 @@ class Listener:
         await self.do("subscribe", name=name, key=key, changes=changes, **how)
         await self.until(channel=name, status="SUBSCRIBED")
 
+    def rows(self, channel: str) -> list[dict[str, Any]]:
+        """The changes that a channel has heard so far."""
+        return [one for one in self.heard if one["channel"] == channel and "new" in one]
+
     async def _next(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()

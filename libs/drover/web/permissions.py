@@ -144,10 +144,7 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
-    *(
-        _Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,))
-        for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)
-    ),
+    *(_Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,)) for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
     *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
