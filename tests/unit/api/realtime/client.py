@@ -32,11 +32,11 @@ def key_of(role: Role = Role.SERVICE_ROLE, *, now_s: float | None = None, lifeti
 class Farm:
     """A process with a hub that the test feeds."""
 
-    def __init__(self, clock=time.time) -> None:
+    def __init__(self, clock=time.time, **auth: Any) -> None:
         self.rooms = Rooms()
         self.hub = Hub({})
         self.office = Office(
-            auth=Authenticator([SECRET], clock=clock),
+            auth=Authenticator([SECRET], clock=clock, **auth),
             permissions=Permissions(),
             live=LIVE,
             rooms=self.rooms,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from drover.api.realtime.filters import BadFilter, comparable, parse_filter
 from drover.api.realtime.limits import CONDITIONS_MAX, IN_VALUES_MAX
+from drover.readmodel.column import PgType
+from drover.readmodel.live import LiveRelation
 from drover.readmodel.models import LIVE
 
 ID = "018f2b5e-0000-7000-8000-00000000000a"
@@ -74,6 +77,16 @@ def test_dates_and_fractions_are_compared_as_such():
     assert holds("base_reward=gte.0.5", {"base_reward": 0.5}, "jobs")
     assert holds("base_reward=gt.0.5", {"base_reward": 1}, "jobs")
     assert holds("output_size_bytes=gt.9", {"output_size_bytes": 9007199254740993}, "render_queue")
+
+
+def test_decimals_are_exact_and_what_cannot_be_compared_is_refused():
+    (jobs,) = LIVE["jobs"]
+    relation = msgspec.structs.replace(jobs.relation, columns={"price": PgType.NUMERIC})
+    priced = LiveRelation(relation=relation, context="fleet", table=jobs.table, parts={})
+    (condition,) = parse_filter("price=eq.0.1", priced)
+    assert condition.holds(comparable(0.1, PgType.NUMERIC))
+    with pytest.raises(BadFilter):
+        parse_filter("price=lt.NaN", priced)
 
 
 def test_a_comma_belongs_to_the_value_unless_a_condition_follows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import urlsafe_b64encode
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from drover.api.realtime import limits
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.session import TooManyMessages
 from drover.service.api_keys import Role
+from drover.web.auth import Principal
 from tests.unit.api.realtime.client import MINE, OTHER, Farm, key_of
 
 A_ROW = {"id": MINE, "serial_number": "A"}
@@ -439,3 +441,58 @@ async def test_who_does_not_look_at_presence_hears_nothing_of_it(farm):
     two.join("farm")
     one.say("realtime:farm", "presence", {"event": "track", "payload": {}})
     assert two.take() == []
+
+
+async def test_a_topic_has_a_limited_number_of_presences(farm, monkeypatch):
+    monkeypatch.setattr(limits, "PRESENCES_PER_TOPIC_MAX", 1)
+    one, two = farm.client(), farm.client()
+    for client in (one, two, one):
+        client.join("farm")
+        client.say("realtime:farm", "presence", {"event": "track", "payload": {}})
+    assert [reply["status"] for _, _, reply in one.take()] == ["ok"]
+    ((_, _, reply),) = two.take()
+    assert error(reply) == "A topic has at most 1 presences"
+
+
+async def test_what_this_process_told_the_others_is_not_heard_twice(farm):
+    told = []
+    farm.rooms.tell = told.append
+    client = farm.client()
+    client.join("farm", broadcast={"self": True})
+    client.say("realtime:farm", "broadcast", {"event": "x"})
+    for message in told:
+        farm.rooms.hear(message)
+    assert len(client.take()) == 1
+
+
+async def test_a_frame_of_an_earlier_join_does_not_end_the_later_one(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    client.say("realtime:farm", "phx_leave", {}, join_ref="0")
+    ((_, _, reply),) = client.take()
+    assert error(reply) == "unmatched topic"
+    farm.tell("devices", A_ROW)
+    assert len(client.changes()) == 1
+
+
+class People:
+    """An issuer whose tokens all belong to one session."""
+
+    issuer = "people"
+    token = f"x.{urlsafe_b64encode(msgspec.json.encode({'iss': 'people'})).decode()}.x"
+
+    def verify(self, token):
+        return Principal(Role.ADMIN, "user:1", float("inf"), user_id="1", session_id="s-1", issuer="people")
+
+
+async def test_a_session_that_ends_closes_its_channels():
+    ended = set()
+    farm = Farm(people=[People()], ended=ended)
+    farm.beat()
+    client = farm.client(Role.ANON)
+    assert client.join("farm", {"table": "alerts"}, token=People.token)["status"] == "ok"
+    client.session.look()
+    assert client.take() == []
+    ended.add("s-1")
+    client.session.look()
+    assert [event for _, event, _ in client.take()] == ["system", "phx_close"]

@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from drover.api.realtime import limits
+from drover.api.realtime import connection, limits
 from drover.api.realtime.sockets import BROADCAST_PATH, PATH, Realtime
 from drover.service.api_keys import Role
 from drover.service.health import Health
@@ -165,6 +165,12 @@ async def test_a_client_that_sends_too_fast_is_disconnected_with_the_reason(desk
         for _ in range(int(limits.MESSAGES_BURST) + 50):
             await ws.send_json([None, "1", "phoenix", "heartbeat", {}])
         assert await closed(ws) == (1008, "Too many messages per second")
+
+
+async def test_a_client_that_says_nothing_is_disconnected(desk, monkeypatch):
+    monkeypatch.setattr(connection, "SILENT_AFTER_S", 0.1)
+    async with desk.connected() as ws:
+        assert (await closed(ws))[0] == 1001
 
 
 async def test_what_is_no_frame_or_too_long_ends_the_socket(desk):
