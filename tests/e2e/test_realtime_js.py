@@ -223,6 +223,24 @@ async def test_a_token_is_refreshed_and_one_that_expires_closes_the_channel(list
 
 
 @pytest.mark.req("DI-08")
+async def test_a_person_hears_what_they_may_read_until_they_sign_out(listener, platform, http, phone):
+    keys = platform.credentials
+    await listener.do("signIn", key=phone, email=keys["admin_email"], password=keys["admin_password"])
+    await listener.until(signedIn=True)
+    await listener.subscribe("person", phone, {"event": "*", "table": "render_queue"}, config={"private": True})
+    await write(http, "POST", "/rest/v1/render_queue", composition_id="p", composition_name="p", gfx_data={})
+    await listener.until(channel="person", heard="INSERT", table="render_queue")
+    await listener.do("leave", name="person", key=phone)
+    await listener.until(channel="person", left="ok")
+    await listener.subscribe("person", phone, {"event": "*", "table": "render_queue"})
+    await listener.do("signOut", key=phone)
+    ended = await listener.until(channel="person", heard="system", status="error", within_s=LATER_S)
+    # The client may send its key, which may do less, before the server has heard that the session has ended.
+    assert re.match("InvalidJWTToken: Token has expired|Unauthorized: permission denied", ended["message"])
+    await listener.until(channel="person", status="CLOSED")
+
+
+@pytest.mark.req("DI-08")
 @pytest.mark.slow
 async def test_a_client_comes_back_by_itself_when_the_server_restarts(node, start):
     first = await start()

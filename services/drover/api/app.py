@@ -83,8 +83,9 @@ def _rows(host: Host) -> Assembly:
 def _realtime(host: Host, hub: Hub) -> tuple[Realtime, Peers]:
     rooms = Rooms()
     office = Office(auth=host.auth, permissions=host.access.permissions, live=hub.live, rooms=rooms)
-    hub.watch(RowsWatcher(office))
-    return Realtime(office), Peers(host.client, rooms)
+    watcher = RowsWatcher(office)
+    hub.watch(watcher)
+    return Realtime(office, watcher), Peers(host.client, rooms)
 
 
 def _reads(host: Host) -> Reads:

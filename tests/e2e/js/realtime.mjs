@@ -64,6 +64,14 @@ const commands = {
   async setAuth({ key, token }) {
     await client(key).realtime.setAuth(token);
   },
+  async signIn({ key, email, password }) {
+    const { error } = await client(key).auth.signInWithPassword({ email, password });
+    say({ channel: null, signedIn: error === null });
+  },
+  async signOut({ key }) {
+    const { error } = await client(key).auth.signOut();
+    say({ channel: null, signedOut: error === null });
+  },
   async leave({ name, key }) {
     say({ channel: name, left: await client(key).removeChannel(channels.get(name)) });
   },

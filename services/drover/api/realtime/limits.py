@@ -38,7 +38,11 @@ SILENT_AFTER_S: Final = 90.0
 CLOSE_WITHIN_S: Final = 1.5
 """For the last frames and the closing handshake together; then the connection is aborted."""
 LOOK_S: Final = 1.0
-"""How often expired tokens and ended sessions are looked for."""
+"""How often expired tokens, ended sessions and channels that have missed changes are looked for."""
+REJOIN_AFTER_S: Final = 5.0
+"""A channel is not told more often than this to join and read again."""
+REJOINS_PER_LOOK_MAX: Final = 500
+"""How many are told at once."""
 BEAT_S: Final = 5.0
 """How often a process tells the others that it is there."""
 SILENT_PEER_S: Final = 16.0

@@ -106,6 +106,11 @@ class Channel:
         self.sees_presence: Final = presence.enabled is not False
         self.presence_key: Final = presence.key or str(uuid4())
         self.present: Present | None = None
+        self.joined_at: Final = session.monotonic()
+
+    @property
+    def is_joined(self) -> bool:
+        return self.session.channels.get(self.topic) is self
 
     def push(self, event: str, payload: bytes) -> None:
         self.send(encode(self.vsn, self.topic, event, payload, join_ref=self.join_ref))
@@ -134,6 +139,7 @@ class Session:
         self.channels: dict[str, Channel] = {}
         self._office = office
         self._headers = headers
+        self.monotonic: Final = monotonic
         self._allowance = _Allowance(monotonic)
         self._handlers: Final[Mapping[str, Callable[[Channel, Frame], None]]] = {
             "phx_leave": self._leave,
@@ -311,7 +317,7 @@ class Session:
         channel.push("phx_close", _EMPTY)
 
     def _drop(self, channel: Channel) -> None:
-        if self.channels.get(channel.topic) is channel:
+        if channel.is_joined:
             del self.channels[channel.topic]
             CHANNELS.dec()
             self._unsubscribe(channel)

@@ -16,6 +16,7 @@ from drover.api.realtime.frames import BadFrame, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import said
 from drover.api.realtime.session import PRIVATE, Office, Session, TooManyMessages
+from drover.api.realtime.watcher import RowsWatcher
 from drover.service.api_keys import Role
 from drover.service.tasks import end
 from drover.web.auth import Principal
@@ -53,12 +54,14 @@ class Realtime:
     def __init__(
         self,
         office: Office,
+        watcher: RowsWatcher,
         *,
         sockets_max: int = limits.SOCKETS_MAX,
         agent_sockets_max: int = limits.AGENT_SOCKETS_MAX,
         outbound_bytes_max: int = limits.OUTBOUND_BYTES_MAX,
     ) -> None:
         self.office: Final = office
+        self._watcher = watcher
         self.sessions: Final[dict[RealtimeSocket, None]] = {}
         self._sockets_max = sockets_max
         self._agent_sockets_max = agent_sockets_max
@@ -189,6 +192,7 @@ class Realtime:
         while True:
             for one in [*self.sessions]:
                 one.session.look()
+            self._watcher.look()
             if loop.time() >= beat_at:
                 self.office.rooms.beat()
                 beat_at = loop.time() + limits.BEAT_S

@@ -42,9 +42,15 @@ class Farm:
             rooms=self.rooms,
             clock=clock,
         )
-        self.hub.watch(RowsWatcher(self.office))
+        self.now = 0.0
+        """Monotonic seconds."""
+        self.watcher = RowsWatcher(self.office, self.monotonic)
+        self.hub.watch(self.watcher)
         self.epoch = "e1"
         self._last: dict[str, int] = {}
+
+    def monotonic(self) -> float:
+        return self.now
 
     def beat(self, context: str = "fleet") -> None:
         names = [name for name, many in LIVE.items() if any(one.context == context for one in many)]
@@ -75,7 +81,7 @@ class Farm:
 class Client:
     def __init__(self, farm: Farm, key: str, vsn: Vsn) -> None:
         self.frames: list[bytes] = []
-        self.session = Session(farm.office, vsn, {"apikey": key}, self.frames.append)
+        self.session = Session(farm.office, vsn, {"apikey": key}, self.frames.append, farm.monotonic)
         self.vsn = vsn
         self._ref = 0
 

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64encode
 import msgspec
 import pytest
 
-from drover.api.realtime import limits
+from drover.api.realtime import limits, watcher
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.session import TooManyMessages
 from drover.service.api_keys import Role
@@ -243,6 +243,8 @@ async def test_whoever_may_have_missed_a_change_gets_an_error_that_makes_clients
     else:
         farm.epoch = "e2"
         farm.beat()
+    farm.now += limits.REJOIN_AFTER_S
+    farm.watcher.look()
     ((topic, event, said),) = client.take()
     assert (topic, event) == ("realtime:farm", "phx_error")
     assert said == {"reason": f"Changes were missed ({how}): join again, then read again"}
@@ -252,6 +254,33 @@ async def test_whoever_may_have_missed_a_change_gets_an_error_that_makes_clients
     client.join("farm", {"table": "devices"})
     farm.tell("devices", A_ROW)
     assert len(client.changes()) == 1
+
+
+async def test_while_a_projector_is_behind_clients_join_again_in_turns_and_not_each_second(farm, monkeypatch):
+    monkeypatch.setattr(watcher, "REJOINS_PER_LOOK_MAX", 2)
+    clients = [farm.client() for _ in range(3)]
+    joins = [0, 0, 0]
+    for second in range(30):
+        for number, client in enumerate(clients):
+            if second == 0 or any(event == "phx_error" for _, event, _ in client.take()):
+                client.join("farm", {"table": "devices"})
+                joins[number] += 1
+        farm.tell("devices", reset=True)
+        farm.now += 1.0
+        farm.watcher.look()
+    assert all(4 <= count <= 6 for count in joins), joins
+
+
+async def test_who_has_left_is_not_told_to_join_again(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    farm.tell("devices", reset=True)
+    client.say("realtime:farm", "phx_leave", {})
+    client.take()
+    farm.now += limits.REJOIN_AFTER_S
+    farm.watcher.look()
+    assert client.take() == []
+    assert farm.watcher._to_rejoin == {}
 
 
 async def test_the_first_word_of_a_projector_is_no_reason_to_join_again():
@@ -492,6 +521,7 @@ async def test_a_session_that_ends_closes_its_channels():
     client = farm.client(Role.ANON)
     assert client.join("farm", {"table": "alerts"}, token=People.token)["status"] == "ok"
     client.session.look()
+    farm.watcher.look()
     assert client.take() == []
     ended.add("s-1")
     client.session.look()

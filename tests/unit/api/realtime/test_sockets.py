@@ -27,7 +27,7 @@ PADDING = "x" * 10_000
 class Desk(Farm):
     def __init__(self, **options: Any) -> None:
         super().__init__()
-        self.realtime = Realtime(self.office, **options)
+        self.realtime = Realtime(self.office, self.watcher, **options)
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
         add_handlers(self.app, [self.realtime])
         self.url = ""
