@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from realtime import RealtimeSubscribeStates
 from supabase import AsyncClient, acreate_client
 
-WITHIN_S = 20.0
+from tests.e2e.up import Platform
+
+WITHIN_S = 40.0
 
 
 class Ear:
@@ -85,6 +88,28 @@ async def test_supabase_py_broadcasts_and_sees_who_is_present(platform, http):
         await one.untrack()
         (meta,) = await two_ear.until("leave")
         assert meta["at"] == "desk"
+
+
+@pytest.mark.req("DI-08")
+@pytest.mark.slow
+async def test_supabase_py_comes_back_by_itself_when_the_server_restarts(start):
+    first, ear = await start(), Ear()
+    async with client_of(first, "service_key") as client:
+        channel = client.channel("farm").on_postgres_changes("INSERT", ear.change, table="devices", schema="public")
+        await channel.subscribe(ear.state)
+        await ear.until("SUBSCRIBED")
+        first.send(signal.SIGTERM)
+        assert "1012" in await ear.until("CHANNEL_ERROR")
+        assert await first.ended() == 0
+        second = Platform(first.data_dir, port=first.port)
+        try:
+            await second.ready()
+            await ear.until("SUBSCRIBED")
+            async with second.calling() as http:
+                assert (await http.register("REALTIMEPYBACK")).status == 201
+            assert (await ear.until("INSERT"))["record"]["serial_number"] == "REALTIMEPYBACK"
+        finally:
+            await second.end()
 
 
 @pytest.mark.req("DI-08")
