@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from aiohttp import WSMsgType, web
 
 from drover.api.realtime.frames import Binary
-from drover.api.realtime.limits import CLOSE_WITHIN_S, OUTBOUND_BYTES_MAX, SILENT_AFTER_S
+from drover.api.realtime.limits import CLOSE_WITHIN_S, OUTBOUND_BYTES_MAX, OUTBOUND_FAIR_BYTES, SILENT_AFTER_S
 from drover.api.realtime.metrics import CLOSED
 from drover.service.tasks import end
 
@@ -31,11 +31,26 @@ TOO_MANY: Final = Ending("rate", 1008, "Too many messages per second")
 BAD_FRAME: Final = Ending("frame", 1007, "A frame could not be read")
 
 
+class Waiting:
+    """The bytes that wait for all clients of a process."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes = 0
+        self._bytes_max = bytes_max
+
+    @property
+    def is_too_much(self) -> bool:
+        return self.bytes > self._bytes_max
+
+
 class Connection:
     """One reader, any number of writers that never wait. The first call of `end` ends it."""
 
-    def __init__(self, transport: asyncio.Transport | None, bytes_max: int = OUTBOUND_BYTES_MAX) -> None:
+    def __init__(
+        self, transport: asyncio.Transport | None, waiting: Waiting, bytes_max: int = OUTBOUND_BYTES_MAX
+    ) -> None:
         self._transport = transport
+        self._waiting = waiting
         self._bytes_max = bytes_max
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -46,11 +61,13 @@ class Connection:
     def put(self, frame: bytes) -> None:
         if self._ending is not None:
             return
-        self._unsent_bytes += len(frame)
-        if self._unsent_bytes > self._bytes_max:
+        unsent_bytes = self._unsent_bytes + len(frame)
+        if unsent_bytes > (OUTBOUND_FAIR_BYTES if self._waiting.is_too_much else self._bytes_max):
             self.end(TOO_SLOW)
             return
         self._unsent.append(frame)
+        self._unsent_bytes = unsent_bytes
+        self._waiting.bytes += len(frame)
         self._has_unsent.set()
 
     def end(self, ending: Ending) -> None:
@@ -85,10 +102,16 @@ class Connection:
 
     async def close(self, socket: web.WebSocketResponse, sender: asyncio.Task[None]) -> None:
         """Send the rest and say why. Takes bounded time, whatever the client does."""
-        await end(sender)
-        ending = self._ending
-        if ending is None or socket.closed:
-            return
+        try:
+            await end(sender)
+            if self._ending is not None and not socket.closed:
+                await self._say_why(socket, self._ending)
+        finally:
+            self._waiting.bytes -= self._unsent_bytes
+            self._unsent.clear()
+            self._unsent_bytes = 0
+
+    async def _say_why(self, socket: web.WebSocketResponse, ending: Ending) -> None:
         CLOSED.labels(ending.why).inc()
         try:
             async with asyncio.timeout(CLOSE_WITHIN_S):
@@ -103,4 +126,5 @@ class Connection:
     async def _send_next(self, socket: web.WebSocketResponse) -> None:
         frame = self._unsent.popleft()
         self._unsent_bytes -= len(frame)
+        self._waiting.bytes -= len(frame)
         await socket.send_frame(frame, WSMsgType.BINARY if isinstance(frame, Binary) else WSMsgType.TEXT)

@@ -10,6 +10,12 @@ AGENT_SOCKETS_MAX: Final = 4_000
 """Of them for the keys of phones (anon, device): a farm of them must not use up the sockets of people."""
 CHANNELS_PER_SOCKET_MAX: Final = 100
 SUBSCRIPTIONS_PER_CHANNEL_MAX: Final = 100
+SUBSCRIPTIONS_PER_SOCKET_MAX: Final = 500
+"""One without a table counts for each table that the caller may read."""
+SUBSCRIPTIONS_MAX: Final = 100_000
+"""In one process."""
+AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
+"""With so many in the process, the keys of phones get no more."""
 CONDITIONS_MAX: Final = 10
 """In one filter."""
 IN_VALUES_MAX: Final = 100
@@ -24,6 +30,8 @@ FRAME_BYTES_MAX: Final = 256 * 1024
 PRESENCE_BYTES_MAX: Final = 4 * 1024
 """What one client may say of itself."""
 PRESENCES_PER_TOPIC_MAX: Final = 1_000
+PRESENCES_MAX: Final = 20_000
+"""In one process, of its own clients."""
 MESSAGES_PER_S: Final = 100.0
 """From one socket, in the long run. Clients need fewer: a heartbeat each 25 s, and what people do."""
 MESSAGES_BURST: Final = 200.0
@@ -33,6 +41,10 @@ HTTP_MESSAGES_MAX: Final = 100
 """In one request."""
 OUTBOUND_BYTES_MAX: Final = 1024 * 1024
 """That may wait for one client. Beyond it the client is disconnected; it comes back and reads again."""
+OUTBOUND_TOTAL_BYTES_MAX: Final = 256 * 1024 * 1024
+"""That may wait for all clients of a process together."""
+OUTBOUND_FAIR_BYTES: Final = 64 * 1024
+"""Beyond the total, those are disconnected for whom more than this waits."""
 SILENT_AFTER_S: Final = 90.0
 """Clients send a heartbeat each 25 s."""
 CLOSE_WITHIN_S: Final = 1.5

@@ -64,6 +64,11 @@ class Presences:
 
     # Of this process
 
+    @property
+    def own(self) -> int:
+        """How many of its clients are present."""
+        return len(self._mine.present)
+
     def move(self, *moves: tuple[Present, bool]) -> tuple[Diffs, list[PeerMessage]]:
         """Clients of this process come (True) or leave; with what to tell the others."""
         diffs, messages = Diffs(), list[PeerMessage]()

@@ -22,12 +22,15 @@ from drover.api.realtime.presence import Topic, meta_of
 from drover.api.realtime.rooms import PREFIX, Rooms
 from drover.api.realtime.subscriptions import Subscriptions
 from drover.bus.realtime import Present
+from drover.service.api_keys import Role
 from drover.web.auth import Authenticator, Principal
 from drover.web.errors import ApiError
 from drover.web.permissions import Permissions, Verb
 
 PHOENIX: Final = "phoenix"
 """The topic of heartbeats."""
+AGENTS: Final = (Role.ANON, Role.DEVICE)
+"""The keys of phones."""
 PRIVATE: Final = "private_channels"
 """In the table of permissions."""
 
@@ -207,8 +210,8 @@ class Session:
         if (old := self.channels.get(frame.topic)) is not None:  # as Phoenix does: the newer join wins
             self._drop(old)
             old.push("phx_close", _EMPTY)
-        if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
-            self._refuse(frame, f"ChannelRateLimitReached: At most {limits.CHANNELS_PER_SOCKET_MAX} channels")
+        if (full := self._why_full(bindings, principal)) is not None:
+            self._refuse(frame, f"ChannelRateLimitReached: {full}")
             return
         self.channels[frame.topic] = channel
         CHANNELS.inc()
@@ -274,6 +277,9 @@ class Session:
             reason = f"A topic has at most {limits.PRESENCES_PER_TOPIC_MAX} presences"
             self._reply(frame, "error", _encode({"reason": reason}), channel)
             return
+        elif channel.present is None and rooms.presences.own >= limits.PRESENCES_MAX:
+            self._reply(frame, "error", _encode({"reason": "Too many clients are present"}), channel)
+            return
         else:
             self._track(channel, asked.payload or {})
         self._reply(frame, "ok", _EMPTY, channel)
@@ -291,6 +297,19 @@ class Session:
         old, channel.present = channel.present, None
         if old is not None:
             self._office.rooms.move((old, False))
+
+    def _why_full(self, bindings: list[Binding], principal: Principal) -> str | None:
+        """Why there is no room for another channel; None: there is."""
+        if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
+            return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
+        wanted = _count(bindings)
+        if wanted + sum(_count(one.bindings) for one in self.channels.values()) > limits.SUBSCRIPTIONS_PER_SOCKET_MAX:
+            return f"At most {limits.SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions on one socket"
+        is_agent = principal.role in AGENTS
+        total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
+        if wanted and self._office.subscriptions.total + wanted > total_max:
+            return "Too many subscriptions are open"
+        return None
 
     def _authenticate(self, token: str | None) -> Principal:
         """The owner of the token; without one, of the socket's key. Raises 401."""
@@ -347,6 +366,10 @@ class _Allowance:
         self._at = now
         if self._left < 0:
             raise TooManyMessages
+
+
+def _count(bindings: list[Binding]) -> int:
+    return sum(len(one.wishes) for one in bindings)
 
 
 def _is_of(channel: Channel, frame: Frame) -> bool:

@@ -11,13 +11,12 @@ import msgspec
 from aiohttp import web
 
 from drover.api.realtime import limits
-from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection
+from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection, Waiting
 from drover.api.realtime.frames import BadFrame, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import said
-from drover.api.realtime.session import PRIVATE, Office, Session, TooManyMessages
+from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
 from drover.api.realtime.watcher import RowsWatcher
-from drover.service.api_keys import Role
 from drover.service.tasks import end
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
@@ -59,6 +58,7 @@ class Realtime:
         sockets_max: int = limits.SOCKETS_MAX,
         agent_sockets_max: int = limits.AGENT_SOCKETS_MAX,
         outbound_bytes_max: int = limits.OUTBOUND_BYTES_MAX,
+        outbound_total_bytes_max: int = limits.OUTBOUND_TOTAL_BYTES_MAX,
     ) -> None:
         self.office: Final = office
         self._watcher = watcher
@@ -66,6 +66,7 @@ class Realtime:
         self._sockets_max = sockets_max
         self._agent_sockets_max = agent_sockets_max
         self._outbound_bytes_max = outbound_bytes_max
+        self._waiting = Waiting(outbound_total_bytes_max)
         self._limiter = Limiter(limits.MESSAGES_PER_S, limits.MESSAGES_BURST, stop_after=None)
 
     @asynccontextmanager
@@ -102,11 +103,11 @@ class Realtime:
             raise invalid("vsn: Use 1.0.0 or 2.0.0", field="vsn", value=request.query["vsn"][:16]) from None
         headers = _headers(request)
         principal = self.office.auth.authenticate(headers)
-        is_agent = principal.role in (Role.ANON, Role.DEVICE)
+        is_agent = principal.role in AGENTS
         agents = sum(one.is_agent for one in self.sessions) if is_agent else 0
         if len(self.sessions) >= self._sockets_max or agents >= self._agent_sockets_max:
             raise unavailable("Too many sockets are open")
-        connection = Connection(request.transport, self._outbound_bytes_max)
+        connection = Connection(request.transport, self._waiting, self._outbound_bytes_max)
         session = Session(self.office, vsn, headers, connection.put)
         return RealtimeSocket(self, connection, session, is_agent=is_agent)
 

@@ -123,6 +123,8 @@ class _Relation(Generic[S]):
 class Subscriptions(Generic[S]):
     def __init__(self) -> None:
         self._relations: dict[str, _Relation[S]] = {}
+        self.total = 0
+        """How many were added and not removed."""
 
     def __contains__(self, relation: str) -> bool:
         return relation in self._relations
@@ -132,9 +134,11 @@ class Subscriptions(Generic[S]):
         return sum(len(wishes.members) for one in self._relations.values() for wishes in one.everything())
 
     def add(self, wish: Wish, subscriber: S, id_: int) -> None:
+        self.total += 1
         self._relations.setdefault(wish.relation, _Relation()).place(wish).add(wish, subscriber, id_)
 
     def remove(self, wish: Wish, subscriber: S, id_: int) -> None:
+        self.total -= 1
         relation = self._relations[wish.relation]
         relation.place(wish).remove(wish, subscriber, id_)
         relation.tidy(wish)

@@ -526,3 +526,46 @@ async def test_a_session_that_ends_closes_its_channels():
     ended.add("s-1")
     client.session.look()
     assert [event for _, event, _ in client.take()] == ["system", "phx_close"]
+
+
+async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "SUBSCRIPTIONS_PER_SOCKET_MAX", 3)
+    monkeypatch.setattr(limits, "AGENT_SUBSCRIPTIONS_MAX", 4)
+    monkeypatch.setattr(limits, "SUBSCRIPTIONS_MAX", 5)
+    phone, other, office = farm.client(Role.ANON), farm.client(Role.ANON), farm.client()
+    assert phone.join("one", {"table": "devices"}, {"table": "jobs"})["status"] == "ok"
+    reason = "ChannelRateLimitReached: At most 3 subscriptions on one socket"
+    assert error(phone.join("two", {"table": "devices"}, {"table": "jobs"})) == reason
+    assert error(other.join("all", {})) == "ChannelRateLimitReached: Too many subscriptions are open"
+    assert other.join("one", {"table": "devices"}, {"table": "jobs"})["status"] == "ok"
+    assert error(phone.join("two", {"table": "devices"})) == "ChannelRateLimitReached: Too many subscriptions are open"
+    assert phone.join("room")["status"] == "ok", "a channel without subscriptions takes no place"
+    assert office.join("one", {"table": "devices"})["status"] == "ok"
+    assert "Too many" in error(office.join("two", {"table": "devices"}))
+    phone.session.close()
+    assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_presences_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "PRESENCES_MAX", 1)
+    client = farm.client()
+    replies = []
+    for name in ("one", "two"):
+        client.join(name)
+        client.say(f"realtime:{name}", "presence", {"event": "track", "payload": {}})
+        replies += [reply["status"] for _, _, reply in client.take()]
+    assert replies == ["ok", "error"]
+
+
+async def test_after_a_gap_only_some_are_told_at_once(farm, monkeypatch):
+    monkeypatch.setattr(watcher, "REJOINS_PER_LOOK_MAX", 2)
+    clients = [farm.client() for _ in range(3)]
+    for client in clients:
+        client.join("farm", {"table": "devices"})
+    farm.tell("devices", reset=True)
+    farm.now += limits.REJOIN_AFTER_S
+    told = []
+    for _ in range(3):
+        farm.watcher.look()
+        told.append(sum(len(client.take()) for client in clients))
+    assert told == [2, 1, 0]

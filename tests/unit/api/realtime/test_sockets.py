@@ -138,9 +138,28 @@ async def test_a_client_that_does_not_read_is_disconnected_and_holds_nobody_up(d
         slow.close()
 
 
+async def test_beyond_the_total_of_a_process_those_are_disconnected_who_do_not_read():
+    async with desk_on(outbound_bytes_max=10**12, outbound_total_bytes_max=1024 * 1024) as desk:
+        loop = asyncio.get_running_loop()
+        slow = await loop.run_in_executor(None, slow_reader, desk)
+        try:
+            await eventually(lambda: "devices" in desk.office.subscriptions)
+            async with desk.connected() as ws:
+                await desk.join(ws, "farm", {"table": "devices"})
+                for _ in range(2_000):
+                    desk.tell("devices", {"id": MINE, "serial_number": PADDING})
+                    assert (await ws.receive_json())[3] == "postgres_changes"
+                    if len(desk.realtime.sessions) == 1:
+                        break
+                assert len(desk.realtime.sessions) == 1
+                await eventually(lambda: desk.realtime._waiting.bytes == 0)
+        finally:
+            slow.close()
+
+
 @pytest.mark.control
 async def test_control_without_the_bound_a_client_that_does_not_read_takes_any_amount_of_memory():
-    async with desk_on(outbound_bytes_max=10**12) as desk:
+    async with desk_on(outbound_bytes_max=10**12, outbound_total_bytes_max=10**12) as desk:
         loop = asyncio.get_running_loop()
         slow = await loop.run_in_executor(None, slow_reader, desk)
         try:
