@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from drover.bus.connection import inbox_of
+from drover.bus.realtime import SUBJECT as PEERS
 from drover.bus.rows import subjects
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL, Partition
@@ -88,7 +89,14 @@ USERS: Final = {
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
     "projector": User(reads=CONTEXTS, says=(PROGRESS, *ROWS), hears=("tel.fleet", "tel.render")),
-    "api": User(writes=("identity",), reads=CONTEXTS, looks=True, commands=("identity",), hears=(PROGRESS, *ROWS)),
+    "api": User(
+        writes=("identity",),
+        reads=CONTEXTS,
+        looks=True,
+        commands=("identity",),
+        says=(PEERS,),
+        hears=(PROGRESS, PEERS, *ROWS),
+    ),
     # People with a shell, and anything that is not a service.
     "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=(PROGRESS,)),
     "restore": User(reads=CONTEXTS, restores=True),

@@ -27,7 +27,7 @@ class Verb(StrEnum):
     CALL = "call"
     """Call a function. The relation in the table is `rpc/<name>`."""
     CONNECT = "connect"
-    """Open the WebSocket for agents. The relation in the table is `agent`."""
+    """Open the WebSocket for agents, whose relation in the table is `agent`, or a private channel of Realtime."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -102,6 +102,8 @@ _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
 """Permission to see rendered files, which show what gfx_data contains."""
+_PRIVATE_CHANNELS: Final = "private_channels"
+"""Permission to listen and broadcast on private channels of Realtime. Everybody with a key may use public ones."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
 """The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read them."""
@@ -149,6 +151,7 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
+    *(_Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,)) for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
     *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
