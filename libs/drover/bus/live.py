@@ -1,14 +1,18 @@
-"""Announcements on `live.<context>` of how far the read models are, for requests that wait for a position."""
+"""Announcements of how far read models (`live.<context>`) and logs (`committed.<context>`) are, for reads that wait."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+
+PROJECTED: Final = "live"
+COMMITTED: Final = "committed"
 
 
 class Progress(msgspec.Struct):
@@ -16,22 +20,24 @@ class Progress(msgspec.Struct):
     seq: int
 
 
-async def announce(client: Client, context: str, partition: str, seq: int) -> None:
-    """Best effort: a service that misses it reads the checkpoint."""
+async def announce(client: Client, context: str, partition: str, seq: int, *, topic: str = PROJECTED) -> None:
+    """Best effort: the next one follows."""
     with suppress(NatsError, OSError):
-        await client.publish(f"live.{context}", msgspec.json.encode(Progress(partition, seq)))
+        await client.publish(f"{topic}.{context}", msgspec.json.encode(Progress(partition, seq)))
 
 
 @asynccontextmanager
-async def following_progress(client: Client, observe: Callable[[str, str, int], None]) -> AsyncIterator[None]:
+async def following_progress(
+    client: Client, observe: Callable[[str, str, int], None], *, topic: str = PROJECTED
+) -> AsyncIterator[None]:
     """Call `observe(context, partition, seq)` for every announcement."""
 
     async def on_message(message: Msg) -> None:
         with suppress(msgspec.DecodeError):
             progress = msgspec.json.decode(message.data, type=Progress)
-            observe(message.subject.removeprefix("live."), progress.partition, progress.seq)
+            observe(message.subject.removeprefix(f"{topic}."), progress.partition, progress.seq)
 
-    subscription = await client.subscribe("live.*", cb=on_message)
+    subscription = await client.subscribe(f"{topic}.*", cb=on_message)
     try:
         yield
     finally:

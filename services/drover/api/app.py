@@ -31,6 +31,7 @@ from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.service.lifecycle import Component, Phase
+from drover.web.freshness import Freshness
 
 
 def assemble(host: Host) -> Assembly:
@@ -75,7 +76,7 @@ def _rows(host: Host) -> Assembly:
 def _reads(host: Host) -> Reads:
     return Reads(
         host.pool,
-        host.positions,
+        Freshness(host.positions, host.newest),
         NatsState(host.client, CONTEXTS),
         instance=host.settings.instance,
         document=host.document,

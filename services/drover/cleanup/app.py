@@ -34,7 +34,7 @@ from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
 
@@ -65,10 +65,10 @@ class CleanupEdge:
     bus: Bus
     client: Any
     pool: Any
-    positions: Waiter
+    freshness: Freshness
 
     def handlers(self) -> list[object]:
-        settings, cleanup, freshness = self.settings, self.cleanup, Freshness(self.positions)
+        settings, cleanup, freshness = self.settings, self.cleanup, self.freshness
         commands = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate)
         probes = {
             "database": health.database(self.pool),
@@ -97,7 +97,7 @@ def assemble(host: Host) -> Assembly:
         bus=host.bus,
         client=host.client,
         pool=host.pool,
-        positions=host.positions,
+        freshness=Freshness(host.positions, host.newest),
     )
     writer = cleanup.writer
     return Assembly(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -23,7 +24,7 @@ from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import encode_json, invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
-from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path
+from drover.web.route import BEHIND, MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path
 
 PATH: Final = "/api/saju/tests"
 OWN: Final = "my_tests"
@@ -191,14 +192,14 @@ class SajuTests:
                 Parameter("limit", Annotated[int, Meta(ge=1, le=ROWS_MAX)], "The number of rows in the answer."),
                 MIN_POSITION,
             ),
-            answers={200: Answer(TestList)},
+            answers={200: Answer(TestList, headers=BEHIND)},
             errors=(400, 503),
         )
     )
     async def show(self, request: web.Request, principal: Principal) -> web.Response:
         asked = _query(request)
         user_id = asked["user_id"] if principal.user_id is None else _whose(principal, asked["user_id"])
-        await self._freshness.wait(request.headers, principal.name, ANALYSIS.context)
+        awaited = await self._freshness.wait(request.headers, ANALYSIS.context)
         try:
             rows = await self._pool.fetch(
                 _TESTS, user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S
@@ -207,7 +208,7 @@ class SajuTests:
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             raise unavailable("The database does not answer") from error
         remaining = None if left is None else left["remaining_tests"]
-        return _json({"tests": [dict(row) for row in rows], "remaining_tests": remaining}, 200, {})
+        return _json({"tests": [dict(row) for row in rows], "remaining_tests": remaining}, 200, awaited.headers)
 
 
 def _whose(principal: Principal, asked_for: str | None) -> str:
@@ -250,5 +251,5 @@ def _query(request: web.Request) -> dict[str, Any]:
     return asked
 
 
-def _json(body: Any, status: int, headers: dict[str, str]) -> web.Response:
+def _json(body: Any, status: int, headers: Mapping[str, str]) -> web.Response:
     return web.Response(body=encode_json(body), status=status, content_type="application/json", headers=headers)

@@ -40,6 +40,7 @@ from drover.gateway.sockets import AgentSockets
 from drover.gateway.stored_rows import StoredRows
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service, Unlisted
+from drover.projection.newest import Newest
 from drover.readmodel.models import RELATIONS
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
@@ -67,12 +68,14 @@ class Gateway:
     """The positions of the read models."""
     roster_at: Waiter
     """The position of the roster."""
+    newest: Newest
+    """The positions of the logs."""
     tell: Tell = tell_nobody
 
     def handlers(self) -> list[object]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
-        freshness = Freshness(self.positions)
+        freshness, roster_freshness = (Freshness(at, self.newest) for at in (self.positions, self.roster_at))
         to_fleet = CommandClient(
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
@@ -82,7 +85,7 @@ class Gateway:
         )
         offers = Offers(roster, to_fleet)
         reports = Reports(roster, to_fleet, telemetry, limits)
-        polling = Polling(roster, offers, telemetry, limits, self.roster_at)
+        polling = Polling(roster, offers, telemetry, limits, roster_freshness)
         stored = StoredRows(self.pool, self.positions)
         keys = settings.sealing_keys
         gfx_data = GfxData(Sealer.from_settings(keys) if keys else None)
@@ -97,7 +100,7 @@ class Gateway:
             render_queue,
             Compositions(to_render, stored),
             FieldMapping(to_render, stored),
-            Rpc(auth, permissions, to_fleet, roster, self.roster_at, more=more),
+            Rpc(auth, permissions, to_fleet, roster, roster_freshness, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, render_queue.unseal),
         ]
@@ -129,6 +132,7 @@ def assemble(host: Host) -> Assembly:
         pool=host.pool,
         positions=host.positions,
         roster_at=feed.at,
+        newest=host.newest,
         tell=partial(broadcast, host.client),
     )
     return Assembly(

@@ -43,7 +43,7 @@ class Deletion:
         preferences, select = parse_view(relation, headers, query, len(ids))
         before: dict[str, Row] = {}
         if preferences.representation and ids:  # read the rows before they are deleted
-            await self._client.readable(headers, principal)
+            await self._client.readable(headers)
             before = await self._stored.get(relation, ids)
         outcomes = await self._client.outcomes(
             [self._to_command(id_) for id_ in ids],

@@ -43,6 +43,7 @@ class DeviceChanges:
         if change.claims_life:
             raise invalid("A PATCH must be a heartbeat or a change of the device, not both", field="status")
         headers, query = request.headers, request.rel_url.raw_query_string
+        await self._client.known_here()
         devices = find_devices(self._roster, query, principal, grant)
         preferences, select = parse_view(RELATIONS["devices"], headers, query, len(devices))
         commands = _commands(change, devices)

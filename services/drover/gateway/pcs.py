@@ -68,6 +68,7 @@ class Pcs:
         patch = parse_patch(request.rel_url.raw_query_string, headers, RELATIONS["pcs"])
         raw = await read_body(request)
         change = self._change.decode(raw)
+        await self._client.known_here()
         ids = self._known(patch.ids)
         commands = [RegisterPc(pc_id, change.capacity) for pc_id in ids]
         self._client.check(*commands)

@@ -110,7 +110,7 @@ class Reports:
         if assignment is not None and self._roster.complete and _says_nothing_new(assignment, body, principal):
             return None
         command = _command(assignment_id, body, principal)
-        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id)
+        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw)
         accepted = await self._client.send(command, origin)
         if body.is_final:
             # The same commit filled the slot again: wait, so that the agent's next poll finds the new work.

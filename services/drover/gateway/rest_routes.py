@@ -14,6 +14,7 @@ from drover.web.openapi.schemas import inlined_schema
 from drover.web.permissions import Verb
 from drover.web.postgrest.compile import ROWS_MAX
 from drover.web.route import (
+    BEHIND,
     BY_HANDLER,
     IDEMPOTENCY_KEY,
     MIN_POSITION,
@@ -48,6 +49,7 @@ _FILTERS: Final = (
 )
 _FILTER: Final = Parameter("id", str, "Which rows: `eq.<id>` or `in.(<id>,<id>)`.")
 _SERIAL: Final = Parameter("serial_number", str, "For devices, instead of `id`: `eq.<serial number>`.")
+_RANGE: Final = {"Content-Range": "The range, and the total if requested."}
 WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
 
 
@@ -102,8 +104,8 @@ def reads(name: str) -> Route:
         permission=BY_HANDLER,
         parameters=_READ,
         answers={
-            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "The range, and the total if requested."}),
-            206: Answer(_LISTS[name], "A part of the rows; the total was requested"),
+            200: Answer(_LISTS[name], "Rows", headers=_RANGE | BEHIND),
+            206: Answer(_LISTS[name], "A part of the rows; the total was requested", headers=_RANGE | BEHIND),
         },
         errors=(400, 406, 416, 503),
     )

@@ -26,11 +26,11 @@ from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
-from drover.web.route import BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
+from drover.web.route import BEHIND, BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
 from drover.web.route import Answer as Described
 
 TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
@@ -76,6 +76,8 @@ class Call(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     result: Any
     position: int = 0
+    behind: Mapping[str, str] = MappingProxyType({})
+    """Headers that say whether the result may be stale."""
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -101,16 +103,16 @@ class Rpc:
         permissions: Permissions,
         client: CommandClient,
         roster: Roster,
-        roster_at: Waiter,
+        freshness: Freshness,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
-        """`more`: functions of other contexts."""
+        """`freshness`: of the roster. `more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._client = client
         self._roster = roster
-        self._freshness = Freshness(roster_at)
+        self._freshness = freshness
         self._clock = clock
         self._functions: Final = {
             "claim_task_devices_for_pc": Function(Body(Claim), self._claim),
@@ -155,7 +157,7 @@ class Rpc:
                 Parameter("job_id", UUID, "Likewise."),
                 Parameter("device_id", UUID, "Likewise."),
             ),
-            answers={200: Described(Any, "The result of the function")},
+            answers={200: Described(Any, "The result of the function", headers=BEHIND)},
             errors=(400, 404, 405, 503),
         )
     )
@@ -191,7 +193,7 @@ class Rpc:
         answer = await function.call(call, function.body.decode(call.raw))
         return web.Response(
             body=encode_json(answer.result),
-            headers=self._client.position_headers(answer.position),
+            headers={**self._client.position_headers(answer.position), **answer.behind},
             content_type="application/json",
             charset="utf-8",
         )
@@ -210,6 +212,8 @@ class Rpc:
     async def _fail(self, call: Call, failure: TaskFailure) -> Answer:
         assignment_id = str(failure.task_device_id)
         run = failure.run
+        if run is None:
+            await self._client.known_here()
         assignment = self._roster.fleet.assignments.get(assignment_id)
         if run is None and assignment is not None and assignment.phase in (Phase.OFFERED, Phase.SENT):
             # A task may fail before it starts, which a report without a run cannot express.
@@ -229,13 +233,13 @@ class Rpc:
         named = {name: str(value) for name, value in msgspec.structs.asdict(subject).items() if value is not None}
         if len(named) != 1:
             raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
-        await self._freshness.wait(call.request.headers, call.principal.name, FLEET.context)
+        awaited = await self._freshness.wait(call.request.headers, FLEET.context)
         fleet = self._roster.fleet
         if call.grant.own:
             check_own(call.grant, call.principal, _device_of(fleet, named))
         explanation = why(fleet, self._clock(), **named)
         if explanation is not None:
-            return Answer(explanation)
+            return Answer(explanation, behind=awaited.headers)
         if not self._roster.complete:
             raise unavailable("The gateway has just started and is still loading the fleet")
         ((name, value),) = named.items()

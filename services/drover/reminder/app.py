@@ -37,7 +37,7 @@ from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.commands import PartitionedClient
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
 from drover.writer.peers import Peers
 from drover.writer.writer import Writer
@@ -134,12 +134,12 @@ class ReminderEdge:
         *,
         bus: Bus,
         pool: Any,
-        positions: Waiter,
+        freshness: Freshness,
         partitions: Sequence[Partition],
     ) -> None:
         self._settings = settings
         self._reminder = reminder
-        self._freshness = Freshness(positions)
+        self._freshness = freshness
         self._pool = pool
         names = [partition.name for partition in partitions]
         self.clients = PartitionedClient(bus, REMINDER.context, names, freshness=self._freshness, validate=validate)
@@ -188,7 +188,7 @@ def assemble(host: Host) -> Assembly:
         settings,
         bus=host.bus,
         pool=host.pool,
-        positions=host.positions,
+        freshness=Freshness(host.positions, host.newest),
         partitions=partitions,
     )
     components = [

@@ -38,6 +38,7 @@ from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.readmodel.models import LIVE_CONTEXTS
@@ -133,6 +134,7 @@ class Platform:
             pool=pool,
             positions=positions,
             roster_at=feed.at,
+            newest=Newest(chain.from_iterable(divided.values())),
             tell=partial(broadcast, client),
         )
         add_handlers(app, gateway.handlers(), Access.of(settings, auth))

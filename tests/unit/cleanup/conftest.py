@@ -19,12 +19,15 @@ from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.decider import Command, Tick
+from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.wire import on_the_wire, outcome_of
 
@@ -166,7 +169,7 @@ async def world(request):
         bus=world.bus,
         client=world.nats,
         pool=world.pool,
-        positions=Reached(),
+        freshness=Freshness(Reached(), Newest([Partition("analysis")])),
     )
     add_handlers(app, edge.handlers(), Access.of(world.settings, Auth(world.settings.jwt_secrets)))
     async with TestClient(TestServer(app)) as client:

@@ -11,11 +11,14 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.telemetry import Work
+from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet.commands import CreateJob, MarkOnline, ReportRunning, SendAttempt
 from drover.domain.fleet.state import Assignment
+from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.web.access import Access
@@ -150,6 +153,7 @@ async def world(request):
         pool=world.pool,
         positions=world.positions,
         roster_at=world.roster_at,
+        newest=Newest(map(Partition, CONTEXTS)),
     )
     add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
     add_route(app, *gateway.unknown_relation)

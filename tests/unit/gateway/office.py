@@ -16,12 +16,14 @@ from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
+from drover.eventlog.log import Partition
 from drover.gateway.assignments import Assignments
 from drover.gateway.jobs import Jobs
 from drover.gateway.pcs import Pcs
 from drover.gateway.registration import Registration
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
@@ -101,8 +103,12 @@ class Here:
         return True
 
 
+def fleet_freshness(positions: Waiter) -> Freshness:
+    return Freshness(positions, Newest([Partition(FLEET.context)]))
+
+
 def fleet_client(bus: Any, positions: Waiter, roster_at: Waiter) -> CommandClient:
-    return CommandClient(bus, FLEET.context, freshness=Freshness(positions), local=roster_at, validate=validate)
+    return CommandClient(bus, FLEET.context, freshness=fleet_freshness(positions), local=roster_at, validate=validate)
 
 
 class Office:
@@ -158,7 +164,7 @@ async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Of
         Pcs(fleet, office.roster),
         Jobs(fleet, office.roster),
         Assignments(permissions, fleet, office.roster, office.reports),
-        Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now),
+        Rpc(auth, permissions, fleet, office.roster, fleet_freshness(office.roster_at), lambda: office.bus.fleet.now),
     ]
     add_handlers(app, handlers, Access(auth, permissions, Callers()))
     async with TestClient(TestServer(app)) as client:

@@ -10,6 +10,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.reminder.app import ReminderEdge
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
@@ -17,6 +18,7 @@ from drover.service.health import Health
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
+from drover.web.freshness import Freshness
 from tests.settings import load
 from tests.unit.reminder.world import PARTITIONS, LocalBus
 
@@ -71,14 +73,15 @@ class Edge:
         self.bus = LocalBus()
         self.postgres = Postgres()
         self.positions = Positions()
+        partitions = [Partition("reminder", name) for name in PARTITIONS]
         environ = {name: value for name, value in (SETTINGS | settings).items() if value}
         edge = ReminderEdge(
             load(environ),
             load(environ, ReminderSettings),
             bus=self.bus,
             pool=self.postgres,
-            positions=self.positions,
-            partitions=[Partition("reminder", name) for name in PARTITIONS],
+            freshness=Freshness(self.positions, Newest(partitions)),
+            partitions=partitions,
         )
         self.clients = edge.clients
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)

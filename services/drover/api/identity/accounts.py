@@ -34,7 +34,7 @@ from drover.web.auth import Principal
 from drover.web.commands import origin_of
 from drover.web.errors import ApiError, invalid, unavailable
 from drover.web.permissions import Verb
-from drover.web.route import POSITION, Answer, Parameter, Permission, handles, in_path
+from drover.web.route import BEHIND, POSITION, Answer, Parameter, Permission, handles, in_path
 
 PAGE_MAX: Final = 200
 QUERY_S: Final = 5.0
@@ -90,17 +90,17 @@ class Accounts:
                 Parameter("limit", int, f"At most {PAGE_MAX}."),
                 Parameter("offset", int, "How many to skip."),
             ),
-            answer=Answer(People, "Oldest first"),
+            answer=Answer(People, "Oldest first", headers=BEHIND),
         )
     )
     async def list(self, request: web.Request, admin: Principal) -> web.Response:
         limit, offset = _number(request, "limit", PAGE_MAX, PAGE_MAX), _number(request, "offset", 0, 1_000_000)
-        await self._client.readable(request.headers, admin)
+        behind = await self._client.readable(request.headers)
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             raise unavailable("The read model is unavailable") from error
-        return respond({"accounts": [self._row(row) for row in rows]})
+        return respond({"accounts": [self._row(row) for row in rows]}, headers=behind)
 
     @handles(
         route(

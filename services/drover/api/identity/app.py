@@ -100,7 +100,7 @@ def assemble(host: Host) -> Assembly:
         host[IdentitySettings],
         bus=host.bus,
         pool=host.pool,
-        freshness=Freshness(host.positions),
+        freshness=Freshness(host.positions, host.newest),
     )
     components = [writing, Component("passwords", Phase.REACTOR, identity.passwords.running())]
     if host.first_admin is not None:

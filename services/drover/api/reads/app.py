@@ -11,7 +11,7 @@ from drover.api.reads.database import Pool, ReadModels
 from drover.api.reads.endpoint import Endpoint
 from drover.api.reads.openapi import DocumentPage
 from drover.api.reads.system import SystemReader
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 
 HANDLERS: Final = (
     overview.Overviews,
@@ -33,7 +33,7 @@ class Reads:
     def __init__(
         self,
         pool: Pool,
-        positions: Waiter,
+        freshness: Freshness,
         log: LogState,
         *,
         instance: str,
@@ -41,7 +41,7 @@ class Reads:
     ) -> None:
         """`document`: makes the OpenAPI document of all services, on the first request for it."""
         models = ReadModels(pool)
-        endpoint = Endpoint(Freshness(positions), models)
+        endpoint = Endpoint(freshness, models)
         reader = SystemReader(log, models, instance)
         self.handlers = (
             overview.Overviews(endpoint, reader),

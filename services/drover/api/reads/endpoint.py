@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -15,9 +16,9 @@ from drover.api.reads.parameters import Asked, Kind, parse_number, parse_text, p
 from drover.domain.errors import Code
 from drover.web.auth import Principal
 from drover.web.errors import ApiError, encode_json, invalid
-from drover.web.freshness import Freshness
+from drover.web.freshness import Awaited, Freshness
 from drover.web.permissions import Verb
-from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
+from drover.web.route import BEHIND, MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
 MAY_READ: Final = Permission("dashboard", Verb.READ)
 """All reads here are one relation in the table of permissions."""
@@ -32,6 +33,8 @@ class Question(NamedTuple):
     request: web.Request
     asked: Asked
     principal: Principal
+    awaited: Awaited
+    """What the answer shows at least."""
 
 
 class Endpoint:
@@ -42,10 +45,9 @@ class Endpoint:
     async def ask(
         self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
     ) -> Question:
-        """Parse the parameters, and wait for the position that the caller needs."""
+        """Parse the parameters, and wait until the read models have every earlier write."""
         asked = read_query(request.query, kinds)
-        await self._freshness.wait(request.headers, principal.name, *contexts)
-        return Question(request, asked, principal)
+        return Question(request, asked, principal, await self._freshness.wait(request.headers, *contexts))
 
 
 class Subject:
@@ -81,7 +83,7 @@ def reads(
         summary=summary,
         permission=MAY_READ,
         parameters=(*parameters, *(kind.described for kind in kinds), MIN_POSITION),
-        answers={200: Answer(answer, "From the read model")},
+        answers={200: Answer(answer, "From the read model", headers=BEHIND)},
         errors=(*READ_ERRORS, *errors),
     )
 
@@ -90,7 +92,7 @@ def reads(
         @wraps(read)
         async def handle(subject: S, request: web.Request, principal: Principal) -> web.Response:
             question = await subject._endpoint.ask(request, principal, contexts=contexts, kinds=kinds)
-            return respond(await read(subject, question))
+            return respond(await read(subject, question), question.awaited.headers)
 
         return handle
 
@@ -111,7 +113,7 @@ def lists(
     """Declare a list. `in_path`: reads its parameters in the path."""
 
     async def read(subject: Subject, question: Question) -> Page[Any]:
-        request, asked, _ = question
+        request, asked = question.request, question.asked
         return await listing.page(subject._endpoint.models, asked.with_(**in_path(request)) if in_path else asked)
 
     declare = reads(
@@ -127,8 +129,8 @@ def lists(
     return declare(read)
 
 
-def respond(value: Any) -> web.Response:
-    headers = {"Cache-Control": "no-store"}
+def respond(value: Any, behind: Mapping[str, str] = MappingProxyType({})) -> web.Response:
+    headers = {"Cache-Control": "no-store", **behind}
     return web.Response(body=encode_json(value), content_type="application/json", headers=headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -10,7 +11,7 @@ from drover.web.errors import encode_json
 from drover.web.route import IDEMPOTENCY_KEY, POSITION, Answer, Method, Parameter, Permission, Route
 
 
-def json_answer(value: Any, status: int, headers: dict[str, str] | None = None) -> web.Response:
+def json_answer(value: Any, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(body=encode_json(value), status=status, content_type="application/json", headers=headers or {})
 
 

@@ -19,7 +19,7 @@ from drover.web.auth import Principal
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
-from drover.web.route import MIN_POSITION, Answer, Parameter, Route, handles
+from drover.web.route import BEHIND, MIN_POSITION, Answer, Parameter, Route, handles
 
 ROWS_DEFAULT: Final = 50
 ROWS_MAX: Final = 500
@@ -86,7 +86,7 @@ class Listing:
                 Parameter("after", str, "The cursor: `after` of the previous page."),
                 MIN_POSITION,
             ),
-            answers={200: Answer(OwnAlarms)},
+            answers={200: Answer(OwnAlarms, headers=BEHIND)},
             errors=(400, 503),
         )
     )
@@ -99,7 +99,7 @@ class Listing:
         if principal.user_id is not None:
             user_id = whose(principal, user_id)
         limit, after = _limit(query.get("limit")), _cursor(query.get("after"))
-        await self._freshness.wait(request.headers, principal.name, REMINDER.context)
+        awaited = await self._freshness.wait(request.headers, REMINDER.context)
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
             rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
@@ -107,7 +107,7 @@ class Listing:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error
         more = _written(rows[-1]) if len(rows) == limit else None
-        return json_answer({"alarms": [dict(row) for row in rows], "after": more}, 200)
+        return json_answer({"alarms": [dict(row) for row in rows], "after": more}, 200, awaited.headers)
 
 
 def _limit(text: str | None) -> int:
