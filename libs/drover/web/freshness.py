@@ -71,7 +71,7 @@ class Freshness:
         left_s = give_up_at - asyncio.get_running_loop().time()
         if known and await self._has_all_long_known(wanted) and await self._reached(wanted, left_s):
             return Awaited(wanted, {})
-        return Awaited({}, {BEHIND_HEADER: format_position(wanted)})
+        return Awaited({}, {BEHIND_HEADER: format_position(wanted or dict.fromkeys(contexts, 0))})
 
     async def wait_named(self, headers: Mapping[str, str], *contexts: str) -> None:
         """Wait only for the position that the request names, as polls do: for the rest they come again."""

@@ -105,6 +105,7 @@ async def test_a_process_that_cannot_know_the_newest_commits_says_so_and_does_no
         return False
 
     newest = Newest(PARTITIONS, out_of_sync, clock)
+    assert (await Freshness(positions, newest).wait({}, "fleet")).headers == {BEHIND: "fleet=0"}
     newest.observe("fleet", 7)
     assert (await Freshness(positions, newest).wait({}, "fleet")).headers == {BEHIND: "fleet=7"}
     assert positions.waits == []
