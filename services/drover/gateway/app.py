@@ -68,7 +68,7 @@ class Gateway:
     def handlers(self) -> list[object]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
-        freshness = self.freshness
+        freshness, roster_freshness = self.freshness, self.freshness.of(self.roster_at)
         to_fleet = CommandClient(
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
@@ -78,7 +78,7 @@ class Gateway:
         )
         offers = Offers(roster, to_fleet)
         reports = Reports(roster, to_fleet, telemetry, limits)
-        polling = Polling(roster, offers, telemetry, limits, self.roster_at)
+        polling = Polling(roster, offers, telemetry, limits, roster_freshness)
         keys = settings.sealing_keys
         edge = Edge(
             permissions=permissions,
@@ -99,7 +99,7 @@ class Gateway:
         return [
             Heartbeats(auth, permissions, roster, telemetry, limits, tables),
             tables,
-            Rpc(auth, permissions, to_fleet, roster, self.roster_at, telemetry, more=more),
+            Rpc(auth, permissions, to_fleet, roster, roster_freshness, telemetry, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, partial(unseal, edge)),
         ]

@@ -59,12 +59,6 @@ class Plans:
         return plan
 
 
-def device_in(query: str) -> str | None:
-    """The one device that a read is about, if its query names it plainly."""
-    match = _DEVICE.search(query)
-    return None if match is None else match[1].lower()
-
-
 def _plan(query: Query) -> Plan | None:
     """None for anything unusual: the read model answers or refuses it."""
     asked = {

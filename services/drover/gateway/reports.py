@@ -117,7 +117,7 @@ class Reports:
             return None
         command = _command(assignment_id, body, principal, by_pc=by_pc)
         command.only_if = only_if
-        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id)
+        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw)
         accepted = await self._client.send(command, origin)
         if body.is_final:
             # The same commit filled the slot again: wait, so that the agent's next poll finds the new work.

@@ -14,6 +14,7 @@ from drover.web.openapi.schemas import inlined_schema
 from drover.web.permissions import Verb
 from drover.web.postgrest.compile import ROWS_MAX
 from drover.web.route import (
+    BEHIND,
     BY_HANDLER,
     IDEMPOTENCY_KEY,
     MIN_POSITION,
@@ -46,6 +47,7 @@ _FILTERS: Final = (
     "Any column is a filter: `status=eq.active`, `id=in.(1,2)`, `created_at=gte.2026-01-01`, `not.is.null`, and"
     " `or=(…)`, `and=(…)` over them."
 )
+_RANGE: Final = {"Content-Range": "The range, and the total if requested."}
 _KEYED: Final = (
     " With the key alone, unknown rows are 404 and refused ones an error; with any other filter, rows that have moved"
     " on are left out, as in PostgREST, and `Drover-Refused` names them. At most 1,000 rows."
@@ -56,6 +58,7 @@ _TOLD: Final = {
 }
 _REFUSED: Final = {
     **_TOLD,
+    **BEHIND,
     "Drover-Refused": "Rows that matched, but were not changed: `<id>=<code>`. Only with filters other than the key.",
 }
 WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
@@ -112,8 +115,8 @@ def reads(name: str) -> Route:
         permission=BY_HANDLER,
         parameters=_READ,
         answers={
-            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "The range, and the total if requested."}),
-            206: Answer(_LISTS[name], "A part of the rows; the total was requested"),
+            200: Answer(_LISTS[name], "Rows", headers=_RANGE | BEHIND),
+            206: Answer(_LISTS[name], "A part of the rows; the total was requested", headers=_RANGE | BEHIND),
         },
         errors=(400, 406, 416, 503),
     )

@@ -29,11 +29,11 @@ from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, parse_json, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
-from drover.web.route import BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
+from drover.web.route import BEHIND, BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
 from drover.web.route import Answer as Described
 
 PREFIX: Final = "p_"
@@ -97,6 +97,8 @@ class Call(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     result: Any
     position: int = 0
+    behind: Mapping[str, str] = MappingProxyType({})
+    """Headers that say whether the result may be stale."""
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -123,17 +125,17 @@ class Rpc:
         permissions: Permissions,
         client: CommandClient,
         roster: Roster,
-        roster_at: Waiter,
+        freshness: Freshness,
         telemetry: Telemetry,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
-        """`more`: functions of other contexts."""
+        """`freshness`: of the roster. `more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._client = client
         self._roster = roster
-        self._freshness = Freshness(roster_at)
+        self._freshness = freshness
         self._telemetry = telemetry
         self._clock = clock
         self._functions: Final = {
@@ -180,7 +182,7 @@ class Rpc:
                 Parameter("job_id", UUID, "Likewise."),
                 Parameter("device_id", UUID, "Likewise."),
             ),
-            answers={200: Described(Any, "The result of the function")},
+            answers={200: Described(Any, "The result of the function", headers=BEHIND)},
             errors=(400, 404, 405, 503),
         )
     )
@@ -217,7 +219,7 @@ class Rpc:
         answer = await function.call(call, arguments)
         return web.Response(
             body=encode_json(answer.result),
-            headers=self._client.position_headers(answer.position),
+            headers={**self._client.position_headers(answer.position), **answer.behind},
             content_type="application/json",
             charset="utf-8",
         )
@@ -268,13 +270,13 @@ class Rpc:
         named = {name: str(value) for name, value in msgspec.structs.asdict(subject).items() if value is not None}
         if len(named) != 1:
             raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
-        await self._freshness.wait(call.request.headers, call.principal.name, FLEET.context)
+        awaited = await self._freshness.wait(call.request.headers, FLEET.context)
         fleet = self._roster.fleet
         if call.grant.own:
             check_own(call.grant, call.principal, _device_of(fleet, named))
         explanation = why(fleet, self._clock(), **named)
         if explanation is not None:
-            return Answer(explanation)
+            return Answer(explanation, behind=awaited.headers)
         if not self._roster.complete:
             raise unavailable("The gateway has just started and is still loading the fleet")
         ((name, value),) = named.items()

@@ -44,6 +44,7 @@ from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceWriter
 from drover.projection.presence_rows import PresenceRows
@@ -145,7 +146,7 @@ class Platform:
             roster=roster,
             pool=pool,
             positions=positions,
-            freshness=Freshness(positions),
+            freshness=Freshness(positions, Newest(chain.from_iterable(divided.values()))),
             roster_at=feed.at,
             tell=partial(broadcast, client),
         )

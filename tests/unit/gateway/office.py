@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
+from drover.eventlog.log import Partition
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.reports import Reports
 from drover.gateway.roster import Roster
@@ -23,6 +24,7 @@ from drover.gateway.rpc import Rpc
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.handler import Tables
 from drover.gateway.writes.stored_rows import StoredRows
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
@@ -96,14 +98,21 @@ class Here:
 
     def __init__(self) -> None:
         self.waits: list[tuple[str, int, float]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What happens while somebody waits."""
 
     async def wait(self, context, seq, timeout_s):
         self.waits.append((context, seq, timeout_s))
+        self.meanwhile()
         return True
 
 
+def fleet_freshness(positions: Waiter) -> Freshness:
+    return Freshness(positions, Newest([Partition(FLEET.context)]))
+
+
 def fleet_client(bus: Any, positions: Waiter, roster_at: Waiter) -> CommandClient:
-    return CommandClient(bus, FLEET.context, freshness=Freshness(positions), local=roster_at, validate=validate)
+    return CommandClient(bus, FLEET.context, freshness=fleet_freshness(positions), local=roster_at, validate=validate)
 
 
 class Shelf:
@@ -147,6 +156,9 @@ class Office:
         self.bus = Writer(self.roster)
         self.reports = Notes()
         self.roster_at = Here()
+        self.newest = Newest([Partition(FLEET.context)])
+        self.positions = Here()
+        self.freshness = Freshness(self.positions, self.newest)
         self.pool = Shelf()
         self.telemetry = Ears()
         self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
@@ -189,13 +201,15 @@ async def open_office(
     office = Office()
     auth = Authenticator([SECRET])
     permissions = Permissions(anon=anon, anon_may_create_jobs=anon_may_create_jobs)
-    fleet = fleet_client(office.bus, Here(), office.roster_at)
+    fleet = CommandClient(
+        office.bus, FLEET.context, freshness=office.freshness, local=office.roster_at, validate=validate
+    )
     limits = DeviceLimits(office.bus, per_s=1000, burst=1000)
     real = Reports(office.roster, fleet, office.telemetry, limits)
     edge = Edge(
         permissions=permissions,
         pool=office.pool,
-        freshness=Freshness(Here()),
+        freshness=office.freshness,
         stored=StoredRows(office.pool, Here()),
         roster=office.roster,
         reports=real if reports else office.reports,
@@ -209,7 +223,15 @@ async def open_office(
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
     handlers = [
         Tables(edge),
-        Rpc(auth, permissions, fleet, office.roster, office.roster_at, office.telemetry, lambda: office.bus.fleet.now),
+        Rpc(
+            auth,
+            permissions,
+            fleet,
+            office.roster,
+            office.freshness.of(office.roster_at),
+            office.telemetry,
+            lambda: office.bus.fleet.now,
+        ),
     ]
     add_handlers(app, handlers, Access(auth, permissions, Callers()))
     async with TestClient(TestServer(app)) as client:

@@ -159,3 +159,38 @@ async def test_a_column_that_a_caller_may_not_write_is_403(office):
     office.phones(1)
     answer = await office.ask("PATCH", f"pcs?id=eq.{device_id(1)}", {"capacity": 3}, key=office.anon)
     assert answer.status == 403
+
+
+@pytest.mark.req("DI-07")
+async def test_a_patch_with_filters_waits_for_every_earlier_write_or_says_that_it_may_lack_some(office, monkeypatch):
+    await two_jobs(office)
+    answer = await office.ask("PATCH", "jobs?title=eq.first", {"status": "paused"})
+    assert (answer.status, answer.headers.get("Drover-Behind")) == (204, None)
+
+    async def never(place, seq, timeout_s):
+        return False
+
+    monkeypatch.setattr(office.positions, "wait", never)
+    office.newest.observe("fleet", 77)
+    answer = await office.ask("PATCH", "jobs?title=eq.first", {"status": "active"})
+    assert (answer.status, answer.headers["Drover-Behind"]) == (204, "fleet=77")
+
+
+@pytest.mark.req("DI-07")
+@pytest.mark.parametrize(
+    ("path", "change"), [("pcs?id=eq.PC-77", {"capacity": 5}), ("workers?pc_id=eq.PC-77", {"device_capacity": 5})]
+)
+async def test_a_patch_finds_a_pc_that_another_process_has_just_registered(office, path, change):
+    assert (await office.ask("PATCH", path, change)).status == 404
+    office.newest.observe("fleet", 77)
+    office.roster_at.meanwhile = lambda: office.phones(1, pc="PC-77")
+    assert (await office.ask("PATCH", path, change)).status == 204
+
+
+@pytest.mark.req("DI-07")
+async def test_a_sign_of_life_of_a_known_worker_does_not_wait(office):
+    office.phones(1)
+    office.newest.observe("fleet", 77)
+    answer = await office.ask("PATCH", "workers?pc_id=eq.PC-01", {"status": "online"})
+    assert (answer.status, office.roster_at.waits) == (204, [])
+    assert office.telemetry.heard == [device_id(1)]

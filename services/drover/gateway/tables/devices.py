@@ -72,6 +72,7 @@ async def _apply(change: DeviceChange, targets: Sequence[Target], sending: Sendi
         return await _beat(change, targets, sending)
     if change.claims_life:
         raise invalid("A PATCH must be a heartbeat or a change of the device, not both", field="status")
+    await sending.edge.fleet.known_here()
     results: dict[str, Result] = {target.id: _known(sending.edge, target.id) for target in targets}
     there = [device_id for device_id, missing in results.items() if missing is None]
     if change.changes:

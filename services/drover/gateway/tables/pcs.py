@@ -39,16 +39,20 @@ def absent(edge: Edge) -> ApiError:
     return not_found("PC")
 
 
-def known(edge: Edge, pc_id: str) -> ApiError | None:
-    """None if the PC exists: a command that changes a PC would create it, which a PATCH must not do."""
-    return None if pc_id in edge.roster.fleet.pcs else absent(edge)
+async def missing(edge: Edge, targets: Sequence[Target]) -> dict[str, Result]:
+    """Return an error for each PC that does not exist, and None for the others. A command that changes a PC would
+    create it, which a PATCH must not do."""
+    pcs = edge.roster.fleet.pcs
+    if any(target.id not in pcs for target in targets):  # another process may just have registered it
+        await edge.fleet.known_here()
+    return {target.id: None if target.id in edge.roster.fleet.pcs else absent(edge) for target in targets}
 
 
 async def _apply(change: PcChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     commands = {target.id: RegisterPc(target.id, change.capacity) for target in targets}
     sending.check(commands.values())
-    results: dict[str, Result] = {target.id: known(sending.edge, target.id) for target in targets}
-    there = [id_ for id_, missing in results.items() if missing is None]
+    results = await missing(sending.edge, targets)
+    there = [id_ for id_, error in results.items() if error is None]
     outcomes: list[Outcome] = await sending.send([commands[id_] for id_ in there], there)
     return list((results | dict(zip(there, outcomes, strict=True))).values())
 

@@ -68,6 +68,7 @@ def _created(edge: Edge, command: CreateJob, done: Accepted) -> Row:
 
 
 async def _apply(change: TaskChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    await sending.edge.fleet.known_here()
     jobs = sending.edge.roster.fleet.jobs
     results: dict[str, Result] = {}
     commands: dict[str, Command] = {}

@@ -13,7 +13,7 @@ from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pc
-from drover.gateway.tables.pcs import absent, known
+from drover.gateway.tables.pcs import absent, missing
 from drover.gateway.writes.declaration import Insert, Merge, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
@@ -75,8 +75,8 @@ async def _apply(change: WorkerChange, targets: Sequence[Target], sending: Sendi
     edge, now, capacity = sending.edge, datetime.now(UTC), change.capacity
     commands = {target.id: RegisterPc(target.id, capacity or PC_CAPACITY_DEFAULT) for target in targets}
     sending.check(commands.values())
-    results: dict[str, Result] = {target.id: known(edge, target.id) for target in targets}
-    there = [id_ for id_, missing in results.items() if missing is None]
+    results = await missing(edge, targets)
+    there = [id_ for id_, error in results.items() if error is None]
     for pc_id in there:
         hear_pc(edge.telemetry, edge.roster.fleet, pc_id, now)
     if capacity is None:

@@ -36,8 +36,9 @@ class Deletes:
         ids = [target.id for target in selection.targets]
         preferences, select = parse_view(relation, headers, query_string, len(ids))
         before: dict[str, Row] = {}
+        behind = selection.headers
         if preferences.representation and ids:  # read the rows before they are deleted
-            await edge.freshness.wait(headers, principal.name, *relation.contexts)
+            behind = (await edge.freshness.wait(headers, *relation.contexts)).headers or behind
             before = await edge.stored.get(relation, ids, key=table.key)
         sending = Sending(
             edge,
@@ -54,7 +55,7 @@ class Deletes:
         if preferences.representation:
             rows = [before.get(id_, {table.key: id_of(relation, table.key, id_)}) for id_ in done.rows]
             check_media(len(rows), preferences, headers)  # no row, but one was requested: nothing was deleted
-        extra = {**sending.headers, **done.headers}
+        extra = {**sending.headers, **done.headers, **behind}
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -34,6 +36,8 @@ class Selection(msgspec.Struct, frozen=True):
     by_key: bool
     """The request names its rows by key and asks nothing else: the users' programs then expect 404 and 409. With any
     other filter, a row that does not match is no error, as in PostgREST."""
+    headers: Mapping[str, str] = MappingProxyType({})
+    """Headers that say whether the rows were found in a stale read model."""
 
 
 def parse_filters(request: web.Request, method: str) -> Query:
@@ -49,13 +53,15 @@ async def select_rows(
 ) -> Selection:
     keys = _keys(table, query)
     if keys is None:
-        return Selection(await _matching(table, query, edge, request, principal), by_key=False)
+        return await _matching(table, query, edge, request, principal)
     column, values = keys
     if column == table.key:
         ids = values
     else:
-        find = table.other_keys[column]
-        ids = tuple(id_ for value in values if (id_ := find(edge, value)) is not None)
+        find = partial(table.other_keys[column], edge)
+        if any(find(value) is None for value in values):  # another process may just have registered it
+            await edge.fleet.known_here()
+        ids = tuple(id_ for value in values if (id_ := find(value)) is not None)
         if not ids:
             raise table.absent(edge)
     return Selection(tuple(map(Target, dict.fromkeys(ids))), by_key=True)
@@ -89,11 +95,11 @@ def _number(type_: PgType, text: str) -> str:
 
 async def _matching(
     table: WriteTable, query: Query, edge: Edge, request: web.Request, principal: Principal
-) -> tuple[Target, ...]:
-    """The rows that match now. The caller must be allowed to read them: otherwise filters would reveal values."""
+) -> Selection:
+    """Select the rows that match now. The caller must be allowed to read them, because filters could reveal values."""
     relation = table.columns
     edge.permissions.demand(principal, relation.name, Verb.READ)
-    await edge.freshness.wait(request.headers, principal.name, *relation.contexts)
+    awaited = await edge.freshness.wait(request.headers, *relation.contexts)
     columns: tuple[Item, ...] = tuple(map(Column, dict.fromkeys((table.key, *table.fence))))
     limit = ROWS_PER_WRITE_MAX if query.limit is None else query.limit
     wanted = msgspec.structs.replace(query, select=columns, limit=limit)
@@ -103,7 +109,8 @@ async def _matching(
     if min(total - query.offset, limit if query.limit is not None else total) > ROWS_PER_WRITE_MAX:
         raise _too_many(total)
     by = frozenset(_filtered(query.where))
-    return tuple(Target(str(row[table.key]), row, by) for row in _decode(page.body))
+    targets = tuple(Target(str(row[table.key]), row, by) for row in _decode(page.body))
+    return Selection(targets, by_key=False, headers=awaited.headers)
 
 
 def _filtered(where: Sequence[Condition]) -> Iterator[str]:

@@ -64,7 +64,7 @@ class Updates:
             rows = await self._update.show(edge, done.rows, sending)
             if not selection.by_key:
                 check_media(len(rows), preferences, headers)  # no row changed, but one was requested
-        extra = {**sending.headers, **done.headers}
+        extra = {**sending.headers, **done.headers, **selection.headers}
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 
     def _decode(self, raw: bytes) -> Given[Any]:
