@@ -13,7 +13,9 @@ from typing import Final
 
 import msgspec
 
+from drover.bus import live
 from drover.bus.connection import inbox_of
+from drover.bus.realtime import SUBJECT as PEERS
 from drover.bus.rows import subjects
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL, Partition
@@ -33,7 +35,9 @@ PASSWORDS: Final = "../secrets/passwords.conf"
 includes them."""
 LEASES: Final = f"KV_{BUCKET}"
 STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
-PROGRESS: Final = "live.*"
+PROJECTED: Final = f"{live.PROJECTED}.*"
+PROGRESS: Final = (PROJECTED, f"{live.COMMITTED}.*")
+"""What a service that answers reads hears: how far read models and logs are."""
 PROBES: Final = subject_of(Partition("*", ALL))
 ROWS: Final = subjects(LIVE_CONTEXTS)
 """The subjects of changed rows. Rows of private contexts are not published."""
@@ -74,23 +78,30 @@ USERS: Final = {
         resumes=True,
         commands=("fleet", "render"),
         says=("tel.fleet", CLEAR_CACHE),
-        hears=(PROGRESS,),
+        hears=PROGRESS,
     ),
     "render": msgspec.structs.replace(_WORKER, writes=("render",)),
     "render-worker": _WORKER,
-    "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=(PROGRESS,)),
+    "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=PROGRESS),
     "reminder": User(
         writes=("reminder",),
         reads=("identity",),
         commands=("reminder",),
         says=("peers.reminder",),
-        hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, PROGRESS),
+        hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, *PROGRESS),
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
-    "projector": User(reads=CONTEXTS, says=(PROGRESS, *ROWS), hears=("tel.fleet", "tel.render")),
-    "api": User(writes=("identity",), reads=CONTEXTS, looks=True, commands=("identity",), hears=(PROGRESS, *ROWS)),
+    "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render")),
+    "api": User(
+        writes=("identity",),
+        reads=CONTEXTS,
+        looks=True,
+        commands=("identity",),
+        says=(PEERS,),
+        hears=(*PROGRESS, PEERS, *ROWS),
+    ),
     # People with a shell, and anything that is not a service.
-    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=(PROGRESS,)),
+    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS),
     "restore": User(reads=CONTEXTS, restores=True),
     "pages": User(says=(PAGES_DELETED,)),
 }
@@ -110,6 +121,7 @@ def publishes(user: User) -> list[str]:
     for context in {*user.reads, *user.writes}:
         found.update(_reading(context.upper()))
     for context in user.writes:
+        found.add(f"{live.COMMITTED}.{context}")
         found.update((f"evt.{context}.*", f"snap.{context}.>", f"$KV.{BUCKET}.{context}.*"))
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")  # snapshots only: they are a cache
     for stream in (f"KV_{bucket}" for bucket in user.keeps):

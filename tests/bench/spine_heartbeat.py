@@ -23,6 +23,7 @@ from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -82,7 +83,7 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         roster=roster,
         pool=nobody,
         positions=Positions([Partition("fleet")]),
-        freshness=Freshness(Positions([Partition("fleet")])),
+        freshness=Freshness(Positions([Partition("fleet")]), Newest([Partition("fleet")])),
         roster_at=Positions([Partition("fleet")]),
     )
     add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))

@@ -19,6 +19,7 @@ from nats.aio.client import Client
 from uuid_utils import uuid4, uuid7
 
 from drover.bus.client import CommandBus
+from drover.bus.commits import announcing_commits
 from drover.bus.connection import connected
 from drover.domain.decider import Command, Decider, Decision, Tick, accept
 from drover.domain.event import Event, TermStarted
@@ -147,6 +148,7 @@ async def _writer(client: Client) -> AsyncIterator[Writer[Counters]]:
         Snapshotter(COUNTERS, partition, MemorySnapshots(), every_events=10**9),
         instance="bench",
         serve=bus_intake(client),
+        committed=announcing_commits(client, partition.context, partition.name),
     )
     async with writer.running():
         await writer.leading.wait()

@@ -24,6 +24,9 @@ DEVICE = "00000000-0000-4000-8000-000000000001"
 KEYS = (Role.ANON, Role.DEVICE, Role.SERVICE_ROLE)
 CHECKED_BY_HANDLERS = {
     "streamRows",
+    "connectRealtime",  # each channel has the rights of its own token
+    "broadcast",  # any valid key on public channels; private ones need a permission
+    "broadcastEvent",
     "connectAgent",  # a bad key is told with the code that closes the socket
     "getRenderFile",  # a ticket does instead of a token
     "restAsk",  # each function has a permission of its own
@@ -42,6 +45,7 @@ WITHOUT_A_TOKEN = {
     "gotrueToken",
     "isAlive",
     "isReady",
+    "pollForRenders",  # wakes idle workers, at most once a second; tells nothing
     "refresh",
     "signIn",
     "signOut",

@@ -24,7 +24,7 @@ from drover.render.nexrender.client import (
     NexrenderRefused,
 )
 from drover.render.nexrender.job import job_document
-from drover.render.nexrender.states import Stage, is_template_missing
+from drover.render.nexrender.states import Stage, is_missing
 from drover.simulator.nexrender.apis import RealApi
 from drover.simulator.nexrender.server import ApiOf, SimulatedNexrender, simulated_nexrender
 from drover.testing.faults import faulty_line
@@ -180,7 +180,7 @@ async def test_a_render_that_fails_says_why(client, server):
     await server.say(name, state="error", error=f"Error: ENOENT: no such file or directory, open '{TEMPLATE}'")
     failed = await client.find(job.uid)
     assert failed.stage is Stage.ERROR
-    assert is_template_missing(failed.error, TEMPLATE)
+    assert is_missing(failed.error, TEMPLATE)
 
 
 @pytest.mark.req("RN-08")

@@ -59,3 +59,10 @@ def test_the_dashboard_is_the_apis(find):
 
 def test_metrics_are_not_for_the_world():
     assert re.search(r"location = /metrics \{ return 404; \}", (DEPLOY / "edge" / "inside.conf").read_text())
+
+
+@pytest.mark.req("DI-08")
+def test_nothing_is_logged_of_requests_that_have_the_key_in_the_query():
+    assert "access_log off;" in (DEPLOY / "edge" / "nginx.conf").read_text()
+    inside = (DEPLOY / "edge" / "inside.conf").read_text()
+    assert re.search(r"location = /realtime/v1/websocket \{\s+error_log /dev/null crit;\s+proxy_pass", inside)

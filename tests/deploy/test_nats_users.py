@@ -23,7 +23,7 @@ from drover.writer.nats_writer import prepare
 from tests.chunks import each
 from tests.deploy.permitted_nats import DEPLOY
 from tools import nats_users
-from tools.nats_users import STREAMS, SYSTEM, USERS, publishes, subscribes
+from tools.nats_users import PEERS, STREAMS, SYSTEM, USERS, publishes, subscribes
 
 LOG = [context.upper() for context in CONTEXTS]
 HARM = ("DELETE", "UPDATE", "PURGE", "RESTORE", "SNAPSHOT", "MSG.DELETE", "PEER.REMOVE", "LEADER.STEPDOWN")
@@ -102,6 +102,12 @@ def test_only_the_projector_may_tell_of_changed_rows_and_only_the_api_may_hear_o
     told = not REGISTRY[context].is_private
     assert may_say == ({"projector"} if told else set())
     assert may_hear == ({"api"} if told else set())
+
+
+def test_only_processes_that_serve_realtime_hear_its_broadcasts_and_make_some():
+    tells = {name for name, user in USERS.items() if covered(PEERS, publishes(user))}
+    hears = {name for name, user in USERS.items() if covered(PEERS, subscribes(name, user))}
+    assert tells == hears == {"api"}
 
 
 @pytest.mark.parametrize("name", ["single.conf", "cluster.conf"])

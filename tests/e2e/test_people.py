@@ -338,6 +338,40 @@ async def test_people_of_another_issuer_are_let_in_by_its_published_keys(start):
                 assert (await person.call("GET", "/api/status"))[1]["error"] == "INVALID_TOKEN"
 
 
+@pytest.mark.req("DI-06")
+async def test_clerks_session_tokens_without_an_audience_are_let_in(start):
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    jwk = {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())), "kid": "ins_1", "use": "sig"}
+
+    def token(**claims):
+        told = {
+            "azp": "https://saju.example.com",
+            "exp": time.time() + 60,
+            "iat": time.time(),
+            "iss": "https://clerk.example.com",
+            "nbf": time.time() - 10,
+            "sid": "sess_1",
+            "sub": "user_abc123",
+        }
+        return jwt.encode(told | claims, key, algorithm="RS256", headers={"kid": "ins_1"})
+
+    async with issuing(jwk) as url:
+        platform = await start(
+            DROVER_JWKS_URL=url,
+            DROVER_JWT_ISSUER="https://clerk.example.com",
+            DROVER_JWT_AUTHORIZED_PARTIES="https://saju.example.com",
+        )
+        async with browsing(platform) as person:
+            person.token = token()
+            _, me = await person.call("GET", "/api/auth/me")
+            assert me["user"]["id"] == "user_abc123"
+            person.token = token(azp="https://evil.example.com")
+            assert (await person.call("GET", "/api/auth/me"))[1]["error"] == "INVALID_TOKEN"
+            person.token = token(azp="https://evil.example.com", exp=time.time() - 60)
+            status, body = await person.call("GET", "/api/auth/me")
+            assert (status, body) == (401, {"error": "TOKEN_EXPIRED", "message": "Please refresh your token"})
+
+
 @pytest.mark.req("SY-22")
 async def test_the_doctor_goes_through_the_checklist_of_001(platform, http, tmp_path):
     where = ("--json", "--data-dir", platform.data_dir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 
 import pytest
@@ -54,3 +55,17 @@ async def test_servers_of_somebody_else_are_not_silently_ignored(tmp_path):
     code, said = await refused(tmp_path, *options, DROVER_NATS_URL="nats://127.0.0.1:4222")
     assert code != Exit.OK
     assert "DROVER_NATS_URL" in said
+
+
+@pytest.mark.req("DI-15")
+async def test_the_start_warns_about_names_of_env_worker_that_nobody_reads(tmp_path):
+    with socket.socket() as taken:  # so that the start ends by itself, after the settings were read
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        options = ("--data-dir", tmp_path / "data", "--port", str(taken.getsockname()[1]))
+        environ = {"SUPABASE_URL": "https://xxxx.supabase.co", "DROVER_LOG_FORMAT": "json"}
+        code, said = await run_to_the_end("up", *options, output=tmp_path / "warned.log", environ=environ)
+    warning = json.loads(said.splitlines()[0])
+    assert (code, warning["level"]) == (Exit.BUSY, "warning")
+    assert (warning["event"], warning["setting"]) == ("setting_not_read", "SUPABASE_URL")
+    assert "NATS" in warning["why"]

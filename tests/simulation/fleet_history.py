@@ -25,15 +25,20 @@ class History:
         self.final: set[str] = set()
         self.retry_due: dict[str, datetime] = {}
         self.latest_run: dict[str, int] = {}
+        self.early: tuple[str, int] | None = None
+        """A retry that came before it was due: its agent began by itself, so that it is sent and started at once."""
 
     def see(self, event) -> None:
+        if self.early is not None:
+            assert (event.assignment_id, event.run) == self.early, "only an agent begins a retry early"
+            self.early = self.early if isinstance(event, e.AttemptSent) else None
         if isinstance(event, e.AttemptCreated):
             self._created(event)
         elif isinstance(event, e.AttemptSent):
             self._moves(event, "created", "sent")
         elif isinstance(event, e.AttemptStarted):
             self._moves(event, "sent", "started")
-        elif isinstance(event, e.AttemptProgressed):
+        elif isinstance(event, e.AttemptProgressed | e.AttemptErrorNoted):
             self._moves(event, "started", "started")
         elif isinstance(event, ENDS):
             self._ended(event)
@@ -56,7 +61,9 @@ class History:
         assert event.assignment_id not in self.final, "an ended assignment got an attempt"
         assert not [1 for a, _ in self.open if a == event.assignment_id], "two attempts of one assignment"
         due = self.retry_due.pop(event.assignment_id, None)
-        assert due is None or due <= event.at <= due + self._late_max, "a retry came at another time than it was due"
+        assert due is None or event.at <= due + self._late_max, "a retry came later than it was due"
+        if due is not None and event.at < due:
+            self.early = key
         self.latest_run[event.assignment_id] = event.run
         self.open[key] = "created"
 

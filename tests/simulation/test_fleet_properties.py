@@ -186,6 +186,9 @@ class Farm(RuleBasedStateMachine):
     def in_phase(self, *phases: Phase):
         return [a for a in list(self.fleet.assignments.values()) if a.phase in phases]
 
+    def ids_in(self, *phases: Phase):
+        return [a.assignment_id for a in self.in_phase(*phases)]
+
     @rule(data=st.data(), limit=st.integers(0, 5))
     def a_pc_claims(self, data, limit) -> None:
         self.do(c.ClaimForPc(self.pick(data, PCS), limit))
@@ -236,6 +239,36 @@ class Farm(RuleBasedStateMachine):
             if data.draw(st.booleans()):
                 self.do(c.MarkSilent(assignment.device_id))
                 self.do(c.MarkOnline(assignment.device_id))
+
+    @precondition(lambda self: self.in_phase(Phase.RUNNING, Phase.SENT, Phase.OFFERED, Phase.RETRYING))
+    @rule(
+        data=st.data(),
+        code=st.sampled_from(CODES),
+        count=st.integers(0, 3) | st.none(),
+        progress=st.sampled_from([None, 0, 50]),
+    )
+    def an_agent_errs_and_goes_on(self, data, code, count, progress) -> None:
+        held = self.ids_in(Phase.RUNNING, Phase.SENT, Phase.OFFERED, Phase.RETRYING)
+        self.do(c.ReportRunning(self.pick(data, held), error_code=code, retry_count=count, progress_pct=progress))
+
+    @precondition(lambda self: self.in_phase(Phase.OFFERED, Phase.RETRYING))
+    @rule(data=st.data())
+    def an_agent_begins_unasked(self, data) -> None:
+        self.do(c.ReportRunning(self.pick(data, self.ids_in(Phase.OFFERED, Phase.RETRYING)), by_pc=True))
+
+    @precondition(lambda self: self.fleet.assignments or self.fleet.ended)
+    @rule(data=st.data())
+    def work_is_given_back(self, data) -> None:
+        self.do(c.ReportPending(self.pick(data, [*self.fleet.assignments, *self.fleet.ended])))
+
+    @precondition(lambda self: self.in_phase(Phase.RUNNING))
+    @rule(data=st.data())
+    def a_runner_cancels_its_work(self, data) -> None:
+        self.do(c.CancelAssignment(self.pick(data, self.ids_in(Phase.RUNNING)), also_running=True))
+
+    @rule(data=st.data())
+    def a_device_says_that_it_is_in_error(self, data) -> None:
+        self.do(c.ReportDeviceError(self.pick(data, self.fleet.devices)))
 
     @precondition(lambda self: any(a.phase is Phase.RUNNING for a in self.fleet.assignments.values()))
     @rule(data=st.data(), progress=st.integers(0, 100), ad=st.booleans())

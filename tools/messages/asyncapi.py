@@ -186,6 +186,9 @@ class _Document:
         text = "The position of the read model. Best effort: the next message replaces a lost one."
         self._add_channel(f"{context}Progress", f"live.{context}", text, ["Progress"])
         self._add_operation(f"{context}Projected", "send", f"{context}Progress", "After each batch of commits.")
+        text = "The position of the log, sent before the commands of the commit are answered."
+        self._add_channel(f"{context}Commits", f"committed.{context}", text, ["Progress"])
+        self._add_operation(f"{context}Committed", "send", f"{context}Commits", "After each commit.")
 
     def add_telemetry(self, context: str) -> None:
         self._plain("TelemetryBatch", TelemetryBatch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -42,10 +43,14 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     to: int
     rows: list[msgspec.Raw] = []
     """The changed rows, as the relation shows them now."""
+    new: list[Any] = []
+    """Keys of those rows that did not exist before, each as in `gone`."""
     gone: list[Any] = []
     """Keys of deleted rows, each as an array in the order of the relation's key columns."""
     reset: bool = False
     """Too many rows have changed to send them: the reader must read the relation again."""
+    at: datetime | None = None
+    """When the rows were committed. None: the message is from an older projector."""
 
 
 class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):

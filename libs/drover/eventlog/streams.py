@@ -92,7 +92,13 @@ async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
 async def has_commits(client: Client, context: str) -> bool:
     """Whether a writer has ever led a partition of the context: every term begins with a commit. Raises NotFoundError
     if there is no stream."""
-    return bool((await client.jetstream().stream_info(context.upper())).state.last_seq)
+    return bool(await last_seq(client, context))
+
+
+async def last_seq(client: Client, context: str) -> int:
+    """Return the sequence of the last commit of a context, in any partition. Raises NotFoundError if there is no
+    stream."""
+    return (await client.jetstream().stream_info(context.upper())).state.last_seq
 
 
 def _partitions(context: str, info: api.StreamInfo) -> tuple[Partition, ...]:

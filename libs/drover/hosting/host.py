@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,10 +11,13 @@ import structlog
 from nats.aio.client import Client
 
 from drover.bus.client import CommandBus
+from drover.bus.commits import CommitFeed
 from drover.bus.live import following_progress
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
+from drover.eventlog.streams import last_seq
 from drover.postgres.pool import Pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.service.config import Configuration, Section, Settings
 from drover.service.health import Check
@@ -101,9 +104,17 @@ class Host:
         return positions
 
     @cached_property
+    def newest(self) -> Newest:
+        """The position that every log has reached. All services of this process that make reads wait share it."""
+        feed = CommitFeed(self.client, partial(last_seq, self.client))
+        newest = Newest(chain.from_iterable(self.partitions.values()), feed.sync)
+        self.components.append(Component("newest commits", Phase.REACTOR, feed.running(newest)))
+        return newest
+
+    @cached_property
     def freshness(self) -> Freshness:
-        """Makes the reads of a caller wait for what the caller wrote, at any service of this process."""
-        return Freshness(self.positions)
+        """Makes the reads of all services of this process wait for every write that was acknowledged before them."""
+        return Freshness(self.positions, self.newest)
 
     @cached_property
     def ended_sessions(self) -> EndedSessions:
@@ -130,7 +141,7 @@ class Host:
         people: list[Verifier] = []
         if settings.identity_secrets:
             people.append(BuiltIn(IdentityKeys(settings.identity_secrets)))
-        if settings.jwks_url and settings.jwt_issuer and settings.jwt_audience:
+        if settings.jwks_url and settings.jwt_issuer:
             keys = KeySet(fetch_from(settings.jwks_url))
             self.components.append(Component("issuer keys", Phase.REACTOR, keys.running()))
             people.append(
@@ -138,6 +149,7 @@ class Host:
                     keys,
                     issuer=settings.jwt_issuer,
                     audience=settings.jwt_audience,
+                    authorized_parties=settings.jwt_authorized_parties,
                     role_claim=settings.jwt_role_claim,
                 )
             )

@@ -22,6 +22,8 @@ class Changes(msgspec.Struct):
     appends: dict[str, list[tuple[Any, ...]]]
     upserts: dict[str, list[tuple[Any, ...]]]
     deletes: dict[str, list[Key]]
+    created: dict[str, list[Key]] = {}
+    """Which of the upserted rows did not exist before. Known once they are written, for tables with live readers."""
 
 
 class BatchTables:

@@ -58,6 +58,7 @@ def context_projection(
         events=decider.events,
         upcasters=decider.upcasters,
         live=model.live,
+        reader_views=model.reader_views,
         version=version + model.form,
     )
 

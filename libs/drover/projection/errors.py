@@ -96,3 +96,14 @@ class SpillFull(DroverError):
             f"No space in {folder} for the rows that do not fit into memory ({why}). Free some, or set TMPDIR to "
             "a folder on a larger disk: 1 GB is enough for a million assignments."
         )
+
+
+class ReaderViewsRead(DroverError):
+    """Somebody reads a view for SQL readers without a break, so the new read model cannot take over."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+        super().__init__(
+            f"The views on {schema} are being read all the time, so they cannot be changed. End the long statements "
+            "(pg_stat_activity), and run the rebuild again: it continues."
+        )

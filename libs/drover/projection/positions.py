@@ -14,6 +14,8 @@ from drover.projection.errors import BadPosition
 
 POSITION_HEADER: Final = "Drover-Position"
 MIN_POSITION_HEADER: Final = "Drover-Min-Position"
+BEHIND_HEADER: Final = "Drover-Behind"
+"""On an answer that may lack writes up to these positions: the read model has not reached them in time."""
 HEADER_CHARS_MAX: Final = 512
 HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1

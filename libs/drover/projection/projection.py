@@ -16,6 +16,7 @@ from drover.eventlog.codec import Upcaster
 from drover.projection.errors import RowMissing
 from drover.readmodel.form import without_comments
 from drover.readmodel.live import LiveRelation
+from drover.readmodel.reader_views import ReaderView
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 Position = tuple[int, int]
@@ -91,6 +92,8 @@ class Projection:
     upcasters: Mapping[str, Upcaster] = field(default_factory=dict)
     live: tuple[LiveRelation, ...] = ()
     """Relations whose changed rows are published after each batch (see `readmodel.live`)."""
+    reader_views: tuple[ReaderView, ...] = ()
+    """The views of the read model that people may read with SQL."""
     version: int = 1
     """Grows whenever `fold` gives other rows for the same events, or the tables change: the read model is then
     rebuilt, and programs with a lower version leave it alone."""

@@ -6,12 +6,14 @@ The shadow has its own checkpoints, so that an interrupted rebuild can resume. I
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import asyncpg
 import msgspec
 
 from drover.eventlog.codec import Codec
@@ -20,12 +22,19 @@ from drover.postgres.pool import Connection, connect
 from drover.projection.batch import BatchTables
 from drover.projection.checkpoint import Checkpoint, forget_checkpoints, read_checkpoint
 from drover.projection.difference import TableReport
-from drover.projection.errors import OldReadModelRead, ReadModelMissing, ReadModelNewer, RebuildBusy
+from drover.projection.errors import (
+    OldReadModelRead,
+    ReaderViewsRead,
+    ReadModelMissing,
+    ReadModelNewer,
+    RebuildBusy,
+)
 from drover.projection.feed import Feed
 from drover.projection.folder import Folder
 from drover.projection.indices import drop_plain_indices, make_missing_indices
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model, quoted
+from drover.projection.reader_views import renew_reader_views
 from drover.projection.schema_comparison import compare_schemas
 from drover.projection.schema_drop import drop_when_unread
 from drover.projection.store import Store
@@ -34,6 +43,10 @@ from drover.service.tasks import end as finish
 BATCH_EVENTS_MAX: Final = 20_000
 """How many events are written at a time; the next batch is computed meanwhile. Larger batches are hardly faster and
 take more memory."""
+SWAP_S: Final = 120.0
+"""How long the swap is tried again while somebody reads a view. A reader's statement ends after `READER_TIMEOUT`."""
+SWAP_AGAIN_S: Final = 0.5
+VIEW_LOCK_MS: Final = 500
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.rebuild:' || $1, 0))"
@@ -206,20 +219,35 @@ class Rebuild:
     async def swap(self) -> dict[str, int]:
         """Make the shadow the live schema; return its positions. The projector notices that its checkpoint was moved,
         and continues from there."""
-        live, shadow = self.projection.schema, self.shadow.schema
+        give_up_at = time.monotonic() + SWAP_S
         await self._near()
         async with self._connect("swap") as holder:
-            async with holder.transaction():
-                held = await self._hold(holder)
-                # Renaming locks no table: running reads finish on the old ones.
-                await forget_checkpoints(holder, live)
-                await holder.execute(_FORGET_FORM, live)
-                await holder.execute(f"ALTER SCHEMA {quoted(live)} RENAME TO {quoted(self._old)}")
-                await holder.execute(f"ALTER SCHEMA {quoted(shadow)} RENAME TO {quoted(live)}")
-                await holder.execute(_TAKE_CHECKPOINTS, shadow, live)
-                await holder.execute(_TAKE_FORM, shadow, live)
+            while True:
+                try:
+                    held = await self._swap(holder)
+                    break
+                except asyncpg.LockNotAvailableError as error:
+                    if time.monotonic() > give_up_at:
+                        raise ReaderViewsRead(self.projection.schema) from error
+                await asyncio.sleep(SWAP_AGAIN_S)
             await drop_when_unread(holder, self._old)
         return held
+
+    async def _swap(self, holder: Connection) -> dict[str, int]:
+        live, shadow = self.projection.schema, self.shadow.schema
+        async with holder.transaction():
+            held = await self._hold(holder)
+            # Renaming locks no table: running reads finish on the old ones.
+            await forget_checkpoints(holder, live)
+            await holder.execute(_FORGET_FORM, live)
+            await holder.execute(f"ALTER SCHEMA {quoted(live)} RENAME TO {quoted(self._old)}")
+            await holder.execute(f"ALTER SCHEMA {quoted(shadow)} RENAME TO {quoted(live)}")
+            await holder.execute(_TAKE_CHECKPOINTS, shadow, live)
+            await holder.execute(_TAKE_FORM, shadow, live)
+            # A reader's statement locks its view; projectors must not wait for it.
+            await holder.execute(f"SET LOCAL lock_timeout = {VIEW_LOCK_MS}")
+            await renew_reader_views(holder, self.projection)
+            return held
 
     async def drop(self) -> None:
         """Drop the shadow schema."""

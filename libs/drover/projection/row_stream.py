@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -44,6 +45,8 @@ class ChangedKeys(msgspec.Struct, frozen=True):
     keys: list[Key]
     """Keys of the rows to select again."""
     gone: list[Key]
+    new: list[Key] = []
+    """Those of `keys` whose row did not exist before."""
 
     def __len__(self) -> int:
         return len(self.keys) + len(self.gone)
@@ -52,11 +55,12 @@ class ChangedKeys(msgspec.Struct, frozen=True):
 def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
     """Keys of the table's rows that a batch has changed in one relation."""
     name = live.table.name
-    records = changes.upserts[name] if name in changes.upserts else changes.appends[name]
-    keys = dict.fromkeys(map(live.key_of, records))
+    is_keyed = name in changes.upserts
+    keys = dict.fromkeys(map(live.key_of, changes.upserts[name] if is_keyed else changes.appends[name]))
+    new = changes.created.get(name, []) if is_keyed else [*keys]
     for part in live.parts:
         keys.update(dict.fromkeys(map(live.part_key_of(part), changes.appends[part])))
-    return ChangedKeys([*keys], changes.deletes.get(name, []))
+    return ChangedKeys([*keys], changes.deletes.get(name, []), new)
 
 
 def is_changed(live: LiveRelation, changes: Changes) -> bool:
@@ -79,8 +83,10 @@ class RowStream:
         at: int,
         presence: PresenceRows | None = None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`at`: the partition's position. `presence`: rows that change without events."""
+        """`at`: the partition's position. `presence`: rows that change without events. `now`: the time of day, for
+        readers."""
         self.epoch: Final = uuid4().hex[:16]
         self._context = context
         self._partition = partition
@@ -88,6 +94,7 @@ class RowStream:
         self._publish = publish
         self._select = select
         self._clock = clock
+        self._now = now
         self._seq = at
         self._last = {live.name: at for live in relations}
         self._presence = presence
@@ -108,7 +115,7 @@ class RowStream:
             await self._bounded(partial(self._tell_presence, self._presence))
 
     async def written(self, changes: Changes, to: int, behind: int) -> None:
-        """A batch up to this position is committed, and no later one. `behind`: the lag in commits."""
+        """A batch up to this position was just committed, and no later one. `behind`: the lag in commits."""
         self._seq = to
         self._is_behind = behind > 0
         changed = [live for live in self._relations if is_changed(live, changes)]
@@ -126,15 +133,16 @@ class RowStream:
             return
         # Moved before sending: if that fails, the next message reveals the gap.
         after = {live: self._last[live.name] for live in found}
+        at = self._now()
         self._last.update((live.name, to) for live in found)
 
         async def tell_all() -> None:
             for live, keys in found.items():
-                await self._changed(live, after[live], to, keys)
+                await self._changed(live, after[live], to, at, keys)
 
         await self._bounded(tell_all)
 
-    async def _changed(self, live: LiveRelation, after: int, to: int, changed: ChangedKeys) -> None:
+    async def _changed(self, live: LiveRelation, after: int, to: int, at: datetime, changed: ChangedKeys) -> None:
         rows = [row.encode() for row in await self._select(live, changed.keys)] if changed.keys else []
         if len(rows) != len(changed.keys) or sum(map(len, rows)) > MESSAGE_BYTES_MAX:
             await self._reset(live.name, after, to)
@@ -145,7 +153,9 @@ class RowStream:
             after=after,
             to=to,
             rows=[msgspec.Raw(row) for row in rows],
+            new=[live.told_key(key) for key in changed.new],
             gone=[live.told_key(key) for key in changed.gone],
+            at=at,
         )
         await self._publish.changed(self._context, live.name, message)
         self._rows.inc(len(changed))
@@ -166,13 +176,14 @@ class RowStream:
         keys = presence.take()
         for start in range(0, len(keys), PRESENCE_ROWS_PER_MESSAGE_MAX):
             rows = await self._select(live, keys[start : start + PRESENCE_ROWS_PER_MESSAGE_MAX])
-            at = self._last[live.name]
+            position = self._last[live.name]
             message = RowsChanged(
                 epoch=self.epoch,
                 partition=self._partition,
-                after=at,
-                to=at,
+                after=position,
+                to=position,
                 rows=[msgspec.Raw(row.encode()) for row in rows],
+                at=self._now(),
             )
             if rows:
                 await self._publish.changed(self._context, live.name, message)

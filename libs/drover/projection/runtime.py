@@ -33,6 +33,7 @@ from drover.projection.folder import Folded, Folder
 from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
+from drover.projection.reader_views import ensure_reader_views
 from drover.projection.row_stream import RowStream
 from drover.projection.spans import record_projected
 from drover.projection.store import Store
@@ -103,10 +104,12 @@ class Runner:
         limits: Limits | None = None,
         publish: PublishRows | None = None,
         presence: PresenceRows | None = None,
+        *,
+        reader_schema: str | None = None,
     ) -> None:
         """`publish`: where changed rows are sent. None: they are not published. `presence`: rows that signs of life
         change without events; only for a context with one partition, because a sign of life does not say which one it
-        belongs to."""
+        belongs to. `reader_schema`: the schema of the views for people who read with SQL. None: no views are made."""
         assert presence is None or log.partition.name == MAIN
         self.projection = projection
         self.partition = log.partition
@@ -121,6 +124,7 @@ class Runner:
         self._announce = announce
         self._publish = publish
         self._presence = presence
+        self._reader_schema = reader_schema
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
@@ -176,6 +180,8 @@ class Runner:
             if not await self._compete(connection):
                 return
             await ensure_read_model(connection, self.projection)
+            if self._reader_schema is not None:
+                await ensure_reader_views(connection, self.projection, self._reader_schema)
             store = Store(connection, self.projection, self.partition.name)
             await store.open()
             self.checkpoint = await read_checkpoint(

@@ -37,6 +37,11 @@ class KeyedSql:
             f"INSERT INTO {name} ({columns}) SELECT {columns} FROM pg_temp.{quoted(self.staging)} "  # noqa: S608
             f"ON CONFLICT ({key}) DO {change}"
         )
+        # A row that was updated carries the number of this transaction in xmax.
+        self.upsert_and_tell = (
+            f"WITH written AS ({self.upsert} RETURNING {key}, xmax = 0 AS is_new) "  # noqa: S608
+            f"SELECT {key} FROM written WHERE is_new"
+        )
 
 
 def live_select(schema: str, live: LiveRelation) -> str:
@@ -61,6 +66,10 @@ def _key_columns(table: Table, keys: list[Key]) -> list[list[Any]]:
     return [list(column) for column in zip(*keys, strict=True)]
 
 
+def _keys(records: list[Any]) -> list[Key]:
+    return [record[0] if len(record) == 1 else tuple(record) for record in records]
+
+
 class Store:
     """Loads and writes the rows of one partition of a read model, on its own connection."""
 
@@ -70,6 +79,8 @@ class Store:
         self._partition = partition
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
         self._live = {live.name: live_select(projection.schema, live) for live in projection.live}
+        self._told = frozenset(live.table.name for live in projection.live)
+        """Tables whose readers want to know which rows are new."""
         self._busy = asyncio.Lock()
         """Allows one statement at a time on the connection: rows for the next batch are loaded while this one is
         written."""
@@ -118,7 +129,10 @@ class Store:
                 await self._connection.execute(sql.delete, *_key_columns(table, deletes))
             if upserts := changes.upserts[table.name]:
                 await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=upserts)
-                await self._connection.execute(sql.upsert)
+                if table.name in self._told:
+                    changes.created[table.name] = _keys(await self._connection.fetch(sql.upsert_and_tell))
+                else:
+                    await self._connection.execute(sql.upsert)
 
     async def select(self, live: LiveRelation, keys: list[Key]) -> list[str]:
         """Select the current rows of a relation as JSON, to publish them."""

@@ -13,6 +13,7 @@ from drover.readmodel.alerts import ALERTS, AlertRow
 from drover.readmodel.events import EVENTS
 from drover.readmodel.form import read_forms
 from drover.readmodel.live import LiveRelation, live_relation
+from drover.readmodel.reader_views import ReaderView, reader_views
 from drover.readmodel.relation import Relation, View, relation
 from drover.readmodel.table import AppendTable, KeyedTable
 
@@ -54,6 +55,11 @@ class ReadModel(msgspec.Struct, frozen=True):
         """How often the SQL of the read model has changed."""
         form = read_forms().get(self.context)
         return 0 if form is None else form.number
+
+    @property
+    def reader_views(self) -> tuple[ReaderView, ...]:
+        """The views of the read model that people may read with SQL."""
+        return reader_views(context_named(self.context), self.relations)
 
     @property
     def ddl(self) -> str:

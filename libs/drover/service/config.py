@@ -15,10 +15,13 @@ from msgspec import Meta
 from msgspec.structs import FieldInfo
 
 from drover.domain.errors import DroverError
+from drover.service.other_names import Fallback, fallbacks
 from drover.service.setting_types import (
+    AnonLevel,
     BodyBytes,
     ClaimName,
     ClaimValue,
+    ClaimValues,
     Connections,
     Flag,
     Host,
@@ -40,10 +43,10 @@ from drover.service.setting_types import (
 )
 
 PREFIX: Final = "DROVER_"
-OTHER_NAMES: Final = {"CRON_SECRET": "DROVER_CRON_SECRETS"}
-"""Other names of settings, which the users' own programs use and Drover accepts, too; each with our name."""
 
-_ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER", "DROVER_JWT_AUDIENCE")
+_ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER")
+_OF_THE_ISSUER: Final = ("DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES")
+"""What that issuer's tokens must say. Without the issuer these settings would check nothing."""
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
 _SECRET_NAMES: Final = (
@@ -109,22 +112,29 @@ class Settings(Section, frozen=True, kw_only=True):
     """Secrets that sign people's tokens and hash their e-mail addresses for lookup. The first one signs; the second one
     is being rotated out."""
     jwks_url: HttpsUrl | None = None
-    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER and DROVER_JWT_AUDIENCE."""
+    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER."""
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None
-    """The claim `aud` in that issuer's tokens for Drover."""
+    """The claim `aud` in that issuer's tokens for Drover. Not set: only tokens without `aud` are accepted, such as
+    Clerk's."""
+    jwt_authorized_parties: ClaimValues = ()
+    """The origins that the claim `azp` in that issuer's tokens may name. Not set: `azp` is not checked."""
     jwt_role_claim: ClaimName = "role"
     """The claim with the role (admin, operator or viewer) in that issuer's tokens. People without one see only their
     own data."""
     trusted_proxies: Networks = ()
     """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
     log_format: LogFormat = "json"
-    """The format of the logs: one JSON object a line for machines, or coloured lines for people."""
+    """The format of the logs: one JSON object a line for machines, coloured lines for people (console), or the lines of
+    001 and 003 (plain)."""
     log_level: LogLevel = "info"
     """The lowest level that is logged."""
     allow_unsynced: Flag = False
     """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
+    anon: AnonLevel = "agent"
+    """What the key in every phone may do: nothing (off), read devices, jobs and assignments (read), also beat and
+    report (agent), also register devices, create and switch jobs, assign and cancel (full)."""
     anon_may_create_jobs: Flag = False
     """Let the API key that is in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024
@@ -187,12 +197,11 @@ def read(
     """
     fields = fields_of(*sections)
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
-    for theirs, ours in OTHER_NAMES.items():
-        if environ.get(theirs):
-            given.setdefault(ours, environ[theirs])
     names = {*fields, *known}
-    problems = [_unknown(name, names) for name in sorted(given.keys() - names - {*OTHER_NAMES.values()})]
-    found = [_section(section, given, without, problems) for section in sections]
+    problems = [_unknown(name, names) for name in sorted(given.keys() - names)]
+    theirs = fallbacks(environ)
+    given |= {name: fallback.value for name, fallback in theirs.items()}
+    found = [_section(section, given, theirs, without, problems) for section in sections]
     problems += _not_alone(given)
     if problems:
         raise ConfigurationError(tuple(problems))
@@ -200,7 +209,11 @@ def read(
 
 
 def _section(
-    section: type[Section], given: Mapping[str, str], without: Collection[str], problems: list[str]
+    section: type[Section],
+    given: Mapping[str, str],
+    theirs: Mapping[str, Fallback],
+    without: Collection[str],
+    problems: list[str],
 ) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, field in fields_of(section).items():
@@ -208,7 +221,8 @@ def _section(
             try:
                 values[field.name] = _value(field, given[name])
             except msgspec.ValidationError:
-                problems.append(f"{name}={_refused(field, given[name])} is not understood. {_instead(name, field)}")
+                source = theirs[name].source if name in theirs else name
+                problems.append(f"{source}={_refused(field, given[name])} is not understood. {_instead(name, field)}")
         elif name in without:
             values[field.name] = () if _is_list(field) else ""
         elif field.required:
@@ -241,12 +255,12 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """Return a problem for each setting of the other issuer that is missing while others are set. An incomplete issuer
-    would accept tokens that were made for somebody else."""
-    missing = [name for name in _ISSUER if name not in given]
-    if len(missing) == len(_ISSUER):
+    """Return a problem for each setting of the other issuer that is missing while others are set. With half an issuer,
+    Drover would let in nobody, or anybody with a token of that issuer."""
+    if given.keys().isdisjoint((*_ISSUER, *_OF_THE_ISSUER)):
         return []
-    together = ", ".join(_ISSUER)
+    missing = [name for name in _ISSUER if name not in given]
+    together = " and ".join(_ISSUER)
     return [f"{name} is not set, and {together} go together. {_instead(name, _GENERAL[name])}" for name in missing]
 
 

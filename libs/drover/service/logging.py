@@ -51,7 +51,11 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
             structlog.processors.format_exc_info,
             hide_secrets,
             WorkLines(
-                structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)
+                plain_line
+                if log_format == "plain"
+                else structlog.dev.ConsoleRenderer(
+                    colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+                )
             ),
         ]
     )
@@ -90,19 +94,20 @@ def _names(text: str) -> set[str]:
 class WorkLines:
     """Formats log lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
 
-    `others` formats all other lines.
+    A line about the queue itself names its part and subject instead: `part="Scheduler"`, `about="Recovery"`. `text` is
+    what people read in place of the event's name and fields. `others` formats all other lines.
     """
 
     def __init__(self, others: structlog.types.Processor) -> None:
         self._others = others
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
-        if "worker" not in event:
+        if "worker" not in event and "part" not in event:
             return self._others(logger, method, event)
         fields = dict(event)
         time = str(fields.pop("timestamp", ""))[:23].replace("T", " ")
         level = _LEVELS.get(str(fields.pop("level", "")), "INFO")
-        worker, job = fields.pop("worker"), fields.pop("job", None)
+        who, about = _who_and_about(fields)
         text = str(fields.pop("event", "")).replace("_", " ")
         trace = fields.pop("exception", None)
         for name in ("logger", "trace_id", "run"):
@@ -112,8 +117,33 @@ class WorkLines:
         details = ", ".join(
             f"{name}: {value}{'%' if name == 'progress' else ''}" for name, value in fields.items() if value is not None
         )
-        line = f"[{time}] {level:<5} | Worker#{worker} | {'-' if job is None else f'Job#{job}'} | {text}"
+        if "text" in fields:
+            text, details = fields["text"], ""
+        line = f"[{time}] {level:<5} | {who} | {about} | {text}"
         return line + (f" ({details})" if details else "") + (f"\n{trace}" if trace else "")
+
+
+def _who_and_about(fields: dict[str, Any]) -> tuple[str, str]:
+    if "part" in fields:
+        return fields.pop("part"), fields.pop("about", "-")
+    worker, job = fields.pop("worker"), fields.pop("job", None)
+    return f"Worker#{worker}", "-" if job is None else f"Job#{job}"
+
+
+def plain_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    """A line as in 001 §4.1: `[LEVEL] time name: what`.
+
+    An event that begins with its logger's name is a whole sentence, such as those of 001; its fields only repeat it.
+    """
+    fields = dict(event)
+    time = str(fields.pop("timestamp", ""))[:19] + "Z"
+    level = _LEVELS.get(str(fields.pop("level", "")), "INFO")
+    name, text = fields.pop("logger", None) or "drover", str(fields.pop("event", ""))
+    trace = fields.pop("exception", None)
+    if not text.startswith(f"{name}: "):
+        details = [f"{key}={value!r}" for key, value in fields.items()]
+        text = " ".join([f"{name}: {text}", *details])
+    return f"[{level}] {time} {text}" + (f"\n{trace}" if trace else "")
 
 
 _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warning": "WARN", "error": "ERROR", "critical": "ERROR"}

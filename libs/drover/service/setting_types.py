@@ -110,6 +110,14 @@ ClaimValue = Annotated[
     str,
     text("what the claim of a token must say, without spaces", r"^\S{1,512}\Z", example="https://issuer.example.com"),
 ]
+ClaimValues = Annotated[
+    tuple[Annotated[str, Meta(pattern=r"^\S{1,512}\Z")], ...],
+    Meta(
+        max_length=64,
+        description="what the claim of a token may say, separated by commas",
+        examples=["https://app.example.com"],
+    ),
+]
 ClaimName = Annotated[str, text("the name of a claim", r"^[A-Za-z0-9_:/.-]{1,128}\Z", example="drover_role")]
 AccessSeconds = Annotated[int, between(60, 3600, "seconds", example="900")]
 Days = Annotated[int, between(1, 365, "days", example="30")]
@@ -203,7 +211,22 @@ SlackUrl = Annotated[
 MinSeverity = Annotated[
     Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
 ]
-LogFormat = Annotated[Literal["json", "console"], Meta(description="json or console", examples=["json"])]
+AnonLevel = Annotated[
+    Literal["off", "read", "agent", "full"],
+    Meta(description="off, read, agent or full", examples=["agent"]),
+]
+JobsFor = Annotated[Literal["all", "assigned"], Meta(description="all or assigned", examples=["assigned"])]
+SqlSchema = Annotated[
+    str,
+    text(
+        "the name of a schema that is not Drover's own, or none",
+        r"^(?!pg_|rm_|tel_|drover\Z|information_schema\Z)[a-z_][a-z0-9_]{0,62}\Z",
+        example="public",
+    ),
+]
+LogFormat = Annotated[
+    Literal["json", "console", "plain"], Meta(description="json, console or plain", examples=["json"])
+]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     Meta(description="debug, info, warning or error", examples=["info"]),

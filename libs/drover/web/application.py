@@ -111,7 +111,7 @@ def add_socket(app: web.Application, path: str, accept: Accept, limits: Socket) 
     """
     meter = route_meter(path, "GET")
     sockets = app[SOCKETS]
-    sockets.close_s = limits.close_s
+    sockets.close_s = max(sockets.close_s, limits.close_s)
 
     async def edge(request: web.Request) -> web.StreamResponse:
         started = perf_counter()

@@ -54,8 +54,8 @@ class Verifier(Protocol):
     issuer: str
     """The claim `iss` of its tokens."""
 
-    def verify(self, token: str) -> Principal:
-        """The token's owner, or 401. Expiry is checked on each use, not here."""
+    def verify(self, token: str, now: float) -> Principal:
+        """The token's owner, or 401. Expiry is checked again on each use."""
 
 
 class _Issued(msgspec.Struct):
@@ -134,8 +134,9 @@ class Authenticator:
         if len(token) > TOKEN_CHARS_MAX:
             raise unauthorized("The token is too long")
         if self._people and (verifier := self._people.get(_issuer_of(token))) is not None:
-            return verifier.verify(token)
+            return verifier.verify(token, self._clock())
         claims = self._claims(token)
+        demand_unexpired(claims, self._clock())
         try:
             known = msgspec.convert(claims, _Claims)
         except msgspec.ValidationError as error:
@@ -188,6 +189,13 @@ def unauthorized(details: str) -> ApiError:
 def invalid_token(details: str) -> ApiError:
     """For a person's token."""
     return _refusal(*_INVALID, details, _INVALID)
+
+
+def demand_unexpired(claims: Mapping[str, Any], now: float) -> None:
+    """Call before looking at any other claim: what an expired token lacks may be in the refreshed one."""
+    ends = claims.get("exp")
+    if isinstance(ends, int | float) and ends <= now:
+        raise expired()
 
 
 def expired() -> ApiError:

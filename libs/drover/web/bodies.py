@@ -3,6 +3,7 @@ a 500."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -64,29 +65,34 @@ class Body(Generic[T]):
         try:
             decoded = self._decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise self._reason(_parse(raw), error) from error
+            raise self._reason(parse_json(raw), error) from error
         if b"\\u0000" in raw:
-            _refuse_nul(_parse(raw))
+            _refuse_nul(parse_json(raw))
         return decoded
 
-    def decode_many(self, raw: bytes, *, count_max: int) -> tuple[list[T], bool]:
-        """Decode one object, or an array of them. The second value tells whether it was an array."""
-        if raw.lstrip()[:1] != b"[":
-            return [self.decode(raw)], False
-        parsed = _parse(raw)
+    def decode_many(
+        self, raw: bytes, *, count_max: int, prepare: Callable[[Any, str], Any] = lambda parsed, prefix: parsed
+    ) -> tuple[list[T], bool]:
+        """Decode one object, or an array of them. The second value tells whether it was an array.
+
+        `prepare` gets each parsed object with its place in the body, and returns what is converted.
+        """
+        parsed = parse_json(raw)
+        if not isinstance(parsed, list):
+            return [self.convert(prepare(parsed, ""))], False
         if len(parsed) > count_max:
-            raise ApiError(
-                413, "TOO_LARGE", f"At most {count_max} objects in one request", details={"count_max": count_max}
-            )
-        if b"\\u0000" in raw:
-            _refuse_nul(parsed)
-        items: list[T] = []
-        for index, item in enumerate(parsed):
-            try:
-                items.append(msgspec.convert(item, self._shape))
-            except (msgspec.ValidationError, ValueError) as error:
-                raise self._reason(item, error, prefix=f"[{index}].") from error
-        return items, True
+            message = f"At most {count_max} objects in one request"
+            raise ApiError(413, "TOO_LARGE", message, details={"count_max": count_max})
+        rows = ((item, f"[{index}].") for index, item in enumerate(parsed))
+        return [self.convert(prepare(item, prefix), prefix=prefix) for item, prefix in rows], True
+
+    def convert(self, parsed: Any, *, prefix: str = "") -> T:
+        """One object that is already parsed. `prefix`: its place in the body, for errors."""
+        _refuse_nul(parsed, prefix)
+        try:
+            return msgspec.convert(parsed, self._shape)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise self._reason(parsed, error, prefix=prefix) from error
 
     def _reason(self, parsed: Any, error: Exception, prefix: str = "") -> ApiError:
         """Find which field is wrong, by trying each one, because the decoder tells it only in its message."""
@@ -109,7 +115,8 @@ class Body(Generic[T]):
         return invalid(str(error))
 
 
-def _parse(raw: bytes) -> Any:
+def parse_json(raw: bytes) -> Any:
+    """A body as plain values, or 400."""
     try:
         return msgspec.json.decode(raw)
     except UnicodeDecodeError as error:
@@ -120,14 +127,16 @@ def _parse(raw: bytes) -> Any:
         raise invalid(f"The body is not valid JSON: {error}") from error
 
 
-def _refuse_nul(parsed: Any) -> None:
+def _refuse_nul(parsed: Any, prefix: str = "") -> None:
     """Refuse the character NUL, because PostgreSQL cannot store it."""
     waiting: list[tuple[str, Any]] = [("", parsed)]  # no recursion: the client chooses the depth
     while waiting:
         field, value = waiting.pop()
         if isinstance(value, str):
             if "\0" in value:
-                raise invalid("Text must not contain the character NUL", field=field or None, value=_shown(value))
+                raise invalid(
+                    "Text must not contain the character NUL", field=prefix + field or None, value=_shown(value)
+                )
         elif isinstance(value, dict):
             for key, item in value.items():
                 # Truncate: in a deep body with long keys, full paths would take depth times size in memory.

@@ -17,7 +17,6 @@ from drover.bus.messages import Accepted, Bus, Outcome, Rejected
 from drover.domain.decider import Command, Rejection
 from drover.domain.partitions import MAIN, partition_of
 from drover.projection.positions import POSITION_HEADER, format_position, place_of
-from drover.service.api_keys import Role
 from drover.service.tracing import current, current_id
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
@@ -41,18 +40,10 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """The client's Idempotency-Key. Its scope is the actor, the route and the target."""
     raw: bytes = b""
     """The body of the request: the same key with a different body is refused."""
-    reader: str | None = None
-    """The caller whose next reads wait for this write. None: no read waits."""
-    device: str | None = None
-    """The reader's device, where many phones share one key."""
 
 
-def origin_of(
-    principal: Principal, *, route: str = "", key: str | None = None, raw: bytes = b"", device: str | None = None
-) -> Origin:
-    """The origin of a write that its sender will read back. `device`: the device that the write is about."""
-    shared = device if principal.role is Role.ANON else None
-    return Origin(by=principal.name, route=route, key=key, raw=raw, reader=principal.name, device=shared)
+def origin_of(principal: Principal, *, route: str = "", key: str | None = None, raw: bytes = b"") -> Origin:
+    return Origin(by=principal.name, route=route, key=key, raw=raw)
 
 
 def request_origin(request: web.Request, principal: Principal, *, route: str | None = None, raw: bytes = b"") -> Origin:
@@ -66,7 +57,7 @@ def _valid(command: Any) -> None:
 
 
 class CommandClient:
-    """Sends commands to one partition of a context with id, actor and trace, and records who wrote what."""
+    """Sends commands to one partition of a context with id, actor and trace, and notes how far it wrote."""
 
     def __init__(
         self,
@@ -79,7 +70,7 @@ class CommandClient:
         validate: Validate = _valid,
         codes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`freshness` delays the caller's reads until they show its write. `local` is this process's own position in
+        """`freshness` delays reads until they show the write. `local` is this process's own position in
         the context. `validate` finds commands that can never be accepted. `codes` renames codes of rejections.
         """
         self._bus = bus
@@ -88,6 +79,7 @@ class CommandClient:
         self.place = place_of(context, partition)
         self._freshness = freshness
         self._local = local
+        self._here = None if local is None or freshness is None else freshness.of(local)
         self.validate = validate
         self._codes = codes
 
@@ -114,8 +106,8 @@ class CommandClient:
             trace=None if trace is None else str(trace),
             partition=self.partition,
         )
-        if outcome.position and origin.reader is not None and self._freshness is not None:
-            self._freshness.wrote(origin.reader, self.place, outcome.position, device=origin.device)
+        if outcome.position and self._freshness is not None:
+            self._freshness.wrote(self.place, outcome.position)
         return outcome
 
     async def outcomes(
@@ -150,10 +142,14 @@ class CommandClient:
         """Headers that tell the client the log position of its write; empty if nothing was written."""
         return _headers({self.place: position})
 
-    async def readable(self, headers: Mapping[str, str], principal: Principal) -> None:
-        """Wait, as a read does, until the read model has the caller's earlier writes."""
-        if self._freshness is not None:
-            await self._freshness.wait(headers, principal.name, self.context)
+    async def readable(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Wait, as a read does, until the read model has every earlier write. Returns headers for the answer."""
+        return {} if self._freshness is None else (await self._freshness.wait(headers, self.context)).headers
+
+    async def known_here(self) -> None:
+        """Wait until this process itself has folded every earlier write, whichever process sent it."""
+        if self._here is not None:
+            await self._here.wait({}, self.context)
 
     async def wait_local(self, position: int) -> bool:
         """Wait until this process itself has folded the write, so that its next request sees it."""

@@ -1,23 +1,32 @@
-"""Read your writes over HTTP: position headers, and a short memory of each caller's last write."""
+"""Read your writes over HTTP: what any write has acknowledged, the next read shows, whoever asks and wherever.
+
+A read waits until its read model has every commit that this process knows of. It never waits for ever: after a second,
+or at once if the read model is known to be further behind, it is answered as is, with a header that says so.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from drover.projection.errors import BadPosition
-from drover.projection.positions import MIN_POSITION_HEADER, context_of, format_position, parse_position
+from drover.projection.newest import Newest
+from drover.projection.positions import (
+    BEHIND_HEADER,
+    MIN_POSITION_HEADER,
+    context_of,
+    format_position,
+    parse_position,
+)
 from drover.web.errors import invalid, unavailable
 
 HARD_WAIT_S: Final = 2.0
 """How long a read waits for a position that it names; after that it is a 503."""
-SOFT_WAIT_S: Final = 0.25
-"""How long a read waits for its caller's own last write; after that it is answered as is."""
+SOFT_WAIT_S: Final = 1.0
+"""How long a read waits for what others have written; after that it is answered as is."""
 HARD_WAITS_MAX: Final = 2_000
 """How many reads may wait for a named position at once: anybody can name one that never comes."""
-WRITERS_REMEMBERED_MAX: Final = 100_000
 
 
 class Waiter(Protocol):
@@ -26,36 +35,54 @@ class Waiter(Protocol):
     async def wait(self, place: str, seq: int, timeout_s: float) -> bool: ...
 
 
+class Awaited(NamedTuple):
+    shows: Mapping[str, int]
+    """The commits that a read from now on shows at least, by place. Empty if it may be stale."""
+    headers: Mapping[str, str]
+    """`Drover-Behind`, if it may be stale."""
+
+
 class Freshness:
-    """Delays reads until the read model has what their caller wrote or asks for.
+    """Delays reads of one read model until it has what was written before them."""
 
-    A caller is a principal's name and, where many phones share one key, also a device, so that phones do not wait for
-    each other's writes. A read that names no device waits for the last write of all of them.
-    """
-
-    def __init__(self, positions: Waiter) -> None:
+    def __init__(self, positions: Waiter, newest: Newest) -> None:
+        """`positions`: how far the read model is. `newest`: how far the logs are."""
         self._positions = positions
+        self._newest = newest
         self._hard_waits = 0
-        # (principal, context, device) → sequence by place (`fleet`, `reminder.p2`). Least recently used first.
-        self._written: OrderedDict[tuple[str, str, str | None], dict[str, int]] = OrderedDict()
 
-    def wrote(self, principal: str, place: str, seq: int, *, device: str | None = None) -> None:
-        context = context_of(place)
-        for key in dict.fromkeys(((principal, context, None), (principal, context, device))):
-            own = self._written.setdefault(key, {})
-            own[place] = max(seq, own.get(place, 0))
-            self._written.move_to_end(key)
-        while len(self._written) > WRITERS_REMEMBERED_MAX:
-            self._written.popitem(last=False)
+    def of(self, positions: Waiter) -> Freshness:
+        """The same for another read model of this process."""
+        return Freshness(positions, self._newest)
 
-    async def wait(self, headers: Mapping[str, str], principal: str, *contexts: str, device: str | None = None) -> None:
-        """Call before a read of these contexts. 503 READ_MODEL_BEHIND if a requested position does not come in time."""
-        header = headers.get(MIN_POSITION_HEADER)
-        for context in contexts:
-            if header is not None:
+    def wrote(self, place: str, seq: int) -> None:
+        """A write of this process: no need to wait until it is announced."""
+        self._newest.observe(place, seq)
+
+    async def wait(self, headers: Mapping[str, str], *contexts: str) -> Awaited:
+        """Call before a read of these contexts. Put the headers that it returns into the answer.
+
+        503 READ_MODEL_BEHIND if a position that the request names does not come in time.
+        """
+        await self.wait_named(headers, *contexts)
+        give_up_at = asyncio.get_running_loop().time() + SOFT_WAIT_S
+        known = await self._newest.sync(contexts)
+        wanted = {place: seq for context in contexts for place, seq in self._newest.of(context).items()}
+        left_s = give_up_at - asyncio.get_running_loop().time()
+        if known and await self._has_all_long_known(wanted) and await self._reached(wanted, left_s):
+            return Awaited(wanted, {})
+        return Awaited({}, {BEHIND_HEADER: format_position(wanted or dict.fromkeys(contexts, 0))})
+
+    async def wait_named(self, headers: Mapping[str, str], *contexts: str) -> None:
+        """Wait only for the position that the request names, as polls do: for the rest they come again."""
+        if (header := headers.get(MIN_POSITION_HEADER)) is not None:
+            for context in contexts:
                 await self._wait_hard(header, context)
-            elif own := self._written.get((principal, context, device)):
-                await self._reached(own, SOFT_WAIT_S)
+
+    async def _has_all_long_known(self, wanted: Mapping[str, int]) -> bool:
+        """False: the read model is known to be behind by more than a second, so waiting is no use."""
+        long_known = {place: seq for place in wanted if (seq := self._newest.long_known(place))}
+        return await self._reached(long_known, 0.0)
 
     async def _wait_hard(self, header: str, context: str) -> None:
         try:

@@ -5,8 +5,7 @@ A verifier has fixed algorithms, and looks up a token's key id among its own key
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final
 
 import jwt
@@ -17,7 +16,7 @@ from drover.service import access_tokens, api_keys, identity_keys
 from drover.service.api_keys import Role
 from drover.service.config import ConfigurationError
 from drover.service.identity_keys import IdentityKeys
-from drover.web.auth import Principal, invalid_token
+from drover.web.auth import Principal, demand_unexpired, invalid_token
 from drover.web.jwks import KeySet
 
 LEEWAY_S: Final = 30.0
@@ -28,12 +27,15 @@ KID_CHARS_MAX: Final = 256
 _Moment = Annotated[float, Meta(gt=0, lt=1e12)]
 """Seconds since 1970. Bounded, because Python's JSON accepts NaN and Infinity, which would never expire."""
 
-# Times are checked here, against the given clock.
-_OPTIONS: Final[jwt.types.Options] = {
+# Claims are checked here: times against the given clock, and expiry before anything else.
+_SIGNATURE_ONLY: Final[jwt.types.Options] = {
     "verify_exp": False,
     "verify_nbf": False,
     "verify_iat": False,
-    "require": ["exp", "iss", "aud", "sub"],
+    "verify_aud": False,
+    "verify_iss": False,
+    "verify_sub": False,
+    "verify_jti": False,
 }
 
 
@@ -45,11 +47,13 @@ class BuiltIn:
     def __init__(self, keys: IdentityKeys) -> None:
         self._keys = keys.verifying
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         key = self._keys.get(_kid_of(token))
         if key is None:
             raise invalid_token("The token names a key that this server does not have")
-        claims = _claims(token, key, [identity_keys.ALGORITHM], self.issuer, access_tokens.AUDIENCE)
+        claims = _claims(token, key, identity_keys.ALGORITHM)
+        demand_unexpired(claims, now)
+        _demand_audience(claims, access_tokens.AUDIENCE)
         try:
             known = msgspec.convert(claims, _BuiltInClaims)
         except msgspec.ValidationError as error:
@@ -81,29 +85,35 @@ class Foreign:
         keys: KeySet,
         *,
         issuer: str,
-        audience: str,
+        audience: str | None,
         role_claim: str,
-        clock: Callable[[], float] = time.time,
+        authorized_parties: Collection[str] = (),
     ) -> None:
+        """`audience`: None accepts tokens without `aud`, and no others. `authorized_parties`: if there are some, tokens
+        must name one of them in `azp`."""
         if issuer in (access_tokens.ISSUER, api_keys.ISSUER):
             raise ConfigurationError((f"DROVER_JWT_ISSUER={issuer} is Drover's own name: name the other issuer.",))
         self.issuer = issuer
         self._keys = keys
         self._audience = audience
+        self._authorized_parties = tuple(authorized_parties)
         self._role_claim = role_claim
-        self._clock = clock
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         key = self._keys.get(_kid_of(token))  # raises NotYet if the issuer should be asked again
         if key is None:
             raise invalid_token("The token names a key that its issuer does not publish")
-        claims = _claims(token, key.public, [key.algorithm], self.issuer, self._audience)
+        claims = _claims(token, key.public, key.algorithm)
+        demand_unexpired(claims, now - LEEWAY_S)
+        _demand_audience(claims, self._audience)
         try:
             known = msgspec.convert(claims, _ForeignClaims)
         except msgspec.ValidationError as error:
             raise invalid_token("The token's claims cannot be read") from error
-        if known.nbf is not None and known.nbf > self._clock() + LEEWAY_S:
+        if known.nbf is not None and known.nbf > now + LEEWAY_S:
             raise invalid_token("The token is not valid yet")
+        if self._authorized_parties and known.azp not in self._authorized_parties:
+            raise invalid_token("The token's azp is not among DROVER_JWT_AUTHORIZED_PARTIES")
         if not 0 < len(known.sub) <= USER_ID_CHARS_MAX or not known.sub.isprintable():
             raise invalid_token("The token names no person")
         return Principal(
@@ -120,6 +130,7 @@ class _ForeignClaims(msgspec.Struct):
     sub: str
     exp: _Moment
     nbf: _Moment | None = None
+    azp: Any = None
     sid: str | None = None
     session_id: str | None = None
 
@@ -139,8 +150,19 @@ def _kid_of(token: str) -> str:
     return kid
 
 
-def _claims(token: str, key: Any, algorithms: Sequence[str], issuer: str, audience: str) -> dict[str, Any]:
+def _claims(token: str, key: Any, algorithm: str) -> dict[str, Any]:
+    """What the token says, once its signature is verified. The issuer has been matched to select the keys."""
     try:
-        return jwt.decode(token, key, algorithms=list(algorithms), issuer=issuer, audience=audience, options=_OPTIONS)
+        return jwt.decode(token, key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
     except (jwt.InvalidTokenError, ValueError, TypeError) as error:
         raise invalid_token("The token cannot be verified") from error
+
+
+def _demand_audience(claims: Mapping[str, Any], audience: str | None) -> None:
+    if audience is None:
+        if "aud" in claims:  # RFC 7519, 4.1.3: whoever is not the audience that a token names must refuse it
+            raise invalid_token("The token has an aud: set DROVER_JWT_AUDIENCE to it if it is made for Drover")
+        return
+    named = claims.get("aud")
+    if audience not in (named if isinstance(named, list) else [named]):
+        raise invalid_token("The token's aud is not DROVER_JWT_AUDIENCE")

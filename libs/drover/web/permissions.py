@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Verb(StrEnum):
     CALL = "call"
     """Call a function. The relation in the table is `rpc/<name>`."""
     CONNECT = "connect"
-    """Open the WebSocket for agents. The relation in the table is `agent`."""
+    """Open the WebSocket for agents, whose relation in the table is `agent`, or a private channel of Realtime."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -42,7 +42,9 @@ class Grant(msgspec.Struct, frozen=True):
     """Whether only the rows of the API key's own device are allowed."""
 
 
-Setting = Literal["anon_may_create_jobs"]
+Level = Literal["off", "read", "agent", "full"]
+"""What `DROVER_ANON` lets the anon key do. Each level includes those before it."""
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -53,8 +55,8 @@ class _Rule(msgspec.Struct, frozen=True):
     verbs: tuple[Verb, ...]
     columns: frozenset[str] | None = None
     own: bool = False
-    only_if: Setting | None = None
-    """The setting that must be on for this row to apply. None: it always applies."""
+    level: Level = "off"
+    """The level of `DROVER_ANON` from which on this row applies."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -84,10 +86,13 @@ _REPORT: Final = frozenset(
     }
 )
 _FARM: Final = ("devices", "pcs", "jobs", "job_assignments")
-_VIEWS: Final = ("workers", "tasks", "task_devices", "tasks_event", "execution_logs", "pc_device_summary")
+_QUEUE: Final = ("workers", "tasks", "task_devices")
+"""The operations queue's names for PCs, jobs and assignments: its runners write them."""
+_VIEWS: Final = (*_QUEUE, "tasks_event", "execution_logs", "pc_device_summary")
 _RENDER: Final = ("render_queue", "aep_compositions", "aep_field_mapping")
 _RENDER_VIEWS: Final = (
     "render_queue_audit",
+    "renders_event",
     "render_stages",
     "render_stage_ranges",
     "render_workers",
@@ -97,6 +102,8 @@ _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
 """Permission to see rendered files, which show what gfx_data contains."""
+_PRIVATE_CHANNELS: Final = "private_channels"
+"""Permission to listen and broadcast on private channels of Realtime. Everybody with a key may use public ones."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
 """The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read them."""
@@ -105,22 +112,24 @@ _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
+    "rpc/complete_task_device",
     "rpc/fn_timeout_tasks_and_task_devices",
     "rpc/why",
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
 """The relations that people of any role may read. Add a new relation here to show it to people."""
-_WORKED_ON: Final = (*_FARM, *_RENDER)
+_WORKED_ON: Final = (*_FARM, *_QUEUE, *_RENDER)
 """The relations that operators may write."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
-    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,)),
-    _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT),
-    _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT),
-    _Rule(Role.ANON, ("agent",), (Verb.CONNECT,)),
-    _Rule(Role.ANON, ("jobs",), (Verb.CREATE,), only_if="anon_may_create_jobs"),
+    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,), level="read"),
+    _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT, level="agent"),
+    _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT, level="agent"),
+    _Rule(Role.ANON, ("agent",), (Verb.CONNECT,), level="agent"),
+    _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.CREATE,), level="full"),
+    _Rule(Role.ANON, ("jobs",), (Verb.UPDATE,), level="full"),
     _Rule(Role.DEVICE, ("jobs",), (Verb.READ,)),
     _Rule(Role.DEVICE, ("devices", "job_assignments"), (Verb.READ,), own=True),
     _Rule(Role.DEVICE, ("devices",), (Verb.UPDATE,), _HEARTBEAT, own=True),
@@ -128,7 +137,7 @@ TABLE: Final = (
     _Rule(Role.DEVICE, ("agent",), (Verb.CONNECT,), own=True),
     _Rule(Role.DEVICE, ("rpc/why",), (Verb.CALL,), own=True),
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
-    _Rule(Role.SERVICE_ROLE, _FARM, (Verb.CREATE, Verb.UPDATE)),
+    _Rule(Role.SERVICE_ROLE, (*_FARM, *_QUEUE), (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, _FUNCTIONS, (Verb.CALL,)),
     _Rule(Role.SERVICE_ROLE, (*_RENDER, *_RENDER_VIEWS, _GFX_DATA, _RENDER_FILES), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, _RENDER, (Verb.CREATE, Verb.UPDATE)),
@@ -142,6 +151,7 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
+    *(_Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,)) for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
     *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
@@ -168,15 +178,19 @@ TABLE: Final = (
 class Permissions:
     """The table of permissions, with this process's settings applied."""
 
-    def __init__(self, *, anon_may_create_jobs: bool = False) -> None:
-        switches: dict[Setting | None, bool] = {None: True, "anon_may_create_jobs": anon_may_create_jobs}
-        grants = [grant for rule in TABLE if switches[rule.only_if] for grant in rule.grants()]
+    def __init__(self, *, anon: Level = "agent", anon_may_create_jobs: bool = False) -> None:
+        """`anon_may_create_jobs`: also below the level `full`."""
+        reached = LEVELS[: LEVELS.index(anon) + 1]
+        rules = [rule for rule in TABLE if rule.level in reached]
+        if anon_may_create_jobs and anon == "agent":
+            rules.append(_Rule(Role.ANON, ("jobs",), (Verb.CREATE,)))
+        grants = [grant for rule in rules for grant in rule.grants()]
         self._grants = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
         assert len(self._grants) == len(grants), "a grant is in the table twice"
 
     @classmethod
     def of(cls, settings: Settings) -> Permissions:
-        return cls(anon_may_create_jobs=settings.anon_may_create_jobs)
+        return cls(anon=settings.anon, anon_may_create_jobs=settings.anon_may_create_jobs)
 
     def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
         """Return the grant of a role for an action on a relation. Raises 403 if there is none."""

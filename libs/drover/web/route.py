@@ -160,6 +160,10 @@ IDEMPOTENCY_KEY: Final = Parameter(
     place="header",
 )
 POSITION: Final = {"Drover-Position": "The position of this write in the log."}
+BEHIND: Final = {
+    "Drover-Behind": "Only if the answer may lack writes: their positions. Without it, the answer shows every write"
+    " that was acknowledged before the request."
+}
 
 
 def recorded(type_: Any) -> Answer:

@@ -13,6 +13,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import APIError
 from uuid_utils import uuid4
 
+from drover.bus.commits import announcing_commits
 from drover.domain.decider import Decider
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
@@ -102,4 +103,5 @@ def nats_writer(
         instance=instance,
         clock=clock,
         serve=bus_intake(client),
+        committed=announcing_commits(client, decider.context, partition),
     )

@@ -90,7 +90,9 @@ class Term(Generic[S]):
         epoch: int,
         reload: Callable[[int], Awaitable[Fold[S]]],
         snapshotter: Snapshotter,
+        committed: Callable[[int], None],
     ) -> None:
+        """`committed`: called with the sequence of each commit before its callers are answered."""
         self.decider = decider
         self.fold = fold
         self.epoch = epoch
@@ -101,6 +103,7 @@ class Term(Generic[S]):
         self._clock = clock
         self._reload = reload
         self._snapshotter = snapshotter
+        self._committed = committed
         self._deadlines = Deadlines(decider.context)
         self._codec = Codec.of(decider)
         self._gathering = Turn()
@@ -125,6 +128,7 @@ class Term(Generic[S]):
         seq = await self._log.append(Commit(str(uuid4()), self.epoch, payload), self.fold.seq)
         self.fold.state = self.decider.evolve(self.fold.state, event)
         self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, self.epoch
+        self._committed(seq)  # also for the last commits of the term before, which may have died before it said them
         self._intake.open()
 
     def end(self) -> None:
@@ -251,6 +255,7 @@ class Term(Generic[S]):
         seq = flight.result()
         self._flight = self._sent = None
         turn.mark.seq = self.fold.seq = seq
+        self._committed(seq)
         context = self.decider.context
         turn.landed_at = time.perf_counter()
         metrics.COMMIT_SECONDS.labels(context).observe(turn.landed_at - turn.sent_at)

@@ -69,8 +69,10 @@ class Writer(Generic[S]):
         instance: str,
         clock: Clock | None = None,
         serve: Serve = lambda writer, epoch: nullcontext(),
+        committed: Callable[[int], None] = lambda seq: None,
         intake: Intake | None = None,
     ) -> None:
+        """`committed`: called with the sequence of each commit before its callers are answered."""
         self.decider = decider
         self.partition = event_log.partition
         self.instance = instance
@@ -81,6 +83,7 @@ class Writer(Generic[S]):
         self._snapshotter = snapshotter
         self._clock = clock or SystemClock()
         self._serve = serve
+        self._committed = committed
         self.intake = intake or Intake()
         self.intake.overflowed = metrics.REFUSALS.labels(decider.context, Code.OVERLOADED).inc
         self._fold: Fold[S] | None = None
@@ -267,6 +270,7 @@ class Writer(Generic[S]):
                 epoch=fold.epoch + 1,
                 reload=self._load,
                 snapshotter=self._snapshotter,
+                committed=self._committed,
             )
             with suppress(AppendConflict):
                 await term.open(self.instance)

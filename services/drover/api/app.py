@@ -16,6 +16,11 @@ from drover.api.past.questions import fleet_decider, render_decider
 from drover.api.reads.app import HANDLERS as READS
 from drover.api.reads.app import Reads
 from drover.api.reads.database import ReadModels
+from drover.api.realtime.peers import Peers
+from drover.api.realtime.rooms import Rooms
+from drover.api.realtime.session import Office
+from drover.api.realtime.sockets import Realtime
+from drover.api.realtime.watcher import RowsWatcher
 from drover.api.rows.hub import Hub
 from drover.api.rows.rows import RowStreams
 from drover.api.status import StatusPage, StatusReader
@@ -60,16 +65,27 @@ def assemble(host: Host) -> Assembly:
 
 
 def _rows(host: Host) -> Assembly:
-    """Build the row streams. This process receives each changed row once, for all of them."""
+    """Build the row streams and Realtime. This process receives each changed row once, for all streams and sockets."""
     hub = Hub(host.partitions)
+    realtime, peers = _realtime(host, hub)
     heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
     return Assembly(
-        handlers=[RowStreams(host.auth, hub)],
+        handlers=[RowStreams(host.auth, hub), realtime],
         components=[
             Component("rows", Phase.REACTOR, hub.running()),
             Component("rows, heard", Phase.REACTOR, heard),
+            Component("realtime peers", Phase.REACTOR, peers.running()),
+            Component("realtime", Phase.REACTOR, realtime.running()),
         ],
     )
+
+
+def _realtime(host: Host, hub: Hub) -> tuple[Realtime, Peers]:
+    rooms = Rooms()
+    office = Office(auth=host.auth, permissions=host.access.permissions, live=hub.live, rooms=rooms)
+    watcher = RowsWatcher(office)
+    hub.watch(watcher)
+    return Realtime(office, watcher), Peers(host.client, rooms)
 
 
 def _reads(host: Host) -> Reads:
@@ -111,7 +127,7 @@ def _past(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="api",
     assemble=assemble,
-    handlers=(*IDENTITY, StatusPage, Live, RowStreams, *READS, Films, Moments),
+    handlers=(*IDENTITY, StatusPage, Live, RowStreams, Realtime, *READS, Films, Moments),
     settings=(IdentitySettings, NasSettings),
     reads_postgres=True,
     takes_requests=True,

@@ -23,7 +23,18 @@ from drover.web.freshness import Freshness
 from drover.web.owner import owner_of
 from drover.web.permissions import Verb
 from drover.web.query import read_number, refuse_unknown
-from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles, in_path, recorded, write
+from drover.web.route import (
+    BEHIND,
+    MIN_POSITION,
+    Answer,
+    Parameter,
+    Permission,
+    Route,
+    handles,
+    in_path,
+    recorded,
+    write,
+)
 
 PATH: Final = "/api/saju/tests"
 OWN: Final = "my_tests"
@@ -190,7 +201,7 @@ class SajuTests:
                 Parameter("limit", Annotated[int, Meta(ge=1, le=ROWS_MAX)], "The number of rows in the answer."),
                 MIN_POSITION,
             ),
-            answers={200: Answer(TestList)},
+            answers={200: Answer(TestList, headers=BEHIND)},
             errors=(400, 503),
         )
     )
@@ -199,7 +210,7 @@ class SajuTests:
         user_id = asked["user_id"]
         if principal.user_id is not None:
             user_id = owner_of(principal, user_id, what="tests")
-        await self._freshness.wait(request.headers, principal.name, ANALYSIS.context)
+        awaited = await self._freshness.wait(request.headers, ANALYSIS.context)
         try:
             rows = await self._pool.fetch(
                 _TESTS, user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S
@@ -208,7 +219,8 @@ class SajuTests:
         except POSTGRES_AWAY as error:
             raise unavailable("The database does not answer") from error
         remaining = None if left is None else left["remaining_tests"]
-        return json_answer({"tests": [dict(row) for row in rows], "remaining_tests": remaining})
+        body = {"tests": [dict(row) for row in rows], "remaining_tests": remaining}
+        return json_answer(body, headers=awaited.headers)
 
 
 async def _body(request: web.Request) -> bytes:

@@ -14,7 +14,8 @@ from drover.cli.exits import Exit
 from drover.cli.output import console, print_lines
 from drover.platform.settings import SECTIONS, load
 from drover.readmodel.docstrings import field_texts
-from drover.service.config import OTHER_NAMES, REQUIRED, Configuration, Section, fields_of
+from drover.service.config import REQUIRED, Configuration, Section, fields_of
+from drover.service.other_names import fallbacks
 
 NOT_SET = "not set"
 
@@ -23,7 +24,7 @@ class Shown(msgspec.Struct):
     name: str
     value: str
     source: str
-    """The environment variable that the value comes from, or `default`."""
+    """The environment variables that the value comes from, or `default`."""
     help: str
 
 
@@ -49,9 +50,9 @@ def all_shown(configuration: Configuration, environ: Mapping[str, str]) -> Itera
 def _of(section: type[Section], configuration: Configuration, environ: Mapping[str, str]) -> Iterator[Shown]:
     settings, texts = configuration[section], field_texts(section)
     shown = settings.shown()
-    theirs = {ours: name for name, ours in OTHER_NAMES.items()}
+    theirs = fallbacks(environ)
     for name, field in fields_of(section).items():
-        source = next((one for one in (name, theirs.get(name, "")) if environ.get(one)), "default")
+        source = theirs[name].source if name in theirs else name if environ.get(name) else "default"
         is_set = getattr(settings, field.name) not in (None, "", ())
         value = _text(shown[field.name]) if is_set else NOT_SET
         yield Shown(name, value, source, texts.get(field.name, ""))
@@ -67,8 +68,10 @@ def _print(found: list[Shown]) -> None:
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     table.add_column("Setting", no_wrap=True)
     table.add_column("Value", overflow="fold")
+    table.add_column("Source")
     table.add_column("What it is for")
     for one in found:
         is_set = one.source != "default"
-        table.add_row(Text(one.name, "bold" if is_set else ""), Text(one.value, "green" if is_set else "dim"), one.help)
+        name, value = Text(one.name, "bold" if is_set else ""), Text(one.value, "green" if is_set else "dim")
+        table.add_row(name, value, "" if one.source == one.name else one.source, one.help)
     console().print(table)

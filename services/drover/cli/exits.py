@@ -72,6 +72,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.embedded.errors.DataDirectoryBusy": Exit.BUSY,
     "drover.embedded.errors.PortTaken": Exit.BUSY,
     "drover.projection.errors.OldReadModelRead": Exit.BUSY,
+    "drover.projection.errors.ReaderViewsRead": Exit.BUSY,
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }

@@ -29,12 +29,14 @@ from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.hosting.host import FirstAdmin
 from drover.platform import serve as platform
 from drover.platform.settings import load
+from drover.platform.unread_settings import warn_of_unread
 from drover.postgres.migrate import migrate
 from drover.service import logging
 from drover.service.config import REQUIRED, Settings
 from drover.service.error_reports import report_errors
 from drover.service.lifecycle import Component, Phase
 from drover.service.metrics import show_disk
+from drover.service.other_names import renders
 from drover.service.process import tune_garbage_collection
 from drover.simulator import analyses, reminders
 from drover.simulator.nexrender.demo import demo_nexrender
@@ -72,6 +74,7 @@ def up(data_dir: Path, port: int, demo: bool) -> None:
     checked = load(environ, without=REQUIRED)[Settings]
     logging.configure(checked.log_format, checked.log_level)
     report_errors(checked.sentry_dsn, checked.instance)
+    warn_of_unread(os.environ, SERVICES)
     with DataDirectory(data_dir) as directory:
         show_disk("data", directory.path)
         _refuse_a_port_that_cannot_be_opened(port)
@@ -113,7 +116,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
         if demo:
             tiers = f"{analyses.TIER}={analyses.TIER_TIMEOUT_S}"
             environ = {"DROVER_CLEANUP_TIER_TIMEOUTS_S": tiers, **reminders.DEMO_SETTINGS, **environ}
-        if demo and "DROVER_RENDER_NEXRENDER_URL" not in environ:
+        if demo and not renders(environ):
             environ = {**await stack.enter_async_context(demo_nexrender(data_dir)), **environ}
         configuration = load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [

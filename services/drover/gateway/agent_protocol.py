@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from drover.gateway.device_bodies import Heartbeat
 from drover.gateway.reports import ReportBody
+from drover.gateway.tables.device_bodies import Heartbeat
 
 FRAME_BYTES_MAX: Final = 64 * 1024
 HELLO_WITHIN_S: Final = 10.0

@@ -16,28 +16,23 @@ from drover.domain.fleet.validation import validate as validate_fleet
 from drover.domain.render import RENDER
 from drover.domain.render.validation import validate as validate_render
 from drover.eventlog.snapshots import JetStreamSnapshots
-from drover.gateway.assignments import Assignments
-from drover.gateway.compositions import Compositions
-from drover.gateway.device_changes import DeviceChanges
 from drover.gateway.feed import RosterFeed
-from drover.gateway.field_mapping import FieldMapping
 from drover.gateway.gfx_data import GfxData
 from drover.gateway.heartbeat import Heartbeats
-from drover.gateway.jobs import Jobs
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
-from drover.gateway.pcs import Pcs
 from drover.gateway.polling import Polling
 from drover.gateway.reads import Reads
-from drover.gateway.registration import Registration
 from drover.gateway.render_functions import Tell, render_functions, tell_nobody
-from drover.gateway.render_queue import RenderQueue
 from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
 from drover.gateway.settings import GatewaySettings
 from drover.gateway.sockets import AgentSockets
-from drover.gateway.stored_rows import StoredRows
+from drover.gateway.tables.render_queue import unseal
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.handler import Tables
+from drover.gateway.writes.stored_rows import StoredRows
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service, Unlisted
 from drover.readmodel.models import RELATIONS
@@ -73,7 +68,7 @@ class Gateway:
     def handlers(self) -> list[object]:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
-        freshness = self.freshness
+        freshness, roster_freshness = self.freshness, self.freshness.of(self.roster_at)
         to_fleet = CommandClient(
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
@@ -83,24 +78,30 @@ class Gateway:
         )
         offers = Offers(roster, to_fleet)
         reports = Reports(roster, to_fleet, telemetry, limits)
-        polling = Polling(roster, offers, telemetry, limits, self.roster_at)
-        stored = StoredRows(self.pool, self.positions)
+        polling = Polling(roster, offers, telemetry, limits, roster_freshness)
         keys = settings.sealing_keys
-        gfx_data = GfxData(Sealer.from_settings(keys) if keys else None)
-        render_queue = RenderQueue(permissions, to_render, gfx_data, stored)
+        edge = Edge(
+            permissions=permissions,
+            pool=self.pool,
+            freshness=freshness,
+            stored=StoredRows(self.pool, self.positions),
+            roster=roster,
+            reports=reports,
+            telemetry=telemetry,
+            limits=limits,
+            gfx_data=GfxData(Sealer.from_settings(keys) if keys else None),
+            jobs_for=self.limits.jobs_for,
+            fleet=to_fleet,
+            render=to_render,
+        )
+        tables = Tables(edge)
         more = render_functions(self.tell)
         return [
-            Heartbeats(auth, permissions, roster, telemetry, limits, DeviceChanges(roster, to_fleet)),
-            Registration(to_fleet, roster),
-            Pcs(to_fleet, roster),
-            Jobs(to_fleet, roster),
-            Assignments(permissions, to_fleet, roster, reports),
-            render_queue,
-            Compositions(to_render, stored),
-            FieldMapping(to_render, stored),
-            Rpc(auth, permissions, to_fleet, roster, self.roster_at, more=more),
+            Heartbeats(auth, permissions, roster, telemetry, limits, tables),
+            tables,
+            Rpc(auth, permissions, to_fleet, roster, roster_freshness, telemetry, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
-            Reads(auth, permissions, polling, self.pool, freshness, render_queue.unseal),
+            Reads(auth, permissions, polling, self.pool, freshness, partial(unseal, edge)),
         ]
 
     @property
@@ -148,19 +149,7 @@ def assemble(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="gateway",
     assemble=assemble,
-    handlers=(
-        Heartbeats,
-        Registration,
-        Pcs,
-        Jobs,
-        Assignments,
-        RenderQueue,
-        Compositions,
-        FieldMapping,
-        Rpc,
-        AgentSockets,
-        Reads,
-    ),
+    handlers=(Heartbeats, Tables, Rpc, AgentSockets, Reads),
     settings=(GatewaySettings,),
     reads_postgres=True,
     takes_requests=True,

@@ -66,7 +66,7 @@ class Offers:
         key = (assignment.assignment_id, assignment.run)
         sending = self._sending.get(key)
         if sending is None:
-            origin = origin_of(principal, route="deliver", device=assignment.device_id)
+            origin = origin_of(principal, route="deliver")
             sending = self._sending[key] = asyncio.create_task(self._client.outcome(SendAttempt(*key), origin))
             sending.add_done_callback(lambda _: self._sending.pop(key))
         # Shielded: if two callers wait for the same delivery, one that disconnects must not cancel it for the other.

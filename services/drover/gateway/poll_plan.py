@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from drover.gateway.representation import is_bare
+from drover.gateway.writes.representation import is_bare
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import Relation
 from drover.web.postgrest.ast import Column, Embed, Filter, Item, Query, Star
@@ -57,12 +57,6 @@ class Plans:
                 del self._by_shape[next(iter(self._by_shape))]
             self._by_shape[shape] = plan
         return plan
-
-
-def device_in(query: str) -> str | None:
-    """The one device that a read is about, if its query names it plainly."""
-    match = _DEVICE.search(query)
-    return None if match is None else match[1].lower()
 
 
 def _plan(query: Query) -> Plan | None:

@@ -17,14 +17,13 @@ from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
 from drover.gateway.poll_plan import EMBEDDED, Plan, Plans
 from drover.gateway.reports import Telemetry
-from drover.gateway.representation import selected
 from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
-from drover.projection.positions import MIN_POSITION_HEADER
+from drover.gateway.writes.representation import selected
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import encode_json, unavailable
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.web.postgrest.ast import Query
 from drover.web.postgrest.prefer import Preferences, parse_prefer
 from drover.web.postgrest.respond import Media, Page, apply_range, check_profile, choose_media, respond
@@ -49,14 +48,14 @@ class Polling:
         offers: Offers,
         telemetry: Telemetry,
         limits: DeviceLimits,
-        roster_at: Waiter,
+        freshness: Freshness,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._roster = roster
         self._offers = offers
         self._telemetry = telemetry
         self._limits = limits
-        self._freshness = Freshness(roster_at)
+        self._freshness = freshness
         self._clock = clock
         self._plans = Plans()
         self._empty: dict[str, int] = {}
@@ -80,8 +79,7 @@ class Polling:
             return _respond(None, plan, view, POLL_AFTER[-1][1])
         self._telemetry.beat(device_id, self._clock(), None)  # also if it polls too often
         self._limits.check(device_id)
-        if MIN_POSITION_HEADER in headers:
-            await self._freshness.wait(headers, principal.name, FLEET.context)
+        await self._freshness.wait_named(headers, FLEET.context)
         waiting = self._offers.waiting(device_id)
         row = None if waiting is None else await self._offers.deliver(waiting, principal)
         return _respond(row, plan, view, self._poll_after(device_id, row))

@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from drover.gateway.poll_plan import device_in
 from drover.gateway.polling import Polling
 from drover.gateway.rest_routes import reads
 from drover.readmodel.models import RELATIONS
-from drover.service.api_keys import Role
 from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions, Verb
@@ -48,8 +46,8 @@ class Reads:
             if answer is not None:
                 return answer
         relation = RELATIONS[name]
-        # All phones share one key: wait only for the writes of the device that is asked about.
-        device = device_in(request.rel_url.raw_query_string) if principal.role is Role.ANON else None
-        await self._freshness.wait(request.headers, principal.name, *relation.contexts, device=device)
+        awaited = await self._freshness.wait(request.headers, *relation.contexts)
         sight = self._permissions.sight(principal, RELATIONS)
-        return await read(request, relation, self._pool, sight=sight, unseal=self._unseal(principal))
+        answer = await read(request, relation, self._pool, sight=sight, unseal=self._unseal(principal))
+        answer.headers.update(awaited.headers)
+        return answer

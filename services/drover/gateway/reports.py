@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from drover.bus.messages import Accepted
 from drover.bus.telemetry import Work
-from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportRunning
+from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportPending, ReportRunning
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.reports import PROGRESS_STEP
 from drover.domain.fleet.state import Assignment, Phase
@@ -41,7 +41,8 @@ class Telemetry(Protocol):
 class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
     """The body of a report. Fields that do not belong to its status are decoded and ignored."""
 
-    status: Literal["running", "completed", "failed"]
+    status: Literal["running", "completed", "failed", "pending"]
+    """`pending`: the agent gives the work back; with an `error_code`, it failed."""
     run: Integer | None = None
     """The number of the run that the report is about. Agents that do not know runs omit it."""
     progress_pct: Percentage | None = None
@@ -91,11 +92,14 @@ class Reports:
         *,
         key: str | None = None,
         raw: bytes = b"",
+        only_if: str | None = None,
+        by_pc: bool = False,
     ) -> Accepted | None:
         """Handle a report. Returns the writer's answer; None if there was nothing to record. A refusal is raised as
         ApiError.
 
-        `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with.
+        `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with. `only_if`: the status
+        that the assignment must have. `by_pc`: a PC's runner reports, which tells less than an agent must.
         """
         assignment = self._roster.fleet.assignments.get(assignment_id)
         device_id = self._speaker(principal, assignment_id)
@@ -108,10 +112,12 @@ class Reports:
                 self._limits.check(device_id)
         else:
             self._limits.check_stray(principal.name)
-        if assignment is not None and self._roster.complete and _says_nothing_new(assignment, body, principal):
+        is_known = assignment is not None and self._roster.complete
+        if is_known and only_if is None and _says_nothing_new(assignment, body, principal):
             return None
-        command = _command(assignment_id, body, principal)
-        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw, device=device_id)
+        command = _command(assignment_id, body, principal, by_pc=by_pc)
+        command.only_if = only_if
+        origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw)
         accepted = await self._client.send(command, origin)
         if body.is_final:
             # The same commit filled the slot again: wait, so that the agent's next poll finds the new work.
@@ -141,11 +147,12 @@ class Reports:
             self._telemetry.beat(device_id, now, None)
 
 
-def _says_nothing_new(assignment: Assignment, body: ReportBody, principal: Principal) -> bool:
+def _says_nothing_new(assignment: Assignment | None, body: ReportBody, principal: Principal) -> bool:
     """Whether the report has nothing to record: it is about the current run, and progress has not reached the next
     step."""
     return (
-        body.status == "running"
+        assignment is not None
+        and body.status == "running"
         and body.error_code is None
         and assignment.phase is Phase.RUNNING
         and body.run in (None, assignment.run)
@@ -159,14 +166,10 @@ def _step(progress_pct: int) -> int:
     return progress_pct // PROGRESS_STEP
 
 
-def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Report:
+def _command(assignment_id: str, body: ReportBody, principal: Principal, *, by_pc: bool = False) -> Report:
     run, device_id = body.run, principal.device_id
     started_at = _claimed("started_at", body.started_at)
     if body.status == "running":
-        if body.error_code is not None:
-            raise invalid(
-                "error_code is allowed with failed, not with running", field="error_code", value=body.error_code[:64]
-            )
         return ReportRunning(
             assignment_id,
             run,
@@ -174,6 +177,10 @@ def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Repo
             progress_pct=body.progress_pct,
             ad_playing=body.ad_playing,
             started_at=started_at,
+            error_code=_cut(body.error_code),
+            error_message=_cut(body.error_message),
+            retry_count=body.retry_count,
+            by_pc=by_pc,
         )
     if body.status == "completed":
         return ReportCompleted(
@@ -188,7 +195,10 @@ def _command(assignment_id: str, body: ReportBody, principal: Principal) -> Repo
             started_at=started_at,
             completed_at=_claimed("completed_at", body.completed_at),
             error_code=_cut(body.error_code),
+            infers=by_pc,
         )
+    if body.status == "pending" and body.error_code is None:
+        return ReportPending(assignment_id, run, device_id)
     return ReportFailed(
         assignment_id,
         run,

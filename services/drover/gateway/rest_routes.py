@@ -14,6 +14,7 @@ from drover.web.openapi.schemas import inlined_schema
 from drover.web.permissions import Verb
 from drover.web.postgrest.compile import ROWS_MAX
 from drover.web.route import (
+    BEHIND,
     BY_HANDLER,
     IDEMPOTENCY_KEY,
     MIN_POSITION,
@@ -46,8 +47,20 @@ _FILTERS: Final = (
     "Any column is a filter: `status=eq.active`, `id=in.(1,2)`, `created_at=gte.2026-01-01`, `not.is.null`, and"
     " `or=(…)`, `and=(…)` over them."
 )
-_FILTER: Final = Parameter("id", str, "Which rows: `eq.<id>` or `in.(<id>,<id>)`.")
-_SERIAL: Final = Parameter("serial_number", str, "For devices, instead of `id`: `eq.<serial number>`.")
+_RANGE: Final = {"Content-Range": "The range, and the total if requested."}
+_KEYED: Final = (
+    " With the key alone, unknown rows are 404 and refused ones an error; with any other filter, rows that have moved"
+    " on are left out, as in PostgREST, and `Drover-Refused` names them. At most 1,000 rows."
+)
+_TOLD: Final = {
+    **POSITION,
+    "Drover-Ignored": "Columns that were given, but mean nothing in this write.",
+}
+_REFUSED: Final = {
+    **_TOLD,
+    **BEHIND,
+    "Drover-Refused": "Rows that matched, but were not changed: `<id>=<code>`. Only with filters other than the key.",
+}
 WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
 
 
@@ -102,8 +115,8 @@ def reads(name: str) -> Route:
         permission=BY_HANDLER,
         parameters=_READ,
         answers={
-            200: Answer(_LISTS[name], "Rows", headers={"Content-Range": "The range, and the total if requested."}),
-            206: Answer(_LISTS[name], "A part of the rows; the total was requested"),
+            200: Answer(_LISTS[name], "Rows", headers=_RANGE | BEHIND),
+            206: Answer(_LISTS[name], "A part of the rows; the total was requested", headers=_RANGE | BEHIND),
         },
         errors=(400, 406, 416, 503),
     )
@@ -121,35 +134,50 @@ def creates(name: str, row: Any) -> Route:
         parameters=(_SELECT, _PREFER, IDEMPOTENCY_KEY),
         body=AnyOf((row, list[row])),
         answers={
-            200: Answer(_WRITTEN[name], "Merged with existing rows", headers=POSITION),
-            201: Answer(_WRITTEN[name], "Created; rows only with return=representation", headers=POSITION),
+            200: Answer(_WRITTEN[name], "Merged with existing rows", headers=_TOLD),
+            201: Answer(_WRITTEN[name], "Created; rows only with return=representation", headers=_TOLD),
         },
         errors=WRITE_ERRORS,
     )
 
 
-def changes(name: str, body: Any, *, permission: Permission | Literal["by handler"] | None = None) -> Route:
-    """`permission`: if it differs from updating rows of the relation."""
-    return _writes("PATCH", name, "Change", body, permission or Permission(name, Verb.UPDATE))
+def changes(
+    name: str,
+    body: Any,
+    *,
+    keys: tuple[str, ...] = ("id",),
+    permission: Permission | Literal["by handler"] | None = None,
+) -> Route:
+    """`keys`: columns that name one row. `permission`: if it differs from updating rows of the relation."""
+    return _writes("PATCH", name, "Change", body, keys, permission or Permission(name, Verb.UPDATE))
 
 
-def deletes(name: str) -> Route:
-    return _writes("DELETE", name, "Delete", None, Permission(name, Verb.DELETE))
+def deletes(name: str, *, keys: tuple[str, ...] = ("id",)) -> Route:
+    return _writes("DELETE", name, "Delete", None, keys, Permission(name, Verb.DELETE))
 
 
-def _writes(method: Method, name: str, word: str, body: Any, permission: Permission | Literal["by handler"]) -> Route:
+def _writes(
+    method: Method,
+    name: str,
+    word: str,
+    body: Any,
+    keys: tuple[str, ...],
+    permission: Permission | Literal["by handler"],
+) -> Route:
+    named = tuple(Parameter(key, str, "Which rows, by key: `eq.<key>` or `in.(<key>,<key>)`.") for key in keys)
     return Route(
         method=method,
         path=f"/rest/v1/{name}",
         id=f"rest{word}{_title(name)}",
         tag="rest",
         summary=f"{word} rows of {name}",
+        description=_FILTERS + _KEYED,
         permission=permission,
-        parameters=(_FILTER, *((_SERIAL,) if name == "devices" else ()), _SELECT, _PREFER, IDEMPOTENCY_KEY),
+        parameters=(*named, _SELECT, _PREFER, IDEMPOTENCY_KEY),
         body=body,
         answers={
-            200: Answer(_WRITTEN[name], "The rows, with return=representation", headers=POSITION),
-            204: Answer(None, "Done", headers=POSITION),
+            200: Answer(_WRITTEN[name], "The changed rows, with return=representation", headers=_REFUSED),
+            204: Answer(None, "Done", headers=_REFUSED),
         },
-        errors=WRITE_ERRORS,
+        errors=(*WRITE_ERRORS, 406),
     )

@@ -15,31 +15,44 @@ from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportFailed
+from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportCompleted, ReportFailed
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
-from drover.domain.fleet.state import Fleet, Phase
+from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.why import why
+from drover.gateway.reports import Integer
 from drover.gateway.rest_routes import WRITE_ERRORS
 from drover.gateway.roster import Roster
-from drover.gateway.task_rows import claimed_row, failed_row
+from drover.gateway.signs import Telemetry, hear_pc, hear_pc_of
+from drover.gateway.tables.task_devices import TASK_DEVICE_FAILED
+from drover.gateway.task_rows import claimed_row, reported_row
 from drover.web.auth import Authenticator, Principal
-from drover.web.bodies import Body, read_body
+from drover.web.bodies import Body, parse_json, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
-from drover.web.freshness import Freshness, Waiter
+from drover.web.freshness import Freshness
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
-from drover.web.route import BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
+from drover.web.route import BEHIND, BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
 from drover.web.route import Answer as Described
 
-TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
-"""The error code of a failure that a runner reports without one."""
+PREFIX: Final = "p_"
+"""Some of the users write it before the names of arguments."""
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
-    runner_pc_id: str
-    max_to_claim: int
+    """The PC, by either name, and how many rows it wants."""
+
+    runner_pc_id: str | None = None
+    runner_pc_name: str | None = None
+    max_to_claim: int = 1
+
+    @property
+    def pc_id(self) -> str:
+        named = {one for one in (self.runner_pc_id, self.runner_pc_name) if one is not None}
+        if len(named) != 1:
+            raise invalid("runner_pc_id or runner_pc_name is required", field="runner_pc_id")
+        return named.pop()
 
 
 class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,6 +62,14 @@ class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
     error: str | None = None
     run: int | None = None
     """The run of the claim; default: the current one."""
+
+
+class TaskCompletion(msgspec.Struct, forbid_unknown_fields=True):
+    """A runner's report of a completed task. Without a duration, it lasted from its start until now."""
+
+    task_device_id: UUID
+    run: int | None = None
+    actual_duration_sec: Integer | None = None
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,6 +97,8 @@ class Call(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     result: Any
     position: int = 0
+    behind: Mapping[str, str] = MappingProxyType({})
+    """Headers that say whether the result may be stale."""
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -87,6 +110,7 @@ class Function(msgspec.Struct, frozen=True):
 _FUNCTIONS: Final = Literal[
     "claim_task_devices_for_pc",
     "fail_or_retry_task_device",
+    "complete_task_device",
     "fn_timeout_tasks_and_task_devices",
     "why",
     "clear_render_cache",
@@ -101,20 +125,23 @@ class Rpc:
         permissions: Permissions,
         client: CommandClient,
         roster: Roster,
-        roster_at: Waiter,
+        freshness: Freshness,
+        telemetry: Telemetry,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
-        """`more`: functions of other contexts."""
+        """`freshness`: of the roster. `more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._client = client
         self._roster = roster
-        self._freshness = Freshness(roster_at)
+        self._freshness = freshness
+        self._telemetry = telemetry
         self._clock = clock
         self._functions: Final = {
             "claim_task_devices_for_pc": Function(Body(Claim), self._claim),
             "fail_or_retry_task_device": Function(Body(TaskFailure), self._fail),
+            "complete_task_device": Function(Body(TaskCompletion), self._complete),
             "fn_timeout_tasks_and_task_devices": Function(Body(Nothing), self._fire),
             "why": Function(Body(Subject), self._why, only_reads=True),
             **more,
@@ -129,7 +156,7 @@ class Rpc:
             summary="Call a function",
             permission=BY_HANDLER,
             parameters=(_FUNCTION, IDEMPOTENCY_KEY),
-            body=AnyOf((Claim, TaskFailure, Subject, Nothing)),
+            body=AnyOf((Claim, TaskFailure, TaskCompletion, Subject, Nothing)),
             body_optional=True,
             answers={200: Described(Any, "The result of the function", headers=POSITION)},
             errors=(*WRITE_ERRORS, 405),
@@ -155,7 +182,7 @@ class Rpc:
                 Parameter("job_id", UUID, "Likewise."),
                 Parameter("device_id", UUID, "Likewise."),
             ),
-            answers={200: Described(Any, "The result of the function")},
+            answers={200: Described(Any, "The result of the function", headers=BEHIND)},
             errors=(400, 404, 405, 503),
         )
     )
@@ -188,10 +215,11 @@ class Rpc:
 
     async def _answer(self, function: Function, call: Call) -> web.Response:
         choose_media(call.request.headers)  # refuse before the call what could not be shown after it
-        answer = await function.call(call, function.body.decode(call.raw))
+        arguments = function.body.convert(without_prefix(parse_json(call.raw)))
+        answer = await function.call(call, arguments)
         return web.Response(
             body=encode_json(answer.result),
-            headers=self._client.position_headers(answer.position),
+            headers={**self._client.position_headers(answer.position), **answer.behind},
             content_type="application/json",
             charset="utf-8",
         )
@@ -203,22 +231,35 @@ class Rpc:
         return done
 
     async def _claim(self, call: Call, claim: Claim) -> Answer:
-        done = await self._send(call, ClaimForPc(claim.runner_pc_id, claim.max_to_claim))
+        pc_id = claim.pc_id
+        hear_pc(self._telemetry, self._roster.fleet, pc_id, self._clock())
+        done = await self._send(call, ClaimForPc(pc_id, claim.max_to_claim))
         fleet, claimed = self._roster.fleet, done.result or ()
         return Answer([claimed_row(fleet, one["assignment_id"], one["run"]) for one in claimed], done.position)
 
     async def _fail(self, call: Call, failure: TaskFailure) -> Answer:
         assignment_id = str(failure.task_device_id)
         run = failure.run
-        assignment = self._roster.fleet.assignments.get(assignment_id)
-        if run is None and assignment is not None and assignment.phase in (Phase.OFFERED, Phase.SENT):
-            # A task may fail before it starts, which a report without a run cannot express.
-            run = assignment.run
         message = None if failure.error is None else failure.error[:MESSAGE_BYTES_MAX]
         as_device = call.principal.device_id
         command = ReportFailed(assignment_id, run, as_device, error_code=TASK_DEVICE_FAILED, error_message=message)
+        return await self._report(call, command)
+
+    async def _complete(self, call: Call, completion: TaskCompletion) -> Answer:
+        command = ReportCompleted(
+            str(completion.task_device_id),
+            completion.run,
+            call.principal.device_id,
+            actual_duration_sec=completion.actual_duration_sec,
+            progress_pct=100,
+            infers=True,
+        )
+        return await self._report(call, command)
+
+    async def _report(self, call: Call, command: ReportFailed | ReportCompleted) -> Answer:
+        hear_pc_of(self._telemetry, self._roster.fleet, command.assignment_id, self._clock())
         done = await self._send(call, command)
-        return Answer(failed_row(self._roster.fleet, done.result), done.position)
+        return Answer(reported_row(self._roster.fleet, done.result), done.position)
 
     async def _fire(self, call: Call, _: Nothing) -> Answer:
         done = await self._send(call, FireOverdue())
@@ -229,18 +270,31 @@ class Rpc:
         named = {name: str(value) for name, value in msgspec.structs.asdict(subject).items() if value is not None}
         if len(named) != 1:
             raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
-        await self._freshness.wait(call.request.headers, call.principal.name, FLEET.context)
+        awaited = await self._freshness.wait(call.request.headers, FLEET.context)
         fleet = self._roster.fleet
         if call.grant.own:
             check_own(call.grant, call.principal, _device_of(fleet, named))
         explanation = why(fleet, self._clock(), **named)
         if explanation is not None:
-            return Answer(explanation)
+            return Answer(explanation, behind=awaited.headers)
         if not self._roster.complete:
             raise unavailable("The gateway has just started and is still loading the fleet")
         ((name, value),) = named.items()
         subject_name = name.removesuffix("_id").capitalize()
         raise ApiError(404, Code.NOT_FOUND, f"{subject_name} not found", details={name: value})
+
+
+def without_prefix(arguments: Any) -> Any:
+    """Arguments by the names that we know: `p_error` is `error`."""
+    if not isinstance(arguments, dict):
+        return arguments
+    named: dict[str, Any] = {}
+    for name, value in arguments.items():
+        plain = name.removeprefix(PREFIX)
+        if plain in named:
+            raise invalid(f"{plain[:64]} is given twice", field=plain[:64])
+        named[plain] = value
+    return named
 
 
 def _device_of(fleet: Fleet, named: dict[str, str]) -> str:

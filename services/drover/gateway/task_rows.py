@@ -10,7 +10,7 @@ from drover.gateway.rows import Row, assignment_row
 from drover.readmodel.models import RELATIONS
 
 CLAIMED: Final = "claimed"
-"""Fetched, but not started."""
+"""Fetched by its phone, but not started."""
 
 _SAME: Final = tuple(name for name in RELATIONS["task_devices"].columns if name in RELATIONS["job_assignments"].columns)
 """Columns that both relations have."""
@@ -21,15 +21,19 @@ def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:
     return row | {"status": CLAIMED} if assignment.phase is Phase.SENT else row
 
 
-def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
-    """An assignment that was just claimed. It is the caller's, even if live state is late or already ahead."""
+def row_of(fleet: Fleet, assignment_id: str) -> Row:
+    """As far as live state has it."""
     assignment = fleet.assignments.get(assignment_id)
-    known = {} if assignment is None else task_device_row(fleet, assignment)
-    return known | {"id": assignment_id, "status": CLAIMED, "run": run}
+    return {"id": assignment_id} if assignment is None else task_device_row(fleet, assignment)
 
 
-def failed_row(fleet: Fleet, told: Row) -> Row:
-    """An assignment that just failed: `told` is the answer to its command. With attempts left it is pending again."""
+def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
+    """A claimed assignment, which has begun. It is the caller's, even if live state is late or already ahead."""
+    return row_of(fleet, assignment_id) | {"status": AssignmentStatus.RUNNING, "run": run}
+
+
+def reported_row(fleet: Fleet, told: Row) -> Row:
+    """An assignment that just ended: `told` is the answer to its command. With attempts left it is pending again."""
     assignment = fleet.assignments.get(told["id"])
     if told["status"] == AssignmentStatus.PENDING and assignment is not None:
         return task_device_row(fleet, assignment)

@@ -10,8 +10,9 @@ from drover.cleanup.settings import CleanupSettings
 from drover.gateway.settings import GatewaySettings
 from drover.nas.settings import NasSettings
 from drover.notifier.settings import AlertSettings
+from drover.projector.settings import ProjectorSettings
 from drover.reminder.settings import ReminderSettings
-from drover.render.settings import RenderSettings
+from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.service.config import Configuration, Section, Settings, fields_of, read
 from drover.service.render_capacity import RenderCapacity
 
@@ -20,10 +21,12 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     IdentitySettings,
     GatewaySettings,
     RenderSettings,
+    RenderPolicySettings,
     RenderCapacity,
     NasSettings,
     CleanupSettings,
     ReminderSettings,
+    ProjectorSettings,
     AlertSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)

@@ -26,6 +26,7 @@ from drover.projector.figures import ReadModelFigures
 from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
+from drover.projector.settings import NO_SCHEMA, ProjectorSettings
 from drover.service.health import Check
 from drover.service.lifecycle import Component, Phase
 from drover.service.render_capacity import RenderCapacity
@@ -50,13 +51,23 @@ class Projector:
         partitions: Mapping[str, Sequence[Partition]] | None = None,
         publish: PublishRows | None = None,
         presence: Mapping[str, PresenceRows] | None = None,
+        reader_schema: str | None = None,
     ) -> None:
         """`partitions`: the partitions of each context; a context that is not listed has one. `presence`: the changed
         presence of devices or workers that is published as rows, by context."""
         divided = partitions or {}
         seen = presence or {}
         self.runners = tuple(
-            Runner(projection, open_log(partition), dsn, announce, limits, publish, seen.get(projection.context))
+            Runner(
+                projection,
+                open_log(partition),
+                dsn,
+                announce,
+                limits,
+                publish,
+                seen.get(projection.context),
+                reader_schema=reader_schema,
+            )
             for projection in projections
             for partition in divided.get(projection.context, (Partition(projection.context),))
         )
@@ -79,7 +90,7 @@ class Projector:
 
 def assemble(host: Host) -> Assembly:
     client, pool = host.client, host.pool
-    tables = (FLEET_PRESENCE, RENDER_WORKERS)
+    tables, schema = (FLEET_PRESENCE, RENDER_WORKERS), host[ProjectorSettings].reader_schema
     presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
     projector = Projector(
         partial(JetStreamLog, client),
@@ -88,6 +99,7 @@ def assemble(host: Host) -> Assembly:
         partitions=host.partitions,
         publish=NatsRows(client),
         presence=presence,
+        reader_schema=None if schema == NO_SCHEMA else schema,
     )
     licences = host[RenderCapacity].licences
     components = [
@@ -119,4 +131,6 @@ def _presence(host: Host, table: PresenceTable, rows: PresenceRows | None) -> li
     ]
 
 
-SERVICE: Final = Service(name="projector", assemble=assemble, settings=(RenderCapacity,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="projector", assemble=assemble, settings=(ProjectorSettings, RenderCapacity), reads_postgres=True
+)

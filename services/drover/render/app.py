@@ -24,10 +24,11 @@ from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
 from drover.nas.source import digest_of
 from drover.nas.store import NasStore
+from drover.render.audit import Audit
 from drover.render.health import WorkerProbe
 from drover.render.local_disk import LocalDisk
 from drover.render.nexrender.client import NexrenderClient
-from drover.render.settings import RenderSettings
+from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.render.validation import validate_output
 from drover.render.workers import Workers
 from drover.render.workshop import Folders, Workshop
@@ -51,7 +52,7 @@ class RenderSettingsMissing(DroverError):
 
 
 def render_writer(
-    client: Client, settings: RenderSettings, *, instance: str, lease_token: str | None = None
+    client: Client, settings: RenderPolicySettings, *, instance: str, lease_token: str | None = None
 ) -> Writer[RenderQueue]:
     policy = Policy(
         lease_s=settings.render_lease_s,
@@ -134,12 +135,14 @@ def assemble(host: Host) -> Assembly:
     """The queue's writer, and workers if their settings are complete."""
     capacity = host[RenderCapacity]
     writer = render_writer(
-        host.client, host[RenderSettings], instance=host.settings.instance, lease_token=host.lease_token
+        host.client, host[RenderPolicySettings], instance=host.settings.instance, lease_token=host.lease_token
     )
+    audit = Audit(host.log(RENDER.context), writer)
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
+    auditing = Component("render log lines", Phase.REACTOR, audit.running(), failure=audit.wait_failed)
     has_workers = capacity.render_workers and capacity.render_nexrender_url
     workers = assemble_worker(host) if has_workers else Assembly()
-    return Assembly(handlers=workers.handlers, components=[writing, *workers.components], writers=[writer])
+    return Assembly(handlers=workers.handlers, components=[writing, auditing, *workers.components], writers=[writer])
 
 
 def assemble_worker(host: Host) -> Assembly:
@@ -153,10 +156,12 @@ def assemble_worker(host: Host) -> Assembly:
     )
 
 
-_SETTINGS: Final = (RenderSettings, RenderCapacity, NasSettings)
+_OF_WORKERS: Final = (RenderSettings, RenderCapacity, NasSettings)
 _HANDLERS: Final = (WorkerProbe,)
 
-SERVICE: Final = Service(name="render", assemble=assemble, handlers=_HANDLERS, settings=_SETTINGS)
+SERVICE: Final = Service(
+    name="render", assemble=assemble, handlers=_HANDLERS, settings=(RenderPolicySettings, *_OF_WORKERS)
+)
 WORKER: Final = Service(
-    name="render-worker", assemble=assemble_worker, handlers=_HANDLERS, settings=_SETTINGS, is_part=True
+    name="render-worker", assemble=assemble_worker, handlers=_HANDLERS, settings=_OF_WORKERS, is_part=True
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from drover.domain.errors import DroverError
@@ -19,9 +20,22 @@ from drover.render.nexrender.paths import PathUnusable
 from drover.render.validation import OutputInvalid
 from drover.service.sealing import SealDamaged, UnknownSealingKey
 
+NAMED_MAX: Final = 5
+"""How many missing files a message names."""
+
 
 class TemplateMissing(DroverError):
     """After Effects has no project file for this composition."""
+
+
+class ImageMissing(DroverError):
+    """A picture that gfx_data names is not in the image folder."""
+
+    def __init__(self, images: Sequence[str], folder: str) -> None:
+        self.images = images
+        named, more = ", ".join(images[:NAMED_MAX]), len(images) - NAMED_MAX
+        where = f"in {folder}" if folder else "because DROVER_RENDER_IMAGE_DIR is not set"
+        super().__init__(f"Image not found {where}: {named}{f' and {more} more' if more > 0 else ''}")
 
 
 class MappingMissing(DroverError):
@@ -42,6 +56,7 @@ FAULTS: Final[dict[type[DroverError], Fault]] = {
     NexrenderForbidden: Fault.NEXRENDER_REFUSED,
     NexrenderRefused: Fault.NEXRENDER_REFUSED,
     TemplateMissing: Fault.TEMPLATE_MISSING,
+    ImageMissing: Fault.IMAGE_MISSING,
     MappingMissing: Fault.MAPPING_MISSING,
     GfxDataInvalid: Fault.GFX_DATA_UNREADABLE,
     UnknownSealingKey: Fault.GFX_DATA_UNREADABLE,

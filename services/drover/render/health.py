@@ -1,4 +1,7 @@
-"""`GET /health`: the health of this process's workers (003 §9.3). No authentication: it contains no secrets."""
+"""`GET /health`: the health of this process's workers (003 §9.3). `POST /health/poll`: they poll at once (003 §6.1).
+
+No authentication: neither has a secret to tell, and polling early changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,11 @@ class WorkerHealth(msgspec.Struct):
     """All workers, if the process has several."""
 
 
+class Asked(msgspec.Struct):
+    asked: bool
+    """Whether the idle workers were woken. False: they were, less than a second ago."""
+
+
 class WorkerProbe:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -47,6 +55,21 @@ class WorkerProbe:
         all_ = [_health_of(worker) for worker in self._workers.workers]
         body = all_[0] if len(all_) == 1 else msgspec.structs.replace(all_[0], workers=all_)
         return json_answer(body)
+
+    @handles(
+        Route(
+            method="POST",
+            path="/health/poll",
+            id="pollForRenders",
+            tag="process",
+            summary="Let the idle render workers of this process poll at once",
+            caller="anybody",
+            answers={200: Answer(Asked)},
+        )
+    )
+    async def poll(self, request: web.Request) -> web.Response:
+        """For tests and monitoring: new work is pushed, so nobody has to call this."""
+        return json_answer(Asked(self._workers.poll_now()))
 
 
 def _health_of(worker: Worker) -> WorkerHealth:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from drover.domain.render.assets import Assets, GfxDataInvalid, to_assets
-from drover.render.faults import MappingMissing, TemplateMissing
+from drover.render.faults import ImageMissing, MappingMissing, TemplateMissing
 from drover.render.nexrender.job import job_document
 from drover.render.queue import Composition, Details
 from drover.render.workshop import Workshop
@@ -20,10 +20,13 @@ class Prepared(msgspec.Struct, frozen=True):
     document: dict[str, Any]
     template: str
     unmapped: list[str]
+    images: list[str]
+    """Paths as nexrender sees them."""
 
     def hidden_in(self, text: str) -> str:
         """The text without values of gfx_data: the log is clear text, and nexrender's messages may repeat its input."""
-        values = {str(asset["value"]) for asset in self.document["assets"] if "value" in asset}
+        assets = self.document["assets"]
+        values = {str(asset[name]) for asset in assets for name in ("value", "expression") if name in asset}
         for value in sorted(values, key=len, reverse=True):
             if len(value) >= HIDDEN_CHARS_MIN:
                 text = text.replace(value, "•••")
@@ -43,7 +46,8 @@ def prepare(workshop: Workshop, render: Details, composition: Composition) -> Pr
         assets=assets.assets,
         output=workshop.folders.output_there_of(render.uid, render.render_id),
     )
-    return Prepared(document, template, assets.unmapped)
+    images = [asset["src"] for asset in assets.assets if "src" in asset]
+    return Prepared(document, template, assets.unmapped, images)
 
 
 def _composition_name(render: Details, composition: Composition) -> str:
@@ -58,6 +62,8 @@ def _assets(workshop: Workshop, render: Details, composition: Composition) -> As
     except (msgspec.DecodeError, RecursionError) as error:
         raise GfxDataInvalid("it", "JSON") from error
     assets = to_assets(gfx_data, composition.fields, images=workshop.folders.images)
+    if assets.unusable_images:
+        raise ImageMissing(assets.unusable_images, workshop.folders.images)
     if assets.mapping_missing:
         raise MappingMissing(
             f"No field of gfx_data has a layer in composition {render.composition_id}: "

@@ -174,8 +174,10 @@ class Queue:
 
     async def completed(
         self, run: Claimed, *, path: str, size_bytes: int, sha256: str, codec: str, width: int, height: int
-    ) -> None:
-        await self._report(
+    ) -> float | None:
+        """Returns the seconds from `started_at`, when nexrender accepted the job, as the queue has measured them. None:
+        it had been reported already, and the answer was lost."""
+        told = await self._report(
             c.ReportCompleted(
                 render_id=run.render_id,
                 run=run.run,
@@ -188,6 +190,7 @@ class Queue:
                 height=height,
             )
         )
+        return None if told is None else float(told["duration_seconds"])
 
     async def _report(self, report: c.Report, id: str | None = None) -> Any:
         try:

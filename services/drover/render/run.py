@@ -14,11 +14,11 @@ from drover.domain.errors import DroverError
 from drover.domain.render.state import Status
 from drover.nas.store import TooLate
 from drover.render.delivery import deliver
-from drover.render.faults import RenderError, RenderLost, TemplateMissing, fault_of
+from drover.render.faults import ImageMissing, RenderError, RenderLost, TemplateMissing, fault_of
 from drover.render.lease import Lease
 from drover.render.nexrender.client import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
-from drover.render.nexrender.states import Stage, is_template_missing
+from drover.render.nexrender.states import Stage, is_missing
 from drover.render.preparation import Prepared, prepare
 from drover.render.queue import Claimed, Details, Overtaken, Queue, patiently
 from drover.render.submission import Submission
@@ -53,6 +53,8 @@ class Run:
         self._status: str = Status.PREPARING
         self._progress = 0
         self._prepared: Prepared | None = None
+        self.duration_s: float | None = None
+        """From the render's `started_at` to its completion, if the queue has told it."""
         self._regained = False
         """nexrender answers again, which the queue does not know yet."""
         self._log = structlog.get_logger("drover.render").bind(
@@ -118,6 +120,8 @@ class Run:
         prepared = prepare(workshop, details, composition)
         if await workshop.is_missing(prepared.template):
             raise TemplateMissing(f"Template not found: {prepared.template}")
+        if missing := await workshop.missing_images(prepared.images):
+            raise ImageMissing(missing, workshop.folders.images)
         self._log.debug("job_prepared", composition=details.composition, template=prepared.template)
         return prepared
 
@@ -138,7 +142,7 @@ class Run:
         blinks = 0
         while job.stage is not Stage.FINISHED:
             if job.stage is Stage.ERROR:
-                await self._fault(_error(job, prepared))
+                await self._fault(_error(job, prepared, self._workshop.folders.images))
             await self._tell(job)
             await asyncio.sleep(self._workshop.follow_s)
             try:
@@ -181,7 +185,7 @@ class Run:
         path, size_bytes, sha256 = await self._step(to_nas)
         self._log.info("file_copied", path=path, size_bytes=size_bytes)
         await self._lease.last_word.acquire()  # never released: nothing can overtake the run after this
-        await self._patiently(
+        self.duration_s = await self._patiently(
             lambda: self._queue.completed(
                 self.claimed,
                 path=path,
@@ -225,6 +229,7 @@ class Run:
                 raise RunOver(text) from error
         self._log.warning("retry", fault=fault, error=text, after_s=verdict.delay_s)
         await asyncio.sleep(verdict.delay_s)
+        self._log.info("retry_started", fault=fault)
 
     async def _patiently(self, action: Callable[[], Awaitable[T]]) -> T:
         return await patiently(action, self._log)
@@ -238,10 +243,12 @@ class Run:
             self._note_progress(progress)
 
 
-def _error(job: RemoteJob, prepared: Prepared) -> DroverError:
+def _error(job: RemoteJob, prepared: Prepared, images: str) -> DroverError:
     text = job.error or "nexrender reports an error without a message"
-    if is_template_missing(text, prepared.template):
+    if is_missing(text, prepared.template):
         return TemplateMissing(f"Template not found: {prepared.template}")
+    if missing := [image for image in prepared.images if is_missing(text, image)]:
+        return ImageMissing(missing, images)
     return RenderError(text)
 
 

@@ -6,8 +6,21 @@ from drover.service.config import Section
 from drover.service.setting_types import Folder, LongSeconds, Pixels, Retries, Seconds, Word, WorkerId
 
 
+class RenderPolicySettings(Section, frozen=True, kw_only=True):
+    """When renders are given up and retried. The queue's writer decides this, workers do not."""
+
+    render_lease_s: LongSeconds = 1800.0
+    """How long a silent worker keeps its render."""
+    render_timeout_s: LongSeconds = 1800.0
+    """How long nexrender may take in total; then the job is cancelled and run again, at most twice."""
+    render_retries: Retries = 3
+    """How often to retry when nexrender does not answer."""
+    render_retry_base_s: LongSeconds = 60.0
+    """The first delay before a retry; it doubles each time."""
+
+
 class RenderSettings(Section, frozen=True, kw_only=True):
-    """How renders are made and retried."""
+    """How workers make renders."""
 
     render_worker_id: WorkerId | None = None
     """Name of this process's worker: unique, and the same after a restart. Not set: the host name."""
@@ -29,14 +42,6 @@ class RenderSettings(Section, frozen=True, kw_only=True):
     """The width that its video must have."""
     render_height: Pixels = 1080
     """The height that its video must have."""
-    render_lease_s: LongSeconds = 1800.0
-    """How long a silent worker keeps its render."""
-    render_timeout_s: LongSeconds = 1800.0
-    """How long nexrender may take in total; then the job is cancelled and run again, at most twice."""
-    render_retries: Retries = 3
-    """How often to retry when nexrender does not answer."""
-    render_retry_base_s: LongSeconds = 60.0
-    """The first delay before a retry; it doubles each time."""
     render_poll_s: LongSeconds = 10.0
     """How often an idle worker polls for work, if none is pushed."""
     render_poll_idle_s: LongSeconds = 30.0

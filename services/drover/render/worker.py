@@ -129,7 +129,8 @@ class Worker:
             JOBS_ENDED.labels("completed" if completed else "over").inc()
             if completed:
                 self.completed += 1
-                JOB_DURATION.observe(self._workshop.elapsed() - asked_at)
+                since_claim_s = self._workshop.elapsed() - asked_at
+                JOB_DURATION.observe(since_claim_s if run.duration_s is None else run.duration_s)
         finally:
             self.run, self._progress = None, 0
         if run.overtaken is not None:

@@ -22,6 +22,8 @@ from drover.render.workshop import Workshop
 from drover.service.tasks import end
 
 BEAT_EVERY_S: Final = 10.0
+DEMANDS_EVERY_S: Final = 1.0
+"""The minimum time between two polls on demand."""
 STOPS_EVERY_S: Final = 30.0
 """How often to look for stops: those whose claim has expired send no nudge."""
 
@@ -38,6 +40,16 @@ class Workers:
         self._queue = Queue(bus, worker_ids[0])
         """For what the workers share: stops and the sweep."""
         self._stops = Stops(self._queue, workshop)
+        self._polled_on_demand_at = float("-inf")
+
+    def poll_now(self) -> bool:
+        """Let idle workers poll at once. False: it was asked for just now; anybody may ask, so there is a bound."""
+        now = self._workshop.elapsed()
+        if now - self._polled_on_demand_at < DEMANDS_EVERY_S:
+            return False
+        self._polled_on_demand_at = now
+        self.nudges.poll_now()
+        return True
 
     def _look(self) -> None:
         for worker in self.workers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -123,6 +123,15 @@ class Workshop:
             log.warning("template_not_looked_for", template=template, error=str(error))
             return False
 
+    async def missing_images(self, images: Sequence[str]) -> list[str]:
+        """The images that are missing. None if the image folder is not visible from here: nexrender will tell."""
+        try:
+            found: list[str] = await self.aside(_missing_in, self.folders.images, list(images))
+        except DroverError as error:
+            log.warning("images_not_looked_for", folder=self.folders.images, error=str(error))
+            return []
+        return found
+
     async def discard(self, uid: str) -> None:
         """Remove a job's folder. If that fails now, a sweep removes it."""
         try:
@@ -132,4 +141,8 @@ class Workshop:
 
 
 def _is_missing(path: str) -> bool:
-    return os.path.isdir(os.path.dirname(path)) and not os.path.exists(path)
+    return bool(_missing_in(os.path.dirname(path), [path]))
+
+
+def _missing_in(folder: str, paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if not os.path.exists(path)] if os.path.isdir(folder) else []

@@ -15,6 +15,7 @@ from nats.aio.client import Client
 from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.fleet.commands import MarkStalled
 from drover.domain.fleet.policy import AD_HOLDS_S, OFFLINE_AFTER_S, STALLED_AFTER_S
+from drover.domain.fleet.presence import can_stall
 from drover.domain.fleet.state import Device, Fleet
 from drover.scheduler.command_client import CommandClient
 from drover.scheduler.presence import Presence
@@ -166,7 +167,7 @@ class PresenceWatch:
             running = running_on(fleet, device_id)
             if running is None or not attempt.is_of(running):
                 self._stalls.forget(device_id)
-            elif not self._presence.is_heard(device_id, now_s):
+            elif not can_stall(running) or not self._presence.is_heard(device_id, now_s):
                 # Its silence decides then. If it comes back in time, its work gets the full time again, too.
                 self._stalls.put_back(device_id, now_s, start_again=True)
             else:

@@ -14,6 +14,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from drover.api.realtime.peers import Peers
+from drover.api.realtime.rooms import Rooms
+from drover.api.realtime.session import Office
+from drover.api.realtime.sockets import Realtime
+from drover.api.realtime.watcher import RowsWatcher
 from drover.api.rows.hub import Hub
 from drover.api.rows.rows import PATH, RowStreams
 from drover.api.rows.track import Track
@@ -39,6 +44,7 @@ from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceWriter
 from drover.projection.presence_rows import PresenceRows
@@ -54,6 +60,7 @@ from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
+from drover.web.permissions import Permissions
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.integration.api.listening import Listener, listening
@@ -139,7 +146,7 @@ class Platform:
             roster=roster,
             pool=pool,
             positions=positions,
-            freshness=Freshness(positions),
+            freshness=Freshness(positions, Newest(chain.from_iterable(divided.values()))),
             roster_at=feed.at,
             tell=partial(broadcast, client),
         )
@@ -151,8 +158,15 @@ class Platform:
         user = address.netloc.rpartition("@")[0]
         api = await enter(connected(f"nats://{user}@127.0.0.1:{self.line.port}", "api"))
         await enter(following_rows(api, LIVE_CONTEXTS, self.hub.changed, self.hub.heartbeat))
+        rooms = Rooms()
+        office = Office(auth=auth, permissions=Permissions.of(settings), live=self.hub.live, rooms=rooms)
+        watcher = RowsWatcher(office)
+        self.hub.watch(watcher)
+        self.realtime = Realtime(office, watcher)
+        await enter(Peers(api, rooms).running())
+        await enter(self.realtime.running())
         await api.flush()
-        add_handlers(app, [RowStreams(auth, self.hub, **self._options)])
+        add_handlers(app, [RowStreams(auth, self.hub, **self._options), self.realtime])
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         self.url = f"http://127.0.0.1:{port}"
         self.http = await enter(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=READY_S)))

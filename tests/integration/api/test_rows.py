@@ -354,3 +354,35 @@ async def _something(platform, chance, devices, jobs):
             "cancel": CancelJob(job),
         }[what]
         await platform.bus.send("fleet", command, by="test")
+
+
+class Heard:
+    """Notes the keys of new rows, and how many rows there were."""
+
+    def __init__(self) -> None:
+        self.new: list[str] = []
+        self.rows = 0
+
+    def changed(self, relation, message):
+        if relation == "devices":
+            self.new.extend(key for (key,) in message.new)
+            self.rows += len(message.rows)
+
+    def reset(self, relations):
+        pass
+
+
+@pytest.mark.req("DI-08")
+async def test_a_row_is_new_once_also_to_a_projector_that_has_never_seen_it(platform):
+    heard = Heard()
+    platform.hub.watch(heard)
+    device = await platform.register()
+    await eventually(lambda: heard.rows >= 1, PATIENCE_S)
+    await platform.stop_projector()
+    await platform.start_projector()
+    before = heard.rows
+    await platform.send(MarkOffline(device))
+    await eventually(lambda: heard.rows > before, PATIENCE_S)
+    other = await platform.register()
+    await eventually(lambda: other in heard.new, PATIENCE_S)
+    assert heard.new == [device, other]

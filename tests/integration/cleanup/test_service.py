@@ -19,6 +19,7 @@ from drover.cleanup.settings import CleanupSettings
 from drover.eventlog.jetstream import JetStreamLog
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.app import Projector
@@ -102,7 +103,7 @@ async def office(own_nats, postgres_dsn):
             bus=CommandBus(client),
             client=client,
             pool=pool,
-            freshness=Freshness(positions),
+            freshness=Freshness(positions, Newest(divided["analysis"])),
         )
         add_handlers(app, edge.handlers(), Access.of(settings, Authenticator(settings.jwt_secrets)))
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))

@@ -14,6 +14,7 @@ from nats.aio.client import Client
 
 from drover.bus.broadcast import broadcast
 from drover.bus.client import CommandBus
+from drover.bus.commits import CommitFeed
 from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryOut
@@ -24,12 +25,14 @@ from drover.embedded.nats import NatsServer
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.eventlog.streams import last_seq
 from drover.gateway.app import Gateway
 from drover.gateway.feed import RosterFeed
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
@@ -86,6 +89,9 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
 
         positions = Positions(chain.from_iterable(divided.values()))
         await enter(following_progress(client, positions.observe))
+        commits = CommitFeed(client, partial(last_seq, client))
+        newest = Newest(chain.from_iterable(divided.values()), commits.sync)
+        await enter(commits.running(newest))
         projector = await enter(
             Projector(
                 lambda partition: JetStreamLog(client, partition), settings.postgres_url, partial(announce, client)
@@ -110,7 +116,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             roster=roster,
             pool=pool,
             positions=positions,
-            freshness=Freshness(positions),
+            freshness=Freshness(positions, newest),
             roster_at=feed.at,
             tell=partial(broadcast, client),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -12,8 +13,12 @@ from postgrest.exceptions import APIError
 
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
+from drover.domain.render import RENDER
 from drover.domain.render import commands as c
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
 from drover.render.nudges import CLEAR_CACHE
+from drover.writer.fold import Fold, encode_image
 from tests.unit.domain.render.world import Hand
 
 GFX = {
@@ -184,6 +189,25 @@ async def test_gfx_data_cannot_be_searched_and_nothing_of_it_is_in_the_log(offic
     events = (await office.table("events").select("context,type,data").eq("context", "render").execute()).data
     assert [event["type"] for event in events] == ["TermStarted", "RenderRequested"]
     assert "IVEY" not in str(events)
+
+
+@pytest.mark.req("RN-17")
+async def test_nothing_of_gfx_data_is_in_a_snapshot_or_in_what_is_exported(farm, request_render):
+    """A snapshot stores the image of the fold, and an export the payloads of commits; both are looked into as bytes."""
+    await request_render()
+    log, fold = JetStreamLog(farm.client, Partition("render")), Fold(RENDER)
+    last = await log.last()
+    commits = [await log.get(seq) for seq in range(1, last.seq + 1)]
+    for commit in commits:
+        fold.apply(commit)
+    snapshot, exported = encode_image(fold), b"".join(commit.payload for commit in commits)
+    assert fold.state.renders[1].gfx_data, "the input is there, sealed"
+    for stored in (snapshot, exported):
+        assert b"comp_123" in stored, "what is not secret can be found, so a secret could be"
+        for secret in ("PHIL IVEY", "대한민국", "Table 1", "12345678901234567890123"):
+            assert secret.encode() not in stored
+            assert secret.encode("utf-16-le") not in stored
+            assert base64.b64encode(secret.encode())[:-4] not in stored
 
 
 @pytest.mark.req("RN-13")

@@ -11,7 +11,7 @@ import pytest
 from drover.render.nexrender.client import NexrenderClient
 from drover.render.nexrender.job import job_document
 from drover.render.nexrender.paths import file_url
-from drover.render.nexrender.states import Stage, is_template_missing
+from drover.render.nexrender.states import Stage, is_missing
 from tests.integration.nexrender.real_server import PACKAGES, RENDER_S, installed_node, real_nexrender, render_one
 
 SECRET = "secret of the test"
@@ -101,8 +101,8 @@ async def test_a_template_that_is_missing_is_told_from_an_image_that_is_missing(
     await work()
     failed = await client.find(UID)
     assert failed.stage is Stage.ERROR
-    assert is_template_missing(failed.error, str(template))
-    assert is_template_missing(failed.error, file_url(str(template)))
+    assert is_missing(failed.error, str(template))
+    assert is_missing(failed.error, file_url(str(template)))
 
     await client.remove(UID)
     template.write_text("the template\n")
@@ -112,7 +112,7 @@ async def test_a_template_that_is_missing_is_told_from_an_image_that_is_missing(
     failed = await client.find(UID)
     assert failed.stage is Stage.ERROR
     assert "missing flag.png" in failed.error
-    assert not is_template_missing(failed.error, str(template))
+    assert not is_missing(failed.error, str(template))
 
 
 def with_an_output_of_its_own(job, tmp_path):

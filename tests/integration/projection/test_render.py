@@ -255,6 +255,7 @@ ASKED_OFTEN = [
     ("render_queue WHERE composition_id = 'c' ORDER BY created_at DESC LIMIT 1", "render_rows_composition_id"),
     ("render_queue_audit WHERE render_queue_id = 7 ORDER BY id", "render_queue_audit_render_queue_id"),
     ("render_queue_audit ORDER BY changed_at DESC LIMIT 1", "render_queue_audit_changed_at"),
+    ("renders_event WHERE render_queue_id = 7 ORDER BY id", "renders_event_render_queue_id"),
     ("render_stages WHERE render_queue_id = 7", "render_rows_pkey"),
     ("aep_field_mapping WHERE composition_id = 'c'", "field_rows_composition_id"),
     ("alerts WHERE resolved_at IS NULL ORDER BY raised_at DESC LIMIT 1", "alert_rows_open"),
@@ -287,4 +288,4 @@ async def test_every_relation_is_there_as_it_is_described_and_every_view_is_desc
     await studio.project()
     await check_described(studio.connection, "render")
     found = await views_of(studio.connection, "render")
-    assert found | {"events", "render_queue_audit"} == relations_of("render")
+    assert found | {"events", "render_queue_audit", "renders_event"} == relations_of("render")

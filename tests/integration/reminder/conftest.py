@@ -20,6 +20,7 @@ from drover.eventlog.log import ALL, Partition
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.memory import MemoryTables
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.projector.reminder import REMINDER_PROJECTION
@@ -66,6 +67,7 @@ class Platform:
         self.partitions = divided["reminder"]
         self.pool = await stack.enter_async_context(open_pool(self.dsn, "test"))
         self.positions = Positions(self.partitions)
+        self.freshness = Freshness(self.positions, Newest(self.partitions))
         await stack.enter_async_context(following_progress(self.nats, self.positions.observe))
         projector = Projector(
             partial(JetStreamLog, self.nats),
@@ -86,7 +88,7 @@ class Platform:
             self.reminder,
             bus=bus,
             pool=self.pool,
-            freshness=Freshness(self.positions),
+            freshness=self.freshness,
             partitions=self.partitions,
         )
         await stack.enter_async_context(edge.listening(self.nats))
@@ -99,7 +101,7 @@ class Platform:
 
     async def _read(self, request):
         relation = RELATIONS[request.match_info["relation"]]
-        await Freshness(self.positions).wait(request.headers, "test", "reminder")
+        await self.freshness.wait(request.headers, "reminder")
         return await read(request, relation, self.pool, sight=Sight(RELATIONS))
 
     async def call(self, method: str, path: str, json: Any = None, **headers: str):

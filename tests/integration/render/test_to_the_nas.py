@@ -18,7 +18,7 @@ from drover.domain.render import commands as c
 from drover.platform.settings import load
 from drover.render.app import RenderWorkers, render_writer
 from drover.render.nexrender.client import NexrenderClient
-from drover.render.settings import RenderSettings
+from drover.render.settings import RenderPolicySettings
 from drover.service.sealing import Sealer
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -152,7 +152,7 @@ async def farm(own_nats, nas, tmp_path):
         )
         client = await enter(connected(own_nats.url, "test"))
         await prepare(client, ("render",))
-        await enter(render_writer(client, settings[RenderSettings], instance="test").running())
+        await enter(render_writer(client, settings[RenderPolicySettings], instance="test").running())
         await enter(RenderWorkers(client, settings).running())
         nexrender = await enter(NexrenderClient(url, secret=SECRET))
         yield Farm(CommandBus(client), nexrender, url, folder)

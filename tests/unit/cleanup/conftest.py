@@ -19,6 +19,8 @@ from drover.cleanup.settings import CleanupSettings
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.decider import Command, Tick
+from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
@@ -167,7 +169,7 @@ async def world(request):
         bus=world.bus,
         client=world.nats,
         pool=world.pool,
-        freshness=Freshness(Reached()),
+        freshness=Freshness(Reached(), Newest([Partition("analysis")])),
     )
     add_handlers(app, edge.handlers(), Access.of(world.settings, Auth(world.settings.jwt_secrets)))
     async with TestClient(TestServer(app)) as client:

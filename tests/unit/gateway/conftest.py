@@ -11,11 +11,14 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.telemetry import Work
+from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet.commands import CreateJob, MarkOnline, ReportRunning, SendAttempt
 from drover.domain.fleet.state import Assignment
+from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.web.access import Access
@@ -83,6 +86,7 @@ class World:
         self.pool = NoPostgres()
         self.positions = Reached()
         self.roster_at = Reached()
+        self.newest = Newest(map(Partition, CONTEXTS))
         self.health = Health()
         self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
         self.service = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
@@ -103,6 +107,12 @@ class World:
         device_id = (await self.register(serial))["id"]
         self.bus.do(MarkOnline(device_id))
         self.bus.sent.clear()
+        return device_id
+
+    async def phone_with_work(self) -> str:
+        """The id of a phone that has an offer."""
+        device_id = await self.phone()
+        self.job()
         return device_id
 
     def job(self, job_id: str = JOB) -> None:
@@ -150,7 +160,7 @@ async def world(request):
         roster=world.roster,
         pool=world.pool,
         positions=world.positions,
-        freshness=Freshness(world.positions),
+        freshness=Freshness(world.positions, world.newest),
         roster_at=world.roster_at,
     )
     add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))

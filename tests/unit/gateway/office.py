@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,12 +16,15 @@ from drover.domain.decider import Command
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
-from drover.gateway.assignments import Assignments
-from drover.gateway.jobs import Jobs
-from drover.gateway.pcs import Pcs
-from drover.gateway.registration import Registration
+from drover.eventlog.log import Partition
+from drover.gateway.limits import DeviceLimits
+from drover.gateway.reports import Reports
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.handler import Tables
+from drover.gateway.writes.stored_rows import StoredRows
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
@@ -95,14 +98,53 @@ class Here:
 
     def __init__(self) -> None:
         self.waits: list[tuple[str, int, float]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What happens while somebody waits."""
 
     async def wait(self, context, seq, timeout_s):
         self.waits.append((context, seq, timeout_s))
+        self.meanwhile()
         return True
 
 
+def fleet_freshness(positions: Waiter) -> Freshness:
+    return Freshness(positions, Newest([Partition(FLEET.context)]))
+
+
 def fleet_client(bus: Any, positions: Waiter, roster_at: Waiter) -> CommandClient:
-    return CommandClient(bus, FLEET.context, freshness=Freshness(positions), local=roster_at, validate=validate)
+    return CommandClient(bus, FLEET.context, freshness=fleet_freshness(positions), local=roster_at, validate=validate)
+
+
+class Shelf:
+    """A read model that gives what a test has put there, or is down."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] | None = None
+        """None: it is down."""
+        self.total: int | None = None
+        """How many rows match; None: those that are there."""
+        self.asked: list[tuple[Any, ...]] = []
+
+    async def fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
+        self.asked.append((query, *args))
+        if self.rows is None:
+            raise ConnectionRefusedError
+        body = msgspec.json.encode(self.rows).decode()
+        total = len(self.rows) if self.total is None else self.total
+        return {"body": body, "rows": len(self.rows), "total": total, "bytes": len(body)}
+
+
+class Ears:
+    """Telemetry that remembers whom it heard."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def beat(self, device_id, seen_at, reported):
+        self.heard.append(device_id)
+
+    def progress(self, device_id, seen_at, work):
+        self.heard.append(device_id)
 
 
 class Office:
@@ -114,6 +156,11 @@ class Office:
         self.bus = Writer(self.roster)
         self.reports = Notes()
         self.roster_at = Here()
+        self.newest = Newest([Partition(FLEET.context)])
+        self.positions = Here()
+        self.freshness = Freshness(self.positions, self.newest)
+        self.pool = Shelf()
+        self.telemetry = Ears()
         self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
         self.service = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
 
@@ -147,18 +194,44 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(*, anon_may_create_jobs: bool = False) -> AsyncIterator[Office]:
+async def open_office(
+    *, anon_may_create_jobs: bool = False, anon: Any = "agent", jobs_for: Any = "all", reports: bool = False
+) -> AsyncIterator[Office]:
+    """`reports`: with what really handles reports, instead of notes of them."""
     office = Office()
     auth = Authenticator([SECRET])
-    permissions = Permissions(anon_may_create_jobs=anon_may_create_jobs)
-    fleet = fleet_client(office.bus, Here(), office.roster_at)
+    permissions = Permissions(anon=anon, anon_may_create_jobs=anon_may_create_jobs)
+    fleet = CommandClient(
+        office.bus, FLEET.context, freshness=office.freshness, local=office.roster_at, validate=validate
+    )
+    limits = DeviceLimits(office.bus, per_s=1000, burst=1000)
+    real = Reports(office.roster, fleet, office.telemetry, limits)
+    edge = Edge(
+        permissions=permissions,
+        pool=office.pool,
+        freshness=office.freshness,
+        stored=StoredRows(office.pool, Here()),
+        roster=office.roster,
+        reports=real if reports else office.reports,
+        telemetry=office.telemetry,
+        limits=limits,
+        gfx_data=None,
+        jobs_for=jobs_for,
+        fleet=fleet,
+        render=None,
+    )
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
     handlers = [
-        Registration(fleet, office.roster),
-        Pcs(fleet, office.roster),
-        Jobs(fleet, office.roster),
-        Assignments(permissions, fleet, office.roster, office.reports),
-        Rpc(auth, permissions, fleet, office.roster, office.roster_at, lambda: office.bus.fleet.now),
+        Tables(edge),
+        Rpc(
+            auth,
+            permissions,
+            fleet,
+            office.roster,
+            office.freshness.of(office.roster_at),
+            office.telemetry,
+            lambda: office.bus.fleet.now,
+        ),
     ]
     add_handlers(app, handlers, Access(auth, permissions, Callers()))
     async with TestClient(TestServer(app)) as client:

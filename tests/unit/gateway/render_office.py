@@ -13,12 +13,15 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Outcome
+from drover.domain.contexts import CONTEXTS
 from drover.domain.decider import Command
 from drover.domain.render import RENDER
 from drover.domain.render.state import Render, RenderQueue
+from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.service.sealing import Sealer
@@ -161,7 +164,7 @@ async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
         roster=Roster(),
         pool=office.pool,
         positions=office.positions,
-        freshness=Freshness(office.positions),
+        freshness=Freshness(office.positions, Newest(map(Partition, CONTEXTS))),
         roster_at=office.positions,
         tell=office.tell,
     )

@@ -96,7 +96,7 @@ async def test_rows_are_told_apart_by_composition_and_field_and_nothing_else(off
         ({"kind": "video"}, "kind"),
         ({"property": "x" * 201}, "property"),
         ({"composition_id": ""}, "composition_id"),
-        ({"id": 5}, "id"),
+        ({"colour": "red"}, "colour"),
     ],
 )
 async def test_a_bad_field_is_400_by_name_and_nothing_is_sent(office, fields, field):
@@ -156,14 +156,29 @@ async def test_what_is_not_there_is_as_good_as_deleted(office):
     assert (answer.status, (await answer.json())["code"]) == (406, "PGRST116")
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?composition_id=eq.comp_1", "?id=gt.0", "?id=not.eq.5", "?id=eq.1&kind=eq.data"]
-)
-async def test_a_delete_without_ids_deletes_nothing(office, query):
+async def test_a_delete_without_a_filter_deletes_nothing(office):
     await office.ask("POST", "aep_field_mapping", FIELD)
     office.bus.sent.clear()
-    answer = await office.ask("DELETE", f"aep_field_mapping{query}")
+    answer = await office.ask("DELETE", "aep_field_mapping")
     assert (answer.status, (await answer.json())["details"]["field"]) == (400, "filter")
+    assert office.bus.sent == []
+
+
+@pytest.mark.req("DI-14")
+@pytest.mark.parametrize("query", ["composition_id=eq.comp_1", "id=gt.0", "id=not.eq.5", "id=eq.1&kind=eq.data"])
+async def test_a_delete_with_other_filters_deletes_the_rows_that_match(office, fields, query):
+    for number in (1, 2):
+        await office.ask("POST", "aep_field_mapping", FIELD | {"field_name": f"Slot {number} - name"})
+    office.pool.rows = [{"id": 1}, {"id": 9}]
+    answer = await office.ask("DELETE", f"aep_field_mapping?{query}&select=id", **SHOW)
+    assert (answer.status, await answer.json()) == (200, [{"id": 1}])
+    assert list(fields()) == [2]
+
+
+async def test_a_delete_by_filters_needs_the_read_model(office):
+    await office.ask("POST", "aep_field_mapping", FIELD)
+    office.bus.sent.clear()
+    assert (await office.ask("DELETE", "aep_field_mapping?id=gt.0")).status == 503
     assert office.bus.sent == []
 
 

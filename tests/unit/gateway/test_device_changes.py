@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drover.domain.fleet.commands import ChangeDevice, ReportFailed, ResetDevice
+from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, ReportFailed, ResetDevice
 from drover.domain.fleet.state import DeviceStatus
 
 SHOWN = {"Prefer": "return=representation"}
@@ -102,7 +102,7 @@ async def test_of_several_each_is_changed_by_itself_and_a_refusal_says_which_wer
     answer = await world.client.patch(url, json={"pc_id": "pc-9", "group_id": "P3-G3"}, headers=world.service)
     told = await answer.json()
     assert (answer.status, told["code"]) == (409, "CONFLICT")
-    assert (told["details"]["device_id"], told["details"]["accepted"]) == (first, [])
+    assert (told["details"]["id"], told["details"]["accepted"]) == (first, [])
 
 
 async def test_what_cannot_be_shown_is_not_done(world):
@@ -119,3 +119,20 @@ async def test_what_cannot_be_shown_is_not_done(world):
 async def test_the_change_of_a_device_that_nobody_knows_is_404(world):
     answer = await patch(world, "00000000-0000-7000-8000-000000000000", {"group_id": "P2-G7"})
     assert (answer.status, (await answer.json())["code"]) == (404, "NOT_FOUND")
+
+
+@pytest.mark.req("DI-07")
+async def test_a_change_by_serial_number_finds_a_device_that_another_process_has_just_registered(world, monkeypatch):
+    url, change = "/rest/v1/devices?serial_number=eq.NEW12345", {"group_id": "P2-G7"}
+    assert (await world.client.patch(url, json=change, headers=world.service)).status == 404
+    device_id = "018f2b5e-0000-7000-8000-000000000077"
+
+    async def registered_meanwhile(place, seq, timeout_s):
+        if device_id not in world.roster.fleet.devices:
+            world.bus.do(RegisterDevice(device_id, "NEW12345", "P1-G1", "pc-1"))
+        return True
+
+    monkeypatch.setattr(world.roster_at, "wait", registered_meanwhile)
+    world.newest.observe("fleet", 77)
+    assert (await world.client.patch(url, json=change, headers=world.service)).status == 204
+    assert world.roster.fleet.devices[device_id].group_id == "P2-G7"

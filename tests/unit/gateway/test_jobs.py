@@ -93,9 +93,6 @@ async def test_a_maximum_below_the_minimum_is_refused_in_the_users_words(office)
         ("id", "x"),
         ("target", "all"),
         ("target", {"group": "P1-G1"}),
-        ("status", "active"),
-        ("created_at", "2026-01-01T00:00:00Z"),
-        ("colour", "red"),
     ],
 )
 async def test_a_bad_field_is_400_by_name_and_nothing_is_sent(office, field, value):
@@ -225,11 +222,7 @@ async def test_a_bad_patch_is_400_by_name(office, body, field):
     ("query", "status", "code"),
     [
         ("", 400, "VALIDATION_ERROR"),
-        ("title=eq.x", 400, "VALIDATION_ERROR"),
-        (f"id=neq.{ID}", 400, "VALIDATION_ERROR"),
-        (f"id=not.eq.{ID}", 400, "VALIDATION_ERROR"),
-        (f"id=eq.{ID}&title=eq.x", 400, "VALIDATION_ERROR"),
-        (f"id=in.({','.join([ID] * 101)})", 400, "VALIDATION_ERROR"),
+        ("colour=eq.red", 400, "42703"),
         ("id=eq.x", 400, "22P02"),
         ("id=in.()", 404, "NOT_FOUND"),
         (f"id=eq.{NOBODY}", 404, "NOT_FOUND"),
@@ -279,3 +272,33 @@ async def test_a_roster_that_is_late_shows_what_the_command_recorded(office):
     assert (row["id"], row["status"], row["base_reward"]) == (ID, "created", 10)
     answer = await office.ask("PATCH", f"jobs?id=eq.{ID}", {"status": "paused"}, **SHOW)
     assert await answer.json() == [{"id": ID}], "what is not known is not made up"
+
+
+@pytest.mark.req("DI-12")
+async def test_with_all_rights_the_key_in_every_phone_registers_assigns_cancels_and_switches():
+    async with open_office(anon="full") as office:
+        device = {"serial_number": "SERIAL0001", "group_id": "P1-G1", "pc_id": "PC-01"}
+        answer = await office.ask("POST", "devices", device, key=office.anon, **SHOW)
+        (device,) = await answer.json()
+        answer = await office.ask("POST", "jobs", {"target_url": URL}, key=office.anon, **SHOW)
+        (job,) = await answer.json()
+        row = {"job_id": job["id"], "device_id": device["id"]}
+        answer = await office.ask("POST", "job_assignments", row, key=office.anon, **SHOW)
+        (assignment,) = await answer.json()
+        path = f"job_assignments?id=eq.{assignment['id']}"
+        assert (await office.ask("PATCH", path, {"status": "cancelled"}, key=office.anon)).status == 204
+        path = f"jobs?id=eq.{job['id']}"
+        assert (await office.ask("PATCH", path, {"is_active": False}, key=office.anon)).status == 204
+        assert (await office.ask("PATCH", "pcs?id=eq.PC-01", {"capacity": 3}, key=office.anon)).status == 403
+
+
+@pytest.mark.req("DI-11")
+async def test_a_job_without_a_target_can_be_for_assigned_devices_only():
+    async with open_office(jobs_for="assigned") as office:
+        office.phones(1, 2)
+        job_id = await office.job()
+        assert office.roster.fleet.assignments == {}
+        await office.ask("POST", "job_assignments", {"job_id": job_id, "device_id": device_id(2)})
+        assert [a.device_id for a in office.roster.fleet.assignments.values()] == [device_id(2)]
+        grouped = await office.job(target={"group_id": "P1-G1"})
+        assert office.roster.fleet.jobs[grouped].spec.target.group_id == "P1-G1", "a target beats the setting"

@@ -163,7 +163,7 @@ async def test_a_step_an_advertisement_and_a_first_report_are_events(world):
         ({"status": "failed", "error_code": None}, "error_code"),
         ({"status": "failed", "error_code": "a b"}, "error_code"),
         ({"status": "failed", "error_code": "APP_CRASH", "retry_count": 4}, "retry_count"),
-        ({"status": "running", "error_code": "APP_CRASH"}, "error_code"),
+        ({"status": "running", "error_code": "a b"}, "error_code"),
         ({"status": "running", "progress_pct": 101}, "progress_pct"),
         ({"status": "running", "progress_pct": -1}, "progress_pct"),
         ({"status": "running", "progress_pct": 1.5}, "progress_pct"),
@@ -173,9 +173,7 @@ async def test_a_step_an_advertisement_and_a_first_report_are_events(world):
         ({"status": "running", "progress_pct": 50, "started_at": "0001-01-01T00:00:00+14:00"}, "started_at"),
         (DONE | {"completed_at": "9999-12-31T23:59:59-12:00"}, "completed_at"),
         (DONE | {"started_at": "2024-01-29T10:30:00Z", "completed_at": "2024-01-29T10:30:00Z"}, "completed_at"),
-        ({"status": "pending"}, "status"),
-        ({"status": "running", "device_id": NOTHING}, "device_id"),
-        ({"progress_pct": 5}, "status"),
+        ({"status": "stopped"}, "status"),
         ({}, "status"),
     ],
 )
@@ -267,3 +265,38 @@ async def test_a_cancelled_job_s_offer_is_over_for_its_agent(world):
     world.bus.do(CancelJob(JOB))
     answer = await world.report(row["id"], {"status": "running", "run": 1, "progress_pct": 0})
     assert answer.status == 409
+
+
+# What agents of 000 write without asking first (the rules are in the decider)
+
+
+@pytest.mark.req("DI-09")
+@pytest.mark.parametrize(
+    ("body", "events", "status"),
+    [
+        ({"progress_pct": 45}, ["AttemptProgressed"], "running"),
+        ({"error_code": "APP_CRASH"}, ["AttemptErrorNoted"], "running"),
+        (
+            {"status": "running", "progress_pct": 0, "error_code": "APP_CRASH", "retry_count": 1},
+            ["AttemptFailed", "RetryScheduled", "AttemptCreated", "AttemptSent", "AttemptStarted"],
+            "running",
+        ),
+        ({"status": "pending"}, ["AttemptRolledBack", "AttemptCreated"], "pending"),
+        ({"status": "pending", "error_code": "E4001"}, ["AttemptFailed", "RetryScheduled"], "pending"),
+    ],
+)
+async def test_what_an_agent_writes_by_itself_becomes_events_of_one_commit(world, body, events, status):
+    assignment = world.running(await world.phone_with_work())
+    answer = await world.report(assignment.assignment_id, body, Prefer="return=representation")
+    (row,) = await answer.json()
+    assert (answer.status, row["status"]) == (200, status)
+    assert [type(event).__name__ for event in world.bus.fleet.decision.events] == events
+    assert "Drover-Ignored" not in answer.headers
+
+
+@pytest.mark.req("DI-09")
+async def test_what_a_status_does_not_use_is_named(world):
+    assignment = world.running(await world.phone_with_work())
+    body = {"status": "running", "progress_pct": 3, "did_like": True, "completed_at": None}
+    answer = await world.report(assignment.assignment_id, body)
+    assert (answer.status, answer.headers["Drover-Ignored"]) == (204, "did_like, completed_at")

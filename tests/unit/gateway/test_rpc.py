@@ -16,6 +16,7 @@ from tests.unit.gateway.office import SECRET, device_id, open_office
 
 NOBODY = "018f2b5e-0000-7000-8000-00000000ffff"
 CLAIM = "rpc/claim_task_devices_for_pc"
+COMPLETE = "rpc/complete_task_device"
 FAIL = "rpc/fail_or_retry_task_device"
 TIMEOUT = "rpc/fn_timeout_tasks_and_task_devices"
 
@@ -47,7 +48,7 @@ async def test_a_pc_claims_what_waits_for_its_phones_and_no_more_than_it_asks_fo
     assert {row["device_id"] for row in claimed} == {device_id(1), device_id(2), device_id(3)}
     for row in claimed:
         assert row.keys() == RELATIONS["task_devices"].columns.keys()
-        assert (row["status"], row["task_id"], row["pc_id"], row["run"]) == ("claimed", job_id, "PC-01", 1)
+        assert (row["status"], row["task_id"], row["pc_id"], row["run"]) == ("running", job_id, "PC-01", 1)
         assert (row["attempt"], row["max_attempts"], row["error"]) == (1, 3, None)
         assert row["timeout_at"] == "2026-03-02T12:20:00Z"
 
@@ -68,12 +69,52 @@ async def test_what_was_claimed_is_told_even_if_the_roster_is_late(office):
     office.bus.roster_hears = False
     answer = await office.ask("POST", CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": 1})
     (row,) = await answer.json()
-    assert (row["id"], row["status"], row["run"]) == (assignment_id, "claimed", 1)
+    assert (row["id"], row["status"], row["run"]) == (assignment_id, "running", 1)
 
 
 async def test_a_pc_that_nobody_knows_is_404(office):
     answer = await office.ask("POST", CLAIM, {"runner_pc_id": "PC-09", "max_to_claim": 1})
     assert (answer.status, (await answer.json())["code"]) == (404, "NOT_FOUND")
+
+
+@pytest.mark.req("DI-02")
+@pytest.mark.parametrize("name", ["runner_pc_id", "runner_pc_name", "p_runner_pc_id", "p_runner_pc_name"])
+async def test_a_pc_is_named_in_any_way_and_claims_one_row_unless_it_says_more(office, name):
+    office.phones(1, 2)
+    await office.job()
+    answer = await office.ask("POST", CLAIM, {name: "PC-01"})
+    assert (answer.status, len(await answer.json())) == (200, 1)
+    assert office.bus.commands[-1] == ClaimForPc("PC-01", 1)
+
+
+@pytest.mark.req("DI-03")
+async def test_a_claim_and_a_report_are_signs_of_life_of_all_phones_of_the_pc(office):
+    office.phones(1, 2)
+    office.phones(3, pc="PC-02")
+    await office.job()
+    await office.ask("POST", CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": 2})
+    assert office.telemetry.heard == [device_id(1), device_id(2)]
+    await office.ask("POST", COMPLETE, {"task_device_id": office.on(1)})
+    assert office.telemetry.heard == [device_id(1), device_id(2)] * 2
+
+
+# Completing
+
+
+@pytest.mark.req("DI-02")
+@pytest.mark.parametrize("prefix", ["", "p_"])
+async def test_a_claimed_row_is_completed_with_the_time_since_its_start(office, prefix):
+    office.phones(1, 2)
+    await office.job()
+    await office.ask("POST", CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": 1})
+    assignment_id = next(iter(office.roster.fleet.assignments))
+    office.bus.fleet.after(seconds=75)
+    answer = await office.ask("POST", COMPLETE, {f"{prefix}task_device_id": assignment_id})
+    row = await answer.json()
+    assert (answer.status, row["id"], row["status"], row["error"]) == (200, assignment_id, "completed", None)
+    assert row.keys() == RELATIONS["task_devices"].columns.keys()
+    again = await office.ask("POST", COMPLETE, {f"{prefix}task_device_id": assignment_id})
+    assert (again.status, (await again.json())["message"]) == (409, "Assignment already completed")
 
 
 # Failing
@@ -98,13 +139,13 @@ async def test_a_failure_is_retried_while_attempts_remain_and_then_final(office)
 
 
 @pytest.mark.req("OQ-07")
-async def test_what_was_claimed_may_fail_before_it_began(office):
+async def test_without_a_run_the_current_one_failed(office):
     office.phones(1)
     await office.job()
     await office.ask("POST", CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": 1})
     answer = await office.ask("POST", FAIL, {"task_device_id": office.on(1)})
     assert (answer.status, (await answer.json())["status"]) == (200, "pending")
-    assert office.bus.commands[-1] == ReportFailed(office.on(1), 1, error_code="TASK_DEVICE_FAILED")
+    assert office.bus.commands[-1] == ReportFailed(office.on(1), error_code="TASK_DEVICE_FAILED")
 
 
 async def test_a_caller_that_knows_its_run_is_fenced_by_it(office):
@@ -246,7 +287,8 @@ async def test_what_changes_something_does_not_happen_by_a_get(office, function)
     ("function", "body", "field"),
     [
         (CLAIM, {}, "runner_pc_id"),
-        (CLAIM, {"runner_pc_id": "PC-01"}, "max_to_claim"),
+        (CLAIM, {"runner_pc_id": "PC-01", "runner_pc_name": "PC-02"}, "runner_pc_id"),
+        (CLAIM, {"runner_pc_id": "PC-01", "p_runner_pc_id": "PC-01"}, "runner_pc_id"),
         (CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": "5"}, "max_to_claim"),
         (CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": -1}, "max_to_claim"),
         (CLAIM, {"runner_pc_id": "PC-01", "max_to_claim": 2**62}, "max_to_claim"),

@@ -250,3 +250,27 @@ def test_while_it_is_behind_nothing_is_selected_for_presence(virtually):
         assert term.selected == [("devices", [ID + "2"])]
 
     virtually(main())
+
+
+def test_a_message_says_which_of_its_rows_are_new(virtually):
+    async def main():
+        term = Term(at=100)
+        await term.stream.beat()
+        batch = changes(upserts={"job_rows": [ID + "1", ID + "2"]})
+        batch.created["job_rows"] = [ID + "2"]
+        await term.stream.written(batch, 105, 0)
+        (message,) = term.published.of("jobs")
+        assert len(message.rows) == 2
+        assert message.new == [[ID + "2"]]
+        assert message.at is not None
+
+    virtually(main())
+
+
+def test_a_row_that_is_appended_is_new_but_not_the_row_that_it_is_a_part_of():
+    (runs,) = LIVE["cleanup_runs"]
+    (found,) = LIVE["cleanup_run_tests"]
+    batch = Changes({"cleanup_run_tests": []}, {"run_rows": []}, {"run_rows": []})
+    batch.appends["cleanup_run_tests"] = [tuple(f"a {name}" for name in found.table.columns)]
+    assert changed_keys(runs, batch).new == []
+    assert changed_keys(found, batch).new == changed_keys(found, batch).keys == ["a id"]

@@ -13,7 +13,7 @@ from drover.domain.fleet import FLEET
 from drover.domain.fleet import commands as c
 from drover.domain.fleet.events import Target
 from drover.domain.fleet.policy import RULES
-from drover.domain.fleet.state import Assignment, Fleet, Phase
+from drover.domain.fleet.state import Assignment, Fleet, JobStatus, Phase
 from drover.testing.scenario import Scenario
 
 PCS = 4
@@ -76,9 +76,21 @@ class Walk:
         if assignment.phase is Phase.SENT:
             return c.ReportRunning(*of, progress_pct=0)
         if assignment.phase is Phase.RUNNING:
+            if self._dice.random() < 0.1:
+                return self._err(assignment)
             progress = min(100, assignment.progress_pct + self._dice.randrange(40))
             return c.ReportRunning(*of, progress_pct=progress, ad_playing=self._dice.random() < 0.1)
         return None
+
+    def _switched_off(self) -> list[str]:
+        return [job.job_id for job in self.fleet.jobs.values() if job.status is JobStatus.DEACTIVATED]
+
+    def _err(self, assignment: Assignment) -> Command:
+        """An agent that records an error, begins again by itself, or gives its work back."""
+        if self._dice.random() < 0.2:
+            return c.ReportPending(assignment.assignment_id)
+        progress = self._dice.choice((0, 50))
+        return c.ReportRunning(assignment.assignment_id, error_code=self._dice.choice(CODES), progress_pct=progress)
 
     def _report(self) -> Command | None:
         """The end of an attempt, of this run or of one that is over."""
@@ -123,7 +135,7 @@ class Walk:
             lambda: c.AssignJob(self._uuid(), job, phone),
             lambda: c.AssignJob(self._uuid(), job, dice.choice([*self.fleet.jobs[job].ran] or [phone])),
             lambda: c.ResumeJob(job),
-            lambda: c.ResumeJob(job),
+            lambda: c.ResumeJob(dice.choice([*self._switched_off(), job])),
             lambda: c.PauseJob(job),
             lambda: dice.choice((c.CancelJob, c.DeactivateJob))(job) if dice.random() < 0.2 else None,
             lambda: c.CancelAssignment(dice.choice(assignments)) if assignments and dice.random() < 0.3 else None,

@@ -10,6 +10,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.reminder.app import ReminderEdge
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
@@ -72,14 +73,15 @@ class Edge:
         self.bus = LocalBus()
         self.postgres = Postgres()
         self.positions = Positions()
+        partitions = [Partition("reminder", name) for name in PARTITIONS]
         environ = {name: value for name, value in (SETTINGS | settings).items() if value}
         edge = ReminderEdge(
             load(environ),
             load(environ, ReminderSettings),
             bus=self.bus,
             pool=self.postgres,
-            freshness=Freshness(self.positions),
-            partitions=[Partition("reminder", name) for name in PARTITIONS],
+            freshness=Freshness(self.positions, Newest(partitions)),
+            partitions=partitions,
         )
         self.clients = edge.clients
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)

@@ -12,6 +12,7 @@ from drover.domain.errors import Code
 from drover.domain.reminder import commands as c
 from drover.reminder.notification import Delivered, Failed, Uncertain
 from drover.reminder.sender import REPORT_TRIES_MAX, Claim, Job, Sender
+from drover.reminder.settings import ReminderSettings
 from drover.testing.waiting import eventually
 from tests.unit.reminder.test_edge_alarms import errors
 from tests.unit.reminder.world import LocalBus, ScriptedProvider, notification
@@ -53,8 +54,12 @@ class Desk:
         assert self.ended == jobs
 
 
+CONCURRENCY = ReminderSettings().reminder_concurrency
+"""As it is where nobody sets it."""
+
+
 @asynccontextmanager
-async def desk(bus, provider, *, concurrency=10):
+async def desk(bus, provider, *, concurrency=CONCURRENCY):
     made = Desk(Sender(provider, bus, concurrency=concurrency, instance="i"))
     async with made.sender.running():
         yield made
@@ -147,7 +152,7 @@ async def test_a_stale_report_is_no_error():
 
 
 @pytest.mark.req("RM-12", "RM-15")
-async def test_no_more_than_so_many_are_under_way_at_once():
+async def test_no_more_than_ten_are_under_way_at_once_unless_set_otherwise():
     bus = await claimed()
     gate, most, now = asyncio.Event(), 0, 0
 

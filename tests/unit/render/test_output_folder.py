@@ -6,14 +6,18 @@ import threading
 
 import pytest
 
+from drover.domain.render import commands as c
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
 from drover.nas import blocking
 from drover.nas.source import digest_of
 from drover.nas.store import SourceUnreadable
 from drover.render.local_disk import FolderAway, LocalDisk
+from drover.render.nexrender.job import simplified
+from drover.render.nexrender.states import Stage
 from drover.render.workshop import Folders
 from drover.testing.waiting import eventually
+from tests.unit.render.shop import GFX
 
 SHORT_S = 0.05
 
@@ -118,5 +122,75 @@ def test_a_template_that_can_be_seen_to_be_missing_fails_at_once(in_shop, tmp_pa
         (failed,) = shop.office.told(e.RenderFailed)
         assert (failed.fault, failed.message) == ("TEMPLATE_MISSING", f"Template not found: {tmp_path / 'missing.aep'}")
         assert not shop.nexrender.submissions
+
+    in_shop(story)
+
+
+@pytest.mark.req("DI-16")
+def test_a_picture_that_can_be_seen_to_be_missing_fails_at_once_with_its_name(in_shop, tmp_path):
+    async def story(shop):
+        images = tmp_path / "images"
+        (images / "flags").mkdir(parents=True)
+        (images / "flags" / "KR.png").touch()
+        object.__setattr__(shop.folders, "images", str(images))
+        shop.request({**GFX, "flags": ["KR", "JP"]})
+        shop.start()
+        await shop.until_status(Status.FAILED)
+        (failed,) = shop.office.told(e.RenderFailed)
+        message = f"Image not found in {images}: {images / 'flags' / 'JP.png'}"
+        assert (failed.fault, failed.message) == ("IMAGE_MISSING", message)
+        assert not shop.nexrender.submissions
+        (images / "flags" / "JP.png").touch()
+        shop.request({**GFX, "flags": ["KR", "JP"]})
+        await shop.until_status(Status.COMPLETED, 2)
+
+    in_shop(story)
+
+
+@pytest.mark.req("DI-16")
+def test_a_picture_outside_the_image_folder_fails_at_once_with_its_name(in_shop):
+    async def story(shop):
+        shop.request({**GFX, "flags": ["KR", "C:/Windows/x.png"]})
+        shop.start()
+        await shop.until_status(Status.FAILED)
+        (failed,) = shop.office.told(e.RenderFailed)
+        assert (failed.fault, failed.message) == (
+            "IMAGE_MISSING",
+            "Image not found in /images: C:/Windows/x.png (Flag 2)",
+        )
+        assert not shop.nexrender.submissions
+
+    in_shop(story)
+
+
+@pytest.mark.req("DI-16")
+def test_a_picture_that_only_nexrender_can_look_for_is_named_too(in_shop):
+    async def story(shop):
+        error = "Error: ENOENT: no such file or directory, open '/images/flags/KR.png'"
+        shop.nexrender.script = [([(1, Stage.ERROR, 0)], error, None)]
+        shop.request({**GFX, "flags": ["KR"]})
+        shop.start()
+        await shop.until_status(Status.FAILED)
+        (failed,) = shop.office.told(e.RenderFailed)
+        assert (failed.fault, failed.message) == ("IMAGE_MISSING", "Image not found in /images: /images/flags/KR.png")
+
+    in_shop(story)
+
+
+@pytest.mark.req("DI-16", "RN-07")
+def test_the_clock_of_003_reaches_nexrender_as_an_expression(in_shop):
+    async def story(shop):
+        clock = {"layer_name": "Clock", "kind": "expression", "property": "timeRemaining"}
+        shop.office.do(c.MapField(composition_id="comp", field_name="Single - clock", **clock))
+        shop.request({**GFX, "single_fields": {"clock": "time * 1000"}})
+        shop.start()
+        await shop.until_status(Status.COMPLETED)
+        (document,) = shop.nexrender.submissions
+        assert simplified(document)["actions"] == [
+            {
+                "type": "expression",
+                "params": {"layerName": "Clock", "property": "timeRemaining", "value": "time * 1000"},
+            }
+        ]
 
     in_shop(story)

@@ -21,7 +21,7 @@ from drover.platform.settings import load as configured
 from drover.render.app import RenderSettingsMissing, RenderWorkers, worker_ids
 from drover.render.health import WorkerProbe
 from drover.render.queue import Queue
-from drover.render.settings import RenderSettings
+from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.render.worker import Worker
 from drover.service.config import ConfigurationError
 from drover.testing.scenario import NOON
@@ -37,24 +37,22 @@ BASE = {
 
 @pytest.mark.req("RN-23")
 def test_everything_of_003_can_be_set_and_has_its_default():
-    settings = load(BASE, RenderSettings)
-    assert (settings.render_retries, settings.render_retry_base_s) == (3, 60)
+    settings, policy = load(BASE, RenderSettings), load(BASE, RenderPolicySettings)
+    assert (policy.render_retries, policy.render_retry_base_s) == (3, 60)
     assert (settings.render_poll_s, settings.render_poll_idle_s) == (10, 30)
-    set_ = load(
-        BASE
-        | {
-            "DROVER_RENDER_NEXRENDER_URL": "http://nexrender-server:8080",
-            "DROVER_RENDER_NAS": "/mnt/nas/broadcast/output",
-            "DROVER_RENDER_OUTPUT_DIR": "/mnt/output",
-            "DROVER_RENDER_TEMPLATE_DIR": "D:\\templates",
-            "DROVER_RENDER_WORKER_ID": "ae-1",
-            "DROVER_RENDER_RETRIES": "5",
-            "DROVER_RENDER_POLL_S": "2",
-        },
-        RenderSettings,
-    )
+    environ = BASE | {
+        "DROVER_RENDER_NEXRENDER_URL": "http://nexrender-server:8080",
+        "DROVER_RENDER_NAS": "/mnt/nas/broadcast/output",
+        "DROVER_RENDER_OUTPUT_DIR": "/mnt/output",
+        "DROVER_RENDER_TEMPLATE_DIR": "D:\\templates",
+        "DROVER_RENDER_WORKER_ID": "ae-1",
+        "DROVER_RENDER_RETRIES": "5",
+        "DROVER_RENDER_POLL_S": "2",
+    }
+    set_ = load(environ, RenderSettings)
+    assert load(environ, RenderPolicySettings).render_retries == 5
     assert set_.render_template_dir == "D:\\templates"
-    assert (set_.render_worker_id, set_.render_retries, set_.render_poll_s) == ("ae-1", 5, 2)
+    assert (set_.render_worker_id, set_.render_poll_s) == ("ae-1", 2)
 
 
 @pytest.mark.req("RN-17", "RN-23")
@@ -214,3 +212,22 @@ async def test_an_idle_worker_that_is_not_answered_any_more_is_not_well_and_a_bu
     crew.workers[0].run = SimpleNamespace(claimed=SimpleNamespace(render_id=7))
     health = await health_of(crew)
     assert (health["status"], health["current_job_id"]) == ("healthy", 7)
+
+
+@pytest.mark.req("RN-05")
+async def test_a_poll_on_demand_is_a_post_to_the_worker():
+    asked = []
+
+    class Demanded(Crew):
+        def poll_now(self):
+            asked.append(True)
+            return len(asked) == 1
+
+    served = web.Application()
+    add_handlers(served, [WorkerProbe(Demanded("w1"))])
+    async with TestClient(TestServer(served)) as client:
+        answers = [await client.post("/health/poll") for _ in range(2)]
+        assert [(answer.status, await answer.json()) for answer in answers] == [
+            (200, {"asked": True}),
+            (200, {"asked": False}),
+        ]

@@ -11,6 +11,7 @@ from drover.domain.render import commands as c
 from drover.domain.render import events as e
 from drover.domain.render.state import Status
 from drover.nas.naming import final_name
+from drover.render.metrics import JOB_DURATION
 from drover.render.nexrender.states import Stage
 
 STUCK = [(5, Stage.RENDERING, 90)]
@@ -392,5 +393,48 @@ def test_a_fault_of_the_worker_itself_fails_the_render_and_does_not_take_it_for_
         await shop.until_status(Status.FAILED)
         (failed,) = shop.office.told(e.RenderFailed)
         assert "a bug" in failed.message
+
+    in_shop(story)
+
+
+@pytest.mark.req("RN-14")
+def test_the_duration_of_a_render_is_observed_from_its_started_at(in_shop):
+    def observed():
+        return {sample.name: sample.value for sample in next(iter(JOB_DURATION.collect())).samples}
+
+    async def story(shop):
+        before = observed()
+        shop.nexrender.down = True  # the claim is long before nexrender accepts the job
+        shop.request()
+        shop.start()
+        await asyncio.sleep(100)
+        shop.nexrender.down = False
+        await shop.until_status(Status.COMPLETED)
+        await shop.until(lambda: shop.crew.workers[0].completed == 1)
+        (completed,), (submitted,) = shop.office.told(e.RenderCompleted), shop.office.told(e.RenderSubmitted)
+        seconds = (completed.at - submitted.at).total_seconds()
+        name = "render_job_duration_seconds"
+        assert observed()[f"{name}_count"] - before[f"{name}_count"] == 1
+        assert observed()[f"{name}_sum"] - before[f"{name}_sum"] == pytest.approx(seconds)
+        assert seconds < 60 < (completed.at - shop.office.told(e.RenderClaimed)[0].at).total_seconds()
+
+    in_shop(story)
+
+
+@pytest.mark.req("RN-05")
+def test_an_idle_worker_polls_at_once_on_demand(in_shop):
+    async def story(shop):
+        shop.start()
+        await asyncio.sleep(3605)  # the next poll is 25 s away
+        shop.crews.clear()  # nobody tells the worker of the request
+        crew = shop.crew
+        shop.request()
+        await asyncio.sleep(2)
+        assert shop.office.render().status is Status.PENDING
+        asked = shop.loop.time()
+        assert crew.poll_now()
+        assert not crew.poll_now(), "once a second, whoever asks"
+        await shop.until(lambda: shop.office.render().status is not Status.PENDING)
+        assert shop.loop.time() - asked < 1
 
     in_shop(story)

@@ -185,7 +185,24 @@ def test_an_issuer_is_configured_whole():
     assert load(GOOD | ISSUER).jwt_audience == "drover"
 
 
-@pytest.mark.parametrize("name", ISSUER)
+@pytest.mark.req("DI-06")
+def test_an_issuer_without_audiences_can_name_its_authorized_parties():
+    clerk = {name: value for name, value in ISSUER.items() if name != "DROVER_JWT_AUDIENCE"}
+    assert load(GOOD | clerk).jwt_audience is None
+    assert load(GOOD | clerk).jwt_authorized_parties == ()
+    parties = {"DROVER_JWT_AUTHORIZED_PARTIES": "https://a.example.com, https://b.example.com"}
+    assert load(GOOD | clerk | parties).jwt_authorized_parties == ("https://a.example.com", "https://b.example.com")
+
+
+@pytest.mark.req("DI-06")
+@pytest.mark.parametrize("name", ["DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES"])
+def test_what_its_tokens_must_say_needs_an_issuer(name):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {name: "drover"})
+    assert [problem.split(" ")[0] for problem in caught.value.problems] == ["DROVER_JWKS_URL", "DROVER_JWT_ISSUER"]
+
+
+@pytest.mark.parametrize("name", ["DROVER_JWKS_URL", "DROVER_JWT_ISSUER"])
 def test_half_of_an_issuer_stops_the_start(name):
     with pytest.raises(ConfigurationError) as caught:
         load(GOOD | {other: value for other, value in ISSUER.items() if other != name})

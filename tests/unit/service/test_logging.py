@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 
 import pytest
 import structlog
 
+from drover.cleanup import log_lines
 from drover.service.logging import configure
 from drover.service.tracing import begin, current_id
 
@@ -124,3 +126,40 @@ def test_a_traceback_on_the_console_shows_no_local_variable():
         structlog.get_logger("test").exception("failed")
     assert "is bad" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()
+
+
+@pytest.fixture
+def plain():
+    stream, root = io.StringIO(), logging.getLogger()
+    before = root.handlers, root.level
+    configure("plain", "info", stream=stream)
+    yield lambda: re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", stream.getvalue()).splitlines()
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+@pytest.mark.req("DI-20", "SY-18")
+def test_plain_lines_are_those_of_001_to_the_letter(plain, monkeypatch):
+    monkeypatch.setattr(log_lines, "log", structlog.get_logger("cleanup-tests"))
+    begin(None)
+    log_lines.cleaned(5, ["user_abc", "user_def"], 0, 3)
+    log_lines.failed("DB connection timeout")
+    structlog.stdlib.get_logger("auth").info("auth: Token refreshed for user user_abc123", user_id="user_abc123")
+    assert plain() == [
+        "[INFO] TIME cleanup-tests: Cleaned 5 stalled tests for users [user_abc, user_def]",
+        "[ERROR] TIME cleanup-tests: Failed to cleanup tests - DB connection timeout",
+        "[INFO] TIME auth: Token refreshed for user user_abc123",
+    ]
+
+
+@pytest.mark.req("DI-20")
+def test_other_plain_lines_have_their_fields_and_no_secret(plain):
+    structlog.stdlib.get_logger("drover.serve").warning("slow", seconds=3, password="hunter2", url="nats://a:b@c/d")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        structlog.stdlib.get_logger("drover.serve").exception("fault")
+    first, second, *trace = plain()
+    assert first.startswith("[WARN] TIME drover.serve: slow seconds=3 password='•••' url='nats://•••@c/d'")
+    assert second.startswith("[ERROR] TIME drover.serve: fault")
+    assert trace[-1] == "ValueError: broken"

@@ -8,10 +8,12 @@ from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command, Rejection
 from drover.domain.errors import Code
 from drover.domain.partitions import partition_of
+from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.projection.positions import MIN_POSITION_HEADER, POSITION_HEADER
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
-from drover.web.commands import CommandClient, Origin, PartitionedClient, origin_of
+from drover.web.commands import CommandClient, PartitionedClient, origin_of
 from drover.web.errors import ApiError
 from drover.web.freshness import Freshness
 
@@ -50,6 +52,10 @@ def no_empty_name(command: Rename) -> Rejection | None:
     return None if command.name else Rejection(Code.VALIDATION_ERROR, "A name is needed", {"field": "name"})
 
 
+def freshness_of(read_model: Waits) -> Freshness:
+    return Freshness(read_model, Newest([Partition("fleet"), *(Partition("reminder", name) for name in PARTITIONS)]))
+
+
 @pytest.fixture
 def bus() -> Bus:
     return Bus()
@@ -62,7 +68,7 @@ def read_model() -> Waits:
 
 @pytest.fixture
 def client(bus, read_model) -> CommandClient:
-    return CommandClient(bus, "fleet", freshness=Freshness(read_model), validate=no_empty_name)
+    return CommandClient(bus, "fleet", freshness=freshness_of(read_model), validate=no_empty_name)
 
 
 def ids(bus: Bus) -> list[str]:
@@ -133,28 +139,19 @@ async def test_codes_of_refusals_can_be_renamed(bus):
     assert (error.status, error.code) == (409, Code.CONFLICT)
 
 
-async def test_the_next_read_of_the_caller_waits_for_its_write(client, read_model):
+async def test_the_next_read_waits_for_the_write(client, read_model):
     await client.send(Rename("a"), origin_of(OFFICE))
-    await client.readable({}, OFFICE)
+    await client.readable({})
     assert read_model.asked == [("fleet", 1)]
-    await client.readable({MIN_POSITION_HEADER: "fleet=5"}, OFFICE)
-    assert read_model.asked[-1] == ("fleet", 5)
+    await client.readable({MIN_POSITION_HEADER: "fleet=5"})
+    assert read_model.asked[1:] == [("fleet", 5), ("fleet", 1)]
 
 
-async def test_a_write_that_nobody_reads_back_holds_up_no_read(client, read_model):
-    await client.send(Rename("a"), Origin(by="service_role"))
-    await client.readable({}, OFFICE)
+async def test_what_one_context_wrote_holds_up_no_read_of_another(bus, read_model):
+    freshness = freshness_of(read_model)
+    await CommandClient(bus, "fleet", freshness=freshness).send(Rename("a"), origin_of(PHONES))
+    await CommandClient(bus, "reminder", freshness=freshness).readable({})
     assert read_model.asked == []
-
-
-async def test_phones_that_share_a_key_do_not_wait_for_each_other(bus, read_model):
-    freshness = Freshness(read_model)
-    client = CommandClient(bus, "fleet", freshness=freshness)
-    await client.send(Rename("a"), origin_of(PHONES, device="D1"))
-    await freshness.wait({}, PHONES.name, "fleet", device="D2")
-    assert read_model.asked == []
-    await freshness.wait({}, PHONES.name, "fleet", device="D1")
-    assert read_model.asked == [("fleet", 1)]
 
 
 async def test_an_answer_can_wait_until_this_process_has_folded_the_write(bus):
@@ -168,7 +165,7 @@ async def test_an_answer_can_wait_until_this_process_has_folded_the_write(bus):
 
 @pytest.fixture
 def partitioned(bus, read_model) -> PartitionedClient:
-    freshness = Freshness(read_model)
+    freshness = freshness_of(read_model)
     return PartitionedClient(bus, "reminder", PARTITIONS, freshness=freshness, validate=no_empty_name)
 
 

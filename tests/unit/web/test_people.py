@@ -50,15 +50,31 @@ def jwk(key, kid: str) -> dict:
 
 
 @pytest.fixture
-async def authenticator(clock):
-    """API keys, the built-in issuer and a foreign one whose keys were fetched."""
+async def keys():
+    """The foreign issuer's keys, fetched."""
 
     async def fetch() -> bytes:
         return json.dumps({"keys": [jwk(RSA_KEY, "rsa"), jwk(EC_KEY, "ec")]}).encode()
 
     keys = KeySet(fetch)
     await keys.refresh()
-    foreign = Foreign(keys, issuer=FOREIGN_ISSUER, audience=FOREIGN_AUDIENCE, role_claim="drover_role", clock=clock)
+    return keys
+
+
+@pytest.fixture
+def authenticator(keys, clock):
+    """API keys, the built-in issuer and a foreign one."""
+    return believing(keys, clock, audience=FOREIGN_AUDIENCE)
+
+
+def believing(keys: KeySet, clock: Clock, *, audience: str | None, parties: tuple[str, ...] = ()) -> Authenticator:
+    foreign = Foreign(
+        keys,
+        issuer=FOREIGN_ISSUER,
+        audience=audience,
+        authorized_parties=parties,
+        role_claim="drover_role",
+    )
     return Authenticator([API_SECRET], people=[BuiltIn(KEYS), foreign], ended={"ended"}, clock=clock)
 
 
@@ -153,6 +169,74 @@ def test_clocks_of_issuers_may_differ_by_less_than_a_minute(authenticator, clock
     clock.now = NOW
     assert authenticator.authenticate(bearer(theirs(nbf=NOW + LEEWAY_S))).user_id
     assert refused(authenticator, theirs(nbf=NOW + LEEWAY_S + 1)).code == "INVALID_TOKEN"
+
+
+@pytest.mark.req("DI-06")
+@pytest.mark.parametrize("missing", ["aud", "sub", "role", "session_id", "iat"])
+def test_an_expired_token_of_ours_says_so_whatever_else_is_missing(authenticator, missing):
+    payload = {name: value for name, value in own_payload(exp=NOW - 1).items() if name != missing}
+    token = jwt.encode(payload, PRIVATE, algorithm="ES256", headers={"kid": KID})
+    assert refused(authenticator, token).code == "TOKEN_EXPIRED"
+
+
+@pytest.mark.req("DI-06")
+@pytest.mark.parametrize("wrong", [{"aud": None}, {"aud": "other"}, {"sub": None}, {"sub": ""}, {"sid": 7}, {"azp": 7}])
+def test_an_expired_token_of_another_issuer_says_so_whatever_else_is_missing(authenticator, wrong):
+    assert refused(authenticator, theirs(exp=NOW - LEEWAY_S, **wrong)).code == "TOKEN_EXPIRED"
+
+
+@pytest.mark.req("DI-06")
+def test_an_expired_api_key_says_so_whatever_else_is_missing(authenticator):
+    assert refused(authenticator, jwt.encode({"exp": NOW}, API_SECRET)).code == "TOKEN_EXPIRED"
+    assert refused(authenticator, jwt.encode({"exp": NOW + 1}, API_SECRET)).code == "UNAUTHORIZED"
+
+
+@pytest.mark.req("DI-06")
+def test_a_token_that_nobody_signed_is_invalid_even_if_it_claims_to_be_expired(authenticator):
+    assert refused(authenticator, theirs(STRANGER, exp=NOW - 100)).code == "INVALID_TOKEN"
+
+
+CLERK = {
+    "aud": None,
+    "azp": "https://saju.example.com",
+    "fva": [0, -1],
+    "iat": NOW - 1,
+    "nbf": NOW - 11,
+    "sts": "active",
+    "v": 2,
+}
+
+
+@pytest.mark.req("DI-06")
+def test_clerks_session_tokens_are_believed_where_no_audience_is_configured(keys, clock):
+    authenticator = believing(keys, clock, audience=None)
+    principal = authenticator.authenticate(bearer(theirs(**CLERK)))
+    assert (principal.user_id, principal.session_id) == ("user_abc123", "sess_1")
+    assert (principal.role, principal.issuer) == (Role.AUTHENTICATED, FOREIGN_ISSUER)
+
+
+@pytest.mark.req("DI-06")
+@pytest.mark.parametrize("audience", ["somebody-else", ["somebody-else"], "", [], [None], 7])
+def test_without_an_audience_tokens_for_an_audience_are_refused(keys, clock, audience):
+    """RFC 7519, 4.1.3: we are not the audience that such a token names."""
+    error = refused(believing(keys, clock, audience=None), theirs(**CLERK | {"aud": audience}))
+    assert error.code == "INVALID_TOKEN"
+
+
+@pytest.mark.req("DI-06")
+def test_an_audience_among_several_is_enough(authenticator):
+    assert authenticator.authenticate(bearer(theirs(aud=["other", FOREIGN_AUDIENCE]))).user_id
+
+
+@pytest.mark.req("DI-06")
+def test_authorized_parties_are_checked_where_they_are_configured(keys, clock):
+    parties = ("https://saju.example.com", "https://admin.example.com")
+    authenticator = believing(keys, clock, audience=None, parties=parties)
+    assert authenticator.authenticate(bearer(theirs(**CLERK))).user_id
+    for azp in ("https://evil.example.com", "https://saju.example.com.evil.com", "", None, 7, list(parties)):
+        error = refused(authenticator, theirs(**CLERK | {"azp": azp}))
+        assert error.code == "INVALID_TOKEN"
+        assert "azp" in (error.details or "")
 
 
 @pytest.mark.req("SY-13")

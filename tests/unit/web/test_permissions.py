@@ -124,3 +124,24 @@ def test_sight_is_what_may_be_read_and_whose():
     assert PERMISSIONS.sight(DEVICE, known) == Sight(farm, only)
     with pytest.raises(AssertionError, match="devices does not say"):
         PERMISSIONS.sight(DEVICE, {"devices": relation("devices")})
+
+
+@pytest.mark.req("DI-12", "SE-02")
+@pytest.mark.parametrize(
+    ("level", "reads", "reports", "creates"),
+    [
+        ("off", False, False, False),
+        ("read", True, False, False),
+        ("agent", True, True, False),
+        ("full", True, True, True),
+    ],
+)
+def test_a_setting_says_what_the_anon_key_may_do(level, reads, reports, creates):
+    permissions, anon = Permissions(anon=level), Principal(Role.ANON, "anon", float("inf"))
+    assert permissions.may(anon, "jobs", Verb.READ) is reads
+    assert permissions.may(anon, "job_assignments", Verb.UPDATE) is reports
+    assert permissions.may(anon, "agent", Verb.CONNECT) is reports
+    for relation in ("devices", "jobs", "job_assignments"):
+        assert permissions.may(anon, relation, Verb.CREATE) is creates
+    assert permissions.may(anon, "jobs", Verb.UPDATE) is creates
+    assert not permissions.may(anon, "users", Verb.READ)

@@ -9,9 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 from structlog.testing import capture_logs
 
+from drover.service.health import Health
 from drover.service.tasks import end
 from drover.testing.waiting import eventually
+from drover.web.application import SOCKETS, add_socket, create_application
 from drover.web.errors import ApiError
+from drover.web.route import Socket
 from drover.web.sockets import Sockets
 
 
@@ -82,6 +85,13 @@ async def test_one_that_hangs_or_fails_is_cut_and_keeps_nobody():
     assert [session.told for session in sessions] == [1, 1, 1, 1]
     assert [entry["event"] for entry in logged] == ["socket_farewell_failed", "sockets_cut"]
     assert (logged[1]["sockets"], logged[1]["of"]) == (3, 4)
+
+
+async def test_the_route_that_needs_the_longest_to_say_goodbye_gets_its_time():
+    app = create_application(Health(), body_bytes_max=1024)
+    for path, close_s in (("/slow", 4.0), ("/fast", 2.0)):
+        add_socket(app, path, accept=None, limits=Socket(frame_bytes_max=1, close_s=close_s))
+    assert app[SOCKETS].close_s == 4.0
 
 
 async def test_their_number_has_a_bound():

@@ -199,10 +199,17 @@ class Bench:
         self.lease = LocalLease(self.lock)
         self.snapshots = MemorySnapshots()
 
-    def writer(self, *, intake=None, snapshot_every=10**9, lease=None, decider=TALLY):
+    def writer(self, *, intake=None, snapshot_every=10**9, lease=None, decider=TALLY, **more):
         snapshotter = Snapshotter(decider, self.log.partition, self.snapshots, every_events=snapshot_every)
         return Writer(
-            decider, self.log, lease or self.lease, snapshotter, instance="test", clock=self.clock, intake=intake
+            decider,
+            self.log,
+            lease or self.lease,
+            snapshotter,
+            instance="test",
+            clock=self.clock,
+            intake=intake,
+            **more,
         )
 
     @asynccontextmanager

@@ -262,3 +262,13 @@ async def test_repeats_whose_commit_cannot_be_read_hold_nobody_up_and_are_asked_
         bench.log.get = unreachable
         assert (await writer.submit(Add(1), by="t", id="known")).code == Code.NOT_LEADER
         assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+
+
+async def test_each_commit_is_announced_before_its_callers_are_answered(bench):
+    said = []
+    async with bench.leading(committed=said.append) as writer:
+        assert said == [1], "the opening commit: it covers what the writer before may have answered without saying"
+        asked = writer.submit(Add(1), by="t")
+        asked.add_done_callback(lambda _: said.append("answered"))
+        outcome = await asked
+    assert said == [1, outcome.position, "answered"]

@@ -68,6 +68,9 @@ def _succeeded(event: e.AttemptSucceeded, _: Sequence[e.FleetEvent]) -> dict[str
 
 
 def _failed(event: e.AttemptFailed, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    for other in events:  # the agent has begun again by itself
+        if isinstance(other, e.AttemptStarted) and other.run > event.run:
+            return {**_running(other), "retry_count": event.attempt, "error_code": event.code}
     final = next((other for other in events if isinstance(other, e.AttemptFailedFinal)), None)
     return {
         **_attempt(event),
@@ -96,6 +99,10 @@ def _started(event: e.AttemptStarted, events: Sequence[e.FleetEvent]) -> dict[st
             return _succeeded(other, events)
         if isinstance(other, e.AttemptFailed):
             return _failed(other, events)
+    return _running(event)
+
+
+def _running(event: e.AttemptStarted) -> dict[str, Any]:
     return {**_attempt(event), "status": AssignmentStatus.RUNNING, "progress_pct": event.progress_pct}
 
 

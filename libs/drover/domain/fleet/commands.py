@@ -89,7 +89,7 @@ class PauseJob(Command):
 
 
 class ResumeJob(Command):
-    """Resume a paused job, or activate one that was created inactive."""
+    """Resume a paused job, activate one that was created inactive, or open one again that was deactivated."""
 
     job_id: str
 
@@ -112,6 +112,9 @@ class AssignJob(Command):
 
 class CancelAssignment(Command):
     assignment_id: str
+    also_running: bool = False
+    """Its runner ends what it runs. Otherwise, what runs may finish."""
+    only_if: str | None = None
 
 
 class SendAttempt(Command):
@@ -136,6 +139,8 @@ class Report(Command):
     run: int | None = None
     as_device: str | None = None
     """The device that the caller's API key is bound to, if any. Such a key may report for that device only."""
+    only_if: str | None = None
+    """The status that the assignment must have, if the caller asked for it. None: any status."""
 
 
 class ReportRunning(Report):
@@ -144,6 +149,12 @@ class ReportRunning(Report):
     progress_pct: int | None = None
     ad_playing: bool = False
     started_at: datetime | None = None
+    error_code: str | None = None
+    """An error after which the agent goes on, or has begun again: then progress is 0, or `retry_count` has grown."""
+    error_message: str | None = None
+    retry_count: int | None = None
+    by_pc: bool = False
+    """A PC's runner reports it, which need not report progress."""
 
 
 class ReportCompleted(Report):
@@ -155,15 +166,28 @@ class ReportCompleted(Report):
     started_at: datetime | None = None
     completed_at: datetime | None = None
     error_code: str | None = None
+    infers: bool = False
+    """Progress is 100, and the duration follows from the times where it is not told."""
+
+
+class ReportPending(Report):
+    """The agent gives its work back: it is to be offered again."""
 
 
 class ReportFailed(Report):
     error_code: str | None = None
     error_message: str | None = None
     retry_count: int | None = None
-    """How many retries the agent itself has counted. The server does not use it."""
+    """How many retries the agent itself has counted. With three, this failure is final. The server counts for itself,
+    too."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
+
+
+class ReportDeviceError(Command):
+    """The agent says that its device is in error."""
+
+    device_id: str
 
 
 class FireOverdue(Command):
@@ -198,7 +222,9 @@ FleetCommand = (
     | ClaimForPc
     | ReportRunning
     | ReportCompleted
+    | ReportPending
     | ReportFailed
+    | ReportDeviceError
     | FireOverdue
     | ReportThrottled
     | Tick

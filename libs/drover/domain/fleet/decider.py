@@ -22,9 +22,22 @@ from drover.domain.fleet.jobs import (
     pause_job,
     resume_job,
 )
-from drover.domain.fleet.presence import clear_condition, mark_offline, mark_online, mark_silent, mark_stalled
+from drover.domain.fleet.presence import (
+    clear_condition,
+    mark_offline,
+    mark_online,
+    mark_silent,
+    mark_stalled,
+    report_device_error,
+)
 from drover.domain.fleet.registration import change_device, register_device, register_pc, reset_device
-from drover.domain.fleet.reports import report_completed, report_failed, report_running, report_throttled
+from drover.domain.fleet.reports import (
+    report_completed,
+    report_failed,
+    report_pending,
+    report_running,
+    report_throttled,
+)
 from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.validation import validate
 from drover.domain.rules import decide_by
@@ -50,7 +63,9 @@ _DECIDE: Final[dict[type[Command], Callable[[Fleet, Any, datetime], Decision]]] 
     c.ClaimForPc: claim_for_pc,
     c.ReportRunning: report_running,
     c.ReportCompleted: report_completed,
+    c.ReportPending: report_pending,
     c.ReportFailed: report_failed,
+    c.ReportDeviceError: report_device_error,
     c.ReportThrottled: report_throttled,
     c.FireOverdue: tick,
     Tick: tick,
@@ -66,5 +81,5 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
-    version=4,
+    version=5,
 )

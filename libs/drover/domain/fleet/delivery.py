@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from itertools import islice
 
+from drover.domain.alerts import resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept, answer, reject
 from drover.domain.errors import Code
+from drover.domain.event import Event
+from drover.domain.fleet.alerts import HOST_SILENT
 from drover.domain.fleet.commands import ClaimForPc, SendAttempt
-from drover.domain.fleet.events import AttemptSent
+from drover.domain.fleet.events import AttemptSent, DeviceCameOnline
 from drover.domain.fleet.index import wants
-from drover.domain.fleet.policy import ATTEMPT_TIMEOUT
-from drover.domain.fleet.state import Assignment, Fleet, Phase
-from drover.domain.fleet.supply import follow_up
+from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, FOLLOW_UP_EVENTS_MAX
+from drover.domain.fleet.starts import begin
+from drover.domain.fleet.state import Assignment, Fleet, Pc, Phase
+from drover.domain.fleet.supply import follow_up, next_consequence
 from drover.domain.fleet.withdrawal import attempt_of, take_back
+
+EVENTS_PER_START = 3
+"""Sent, started, and perhaps the end of an alert."""
 
 
 def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
@@ -41,13 +49,46 @@ def _sent(assignment: Assignment, now: datetime) -> AttemptSent:
 
 def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
     """Deliver to a PC the offers that its phones have not fetched yet. It gets no others: `supply` has already made an
-    offer for each free slot."""
+    offer for each free slot.
+
+    What the PC claims counts as begun. The claim is also a sign of life of its phones: `supply` sees them first.
+    """
     pc = fleet.pcs.get(command.pc_id)
     if pc is None:
         return reject(Code.NOT_FOUND, "PC not found", pc_id=command.pc_id)
     offered = [fleet.assignments[assignment_id] for assignment_id in pc.offered]
-    misplaced = [a for a in offered if not wants(fleet.jobs[a.job_id], fleet.devices[a.device_id])]
-    wanted = (a for a in offered if a not in misplaced)
-    sent = [_sent(assignment, now) for assignment in islice(wanted, command.max_to_claim)]
-    events = [event for a in misplaced for event in take_back(fleet.jobs[a.job_id], a, "needs")]
-    return accept(*sent, *events, then=follow_up()) if sent or events else answer([])
+    misplaced = [a for a in offered if not _wanted(fleet, a)]
+    events: list[Event] = [DeviceCameOnline(device_id) for device_id in _unheard(fleet, pc)]
+    if events:
+        events += resolve_alert(fleet.alerts, HOST_SILENT, pc.pc_id, "heard")
+    events += [event for a in misplaced for event in take_back(fleet.jobs[a.job_id], a, "needs")]
+    claiming = _claiming(pc.pc_id, command.max_to_claim, FOLLOW_UP_EVENTS_MAX)
+    if events:
+        return accept(*events, then=claiming)
+    decision = claiming(fleet, now)
+    return decision if decision.events else answer([])
+
+
+def _unheard(fleet: Fleet, pc: Pc) -> list[str]:
+    return [device_id for device_id in pc.devices if not fleet.devices[device_id].alive]
+
+
+def _wanted(fleet: Fleet, assignment: Assignment) -> bool:
+    return wants(fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id])
+
+
+def _claiming(pc_id: str, left: int, events_max: int) -> Callable[[Fleet, datetime], Decision]:
+    """Claim what is offered, else let supply offer more, until neither has anything to do."""
+
+    def carry_on(fleet: Fleet, now: datetime) -> Decision:
+        if events_max <= 0:
+            return NOTHING
+        offered = (fleet.assignments[assignment_id] for assignment_id in fleet.pcs[pc_id].offered)
+        some = list(islice((a for a in offered if _wanted(fleet, a)), min(left, events_max // EVENTS_PER_START)))
+        events = [event for a in some for event in begin(fleet, a, now, by_pc=True)]
+        events = events or next_consequence(fleet, now, events_max)
+        if not events:
+            return NOTHING
+        return Decision(events=events, then=_claiming(pc_id, left - len(some), events_max - len(events)))
+
+    return carry_on

@@ -79,7 +79,7 @@ class DeviceReleased(Event):
     device_id: str
     reason: str
     """Why it was released. `time`: the error has lasted long enough. `condition`: the condition has ended.
-    `poison_job`: the job was bad. `host`: its PC was at fault."""
+    `poison_job`: the job was bad. `host`: its PC was at fault. `reset`: a person reset a device that runs something."""
 
 
 class DeviceReset(Event):
@@ -148,6 +148,12 @@ class JobPaused(Event):
 
 
 class JobResumed(Event):
+    job_id: str
+
+
+class JobReopened(Event):
+    """A deactivated job is wanted again, by every device that has not completed it."""
+
     job_id: str
 
 
@@ -245,6 +251,15 @@ class AttemptStarted(AttemptEvent):
     progress_pct: int
     claimed_started_at: datetime | None
     timeout_at: datetime
+    by_pc: bool = False
+    """Its PC claimed it, which counts as its start. Such a run need not report progress."""
+
+
+class AttemptErrorNoted(AttemptEvent):
+    """The agent recorded an error and goes on. It does not count as a failure."""
+
+    code: str
+    message: str | None
 
 
 class AttemptProgressed(AttemptEvent):
@@ -334,6 +349,7 @@ FleetEvent = (
     | JobReturned
     | JobPaused
     | JobResumed
+    | JobReopened
     | JobDeactivated
     | JobCancelled
     | JobExpired
@@ -348,6 +364,7 @@ FleetEvent = (
     | AttemptCreated
     | AttemptSent
     | AttemptStarted
+    | AttemptErrorNoted
     | AttemptProgressed
     | AttemptSucceeded
     | AttemptFailed

@@ -67,6 +67,7 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     job.counted -= not ended.replaced
     job.failed -= 1
     assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
+    assignment.failures = ended.failures
     assignment.asked_for = True
     job.replaced -= ended.replaced
     del job.ran[device.device_id]
@@ -82,6 +83,7 @@ def _attempt_created(fleet: Fleet, event: e.AttemptCreated) -> None:
         _take_slot(fleet, job, device, assignment)
     assignment.phase, assignment.run = Phase.OFFERED, event.run
     assignment.assigned_at, assignment.progress_pct, assignment.ad_playing = event.at, 0, False
+    assignment.by_pc = False
     assignment.sent_at = assignment.started_at = assignment.claimed_started_at = assignment.retry_due = None
     fleet.pcs[device.pc_id].offered[assignment.assignment_id] = None
     fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
@@ -125,6 +127,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
     refresh_withdrawal(fleet, job)  # a running attempt may end while the other offers are being withdrawn
     assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
     assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
+    assignment.by_pc = event.by_pc
     device.running, device.untaken, device.updated_at = True, 0, event.at
     fleet.timers.set(assignment_timer(event.assignment_id), event.timeout_at)
 
@@ -132,6 +135,11 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
 def _attempt_progressed(fleet: Fleet, event: e.AttemptProgressed) -> None:
     assignment = fleet.assignments[event.assignment_id]
     assignment.progress_pct, assignment.ad_playing = event.progress_pct, event.ad_playing
+
+
+def _attempt_error_noted(fleet: Fleet, event: e.AttemptErrorNoted) -> None:
+    assignment = fleet.assignments[event.assignment_id]
+    assignment.error_code, assignment.error_message = event.code, event.message
 
 
 def _attempt_succeeded(fleet: Fleet, event: e.AttemptSucceeded) -> None:
@@ -160,6 +168,7 @@ def _note_failure(
     whether it will be retried."""
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     assignment.phase, assignment.failed = Phase.RETRYING, event.attempt
+    assignment.failures = (*assignment.failures, (event.run, event.attempt))
     assignment.error_code, assignment.error_message = code, message
     assignment.progress_pct, assignment.ad_playing = 0, False
     fleet.jobs[event.job_id].offered[event.assignment_id] = None
@@ -242,7 +251,7 @@ def _end_assignment(
         job.ran[device.device_id] = assignment.assignment_id
     # Reuse the id objects of job and device: thousands of these records are kept for a day.
     fleet.ended[assignment.assignment_id] = Ended(
-        job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced
+        job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced, failures=assignment.failures
     )
     device.updated_at = event.at
     refresh_withdrawal(fleet, job)
@@ -266,6 +275,7 @@ EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     e.AttemptSent: _attempt_sent,
     e.AttemptStarted: _attempt_started,
     e.AttemptProgressed: _attempt_progressed,
+    e.AttemptErrorNoted: _attempt_error_noted,
     e.AttemptSucceeded: _attempt_succeeded,
     e.AttemptFailed: _attempt_failed,
     e.AttemptTimedOut: _attempt_timed_out,

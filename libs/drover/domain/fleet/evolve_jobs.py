@@ -19,6 +19,7 @@ from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.naming import name_device
 from drover.domain.fleet.policy import ARCHIVE_AFTER, JOB_LIVES
 from drover.domain.fleet.state import (
+    AssignmentStatus,
     Fleet,
     Job,
     JobStatus,
@@ -124,9 +125,24 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
     fleet.open_jobs -= 1
     for device_id in job.named:
         del fleet.devices[device_id].named_in[job_id]
-    job.named, job.final_failures, job.present = {}, {}, 0
+    job.was_named, job.named, job.final_failures, job.present = job.named, {}, {}, 0
     fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
     refresh_withdrawal(fleet, job)
+
+
+def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
+    """Devices that have not completed it may get it again, with an assignment of their own."""
+    job = fleet.jobs[event.job_id]
+    completed = {d: a for d, a in job.ran.items() if fleet.ended[a].status is AssignmentStatus.COMPLETED}
+    job.taken_back |= dict.fromkeys(a for d, a in job.ran.items() if d not in completed)
+    job.ran, job.failed, job.replaced, job.counted = completed, 0, 0, len(completed) + len(job.live)
+    job.wanted, job.paused_for, job.ended_at, job.returned_at = True, None, None, None
+    fleet.open_jobs += 1
+    for device_id in job.was_named:
+        name_device(fleet, job, fleet.devices[device_id])
+    job.was_named = {}
+    fleet.timers.set(job_timer(job.job_id), job.created_at + JOB_LIVES)
+    _requeue(fleet, job, event.at)
 
 
 def _job_archived(fleet: Fleet, event: e.JobArchived) -> None:
@@ -161,6 +177,7 @@ EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     e.JobCancelled: _job_cancelled,
     e.JobExpired: _job_expired,
     e.JobCompleted: _job_completed,
+    e.JobReopened: _job_reopened,
     e.JobArchived: _job_archived,
     e.JobNeedAdded: _job_need_added,
     e.SupplyAdvanced: _supply_advanced,

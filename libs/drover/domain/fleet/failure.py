@@ -63,18 +63,27 @@ TIMED_OUT = Failure("TIMEOUT", TIMEOUT_MESSAGE)
 
 
 def fail(
-    fleet: Fleet, assignment: Assignment, failure: Failure, now: datetime, *, device_leaves: bool = False
+    fleet: Fleet,
+    assignment: Assignment,
+    failure: Failure,
+    now: datetime,
+    *,
+    device_leaves: bool = False,
+    is_last: bool = False,
 ) -> list[Event]:
-    """Make all events that follow from this failure. `device_leaves`: the same decision takes the device offline."""
+    """Make all events that follow from this failure. `device_leaves`: the same decision takes the device offline.
+    `is_last`: the agent itself has tried often enough."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     rule = rule_of(failure.code)
     blamed = rule.device in _COUNTED and rule.name not in job.poison_rules
     failed = assignment.attempt
-    retries = failed < rule.attempts and job.is_open
-    quarantine = _quarantine(job, device, rule, now, exhausted=failed >= rule.attempts, blamed=blamed)
+    exhausted = is_last or failed >= rule.attempts
+    retries = not exhausted and job.is_open
+    quarantine = _quarantine(job, device, rule, now, exhausted=exhausted, blamed=blamed)
     events: list[Event] = [_failed(assignment, failure, rule, blamed)]
     if retries:
-        stays = job.status is JobStatus.ACTIVE and quarantine is None and not device_leaves
+        well = device.error is None and quarantine is None
+        stays = job.status is JobStatus.ACTIVE and well and not device_leaves
         events.append(RetryScheduled(*attempt_of(assignment), now + rule.delay(failed) if stays else None))
     else:
         events.append(_failed_final(assignment, failure, rule, device))

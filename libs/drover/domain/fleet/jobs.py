@@ -27,14 +27,16 @@ from drover.domain.fleet.events import (
     AssignmentReopened,
     AssignmentRequested,
     AttemptCancelled,
+    AttemptRolledBack,
     JobCancelled,
     JobCreated,
     JobDeactivated,
     JobPaused,
+    JobReopened,
     JobResumed,
 )
 from drover.domain.fleet.evolve_attempts import BY_A_PERSON
-from drover.domain.fleet.policy import ATTEMPTS_MAX, OPEN_JOBS_MAX
+from drover.domain.fleet.policy import ATTEMPTS_MAX, JOB_LIVES, OPEN_JOBS_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Phase
 from drover.domain.fleet.supply import follow_up, unreached
 from drover.domain.fleet.withdrawal import attempt_of, of
@@ -44,9 +46,7 @@ def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
     if command.job_id in fleet.jobs:
         return reject(Code.UNIQUE_VIOLATION, "A job with this id exists", field="id", value=command.job_id)
     if fleet.open_jobs >= OPEN_JOBS_MAX:
-        return reject(
-            Code.CONFLICT, f"{OPEN_JOBS_MAX} jobs are open, which is the limit; cancel some or wait until some end"
-        )
+        return _too_many_open()
     for device_id in (command.target and command.target.device_ids) or ():
         if device_id not in fleet.devices:
             return _no_reference("device_ids", device_id, "Device not found")
@@ -68,12 +68,29 @@ def pause_job(fleet: Fleet, command: PauseJob, now: datetime) -> Decision:
 
 def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
     job = fleet.jobs.get(command.job_id)
+    if job is not None and job.status is JobStatus.DEACTIVATED:
+        return _reopen(fleet, job, now)
     if job is None or job.has_ended:
         return _not_open(job, command.job_id)
     if job.status is not JobStatus.PAUSED and job.wanted:
         return NOTHING
     return accept(
         JobResumed(job.job_id), *resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "resumed"), then=follow_up()
+    )
+
+
+def _reopen(fleet: Fleet, job: Job, now: datetime) -> Decision:
+    """`is_active` is a switch, until the job would have expired."""
+    if now >= job.created_at + JOB_LIVES:
+        return reject(Code.CONFLICT, "The job is older than 24 hours; create it again", job_id=job.job_id)
+    if fleet.open_jobs >= OPEN_JOBS_MAX:
+        return _too_many_open()
+    return accept(JobReopened(job.job_id), then=follow_up())
+
+
+def _too_many_open() -> Decision:
+    return reject(
+        Code.CONFLICT, f"{OPEN_JOBS_MAX} jobs are open, which is the limit; cancel some or wait until some end"
     )
 
 
@@ -146,10 +163,14 @@ def cancel_assignment(fleet: Fleet, command: CancelAssignment, now: datetime) ->
         if ended.status is AssignmentStatus.CANCELLED:
             return NOTHING
         return reject(Code.CONFLICT, f"Assignment already {ended.status}", status=ended.status)
-    if assignment.phase is Phase.RUNNING:
+    if command.only_if not in (None, assignment.status):
+        return reject(Code.CONFLICT, f"Assignment is {assignment.status}", status=assignment.status)
+    if assignment.phase is Phase.RUNNING and not command.also_running:
         message = "A running assignment cannot be cancelled; it will finish"
         return reject(Code.CONFLICT, message, status=assignment.status)
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
         events.append(AttemptCancelled(*attempt_of(assignment), BY_A_PERSON))
+    elif assignment.phase is Phase.RUNNING:
+        events.append(AttemptRolledBack(*attempt_of(assignment), BY_A_PERSON))
     return accept(*events, AssignmentCancelled(*of(assignment), BY_A_PERSON), then=follow_up())

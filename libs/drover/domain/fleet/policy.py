@@ -34,6 +34,8 @@ OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
 TARGET_COUNT_MAX: Final = 1_000_000
 PROBABILITIES_SUM_MAX: Final = 300
+"""V002. It can never be broken today: each of the three is a percentage from 0 to 100, which is checked first. It stays
+for the day when one of these ranges grows, or there is a fourth."""
 
 OFFLINE_AFTER_S: Final = 30.0
 """An online device without a sign of life for this long becomes offline."""
@@ -47,6 +49,8 @@ CHARGED_PCT: Final = 20
 """A device that is in error because of a low battery gets work again from this charge on, in percent."""
 
 ATTEMPTS_MAX: Final = 3
+DURATION_S_MAX: Final = 7 * 86_400
+"""Of one attempt, as its agent tells it."""
 RETRY_DELAY_MAX_S: Final = 600
 RUN_MAX: Final = 1_000_000_000
 OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)

@@ -9,22 +9,32 @@ from drover.domain.alerts import raise_alert, resolve_alert
 from drover.domain.decider import NOTHING, Decision, accept
 from drover.domain.event import Event
 from drover.domain.fleet.alerts import HOST_SILENT, NEEDS_RESET
-from drover.domain.fleet.commands import ClearCondition, MarkOffline, MarkOnline, MarkSilent, MarkStalled
+from drover.domain.fleet.commands import (
+    ClearCondition,
+    MarkOffline,
+    MarkOnline,
+    MarkSilent,
+    MarkStalled,
+    ReportDeviceError,
+)
 from drover.domain.fleet.events import (
     AssignmentCancelled,
     AttemptRolledBack,
     DeviceCameOnline,
+    DeviceQuarantined,
     DeviceReleased,
     DeviceWentOffline,
 )
 from drover.domain.fleet.failure import Failure, fail
-from drover.domain.fleet.policy import HOST_SILENT_DEVICES_MIN, HOST_SILENT_WITHIN, ROLLBACKS_MAX
+from drover.domain.fleet.policy import CRASH_ERROR_LASTS, HOST_SILENT_DEVICES_MIN, HOST_SILENT_WITHIN, ROLLBACKS_MAX
 from drover.domain.fleet.registration import unknown_device
 from drover.domain.fleet.state import Assignment, Device, Fleet, Phase
 from drover.domain.fleet.supply import follow_up
 from drover.domain.fleet.withdrawal import attempt_of, of, take_back
 
 NETWORK_LOST = Failure("NETWORK_LOST", "The device fell silent three times while it ran this")
+DEVICE_ERROR = "DEVICE_ERROR"
+"""The rule of an error that a device claims without a failed attempt."""
 STALLED = Failure("PLAYBACK_STALLED", "No progress for 120 seconds")
 
 
@@ -79,19 +89,31 @@ def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
 
 
 def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
-    """Take the work back from a device that fell silent. This uses up no attempt, unless it is the third time for the
-    same assignment."""
+    """Take the work back from a device that fell silent."""
+    return roll_back(fleet, assignment, now, "silent", NETWORK_LOST, device_leaves=True)
+
+
+def roll_back(
+    fleet: Fleet, assignment: Assignment, now: datetime, reason: str, last: Failure, *, device_leaves: bool = False
+) -> list[Event]:
+    """Take running work back from its device. This uses up no attempt, unless it is the third time for the same
+    assignment: then the attempt fails with `last`."""
     if assignment.rollbacks + 1 >= ROLLBACKS_MAX:
-        return fail(fleet, assignment, NETWORK_LOST, now, device_leaves=True)
-    events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), "silent")]
+        return fail(fleet, assignment, last, now, device_leaves=device_leaves)
+    events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), reason)]
     if fleet.jobs[assignment.job_id].has_ended:
         events.append(AssignmentCancelled(*of(assignment), "job_ended"))
     return events
 
 
+def can_stall(assignment: Assignment) -> bool:
+    """Whether progress can be missed: a run that its PC claimed need not report any, but once it did, it must go on."""
+    return assignment.phase is Phase.RUNNING and not (assignment.by_pc and assignment.progress_pct == 0)
+
+
 def mark_stalled(fleet: Fleet, command: MarkStalled, now: datetime) -> Decision:
     assignment = fleet.assignments.get(command.assignment_id)
-    if assignment is None or assignment.run != command.run or assignment.phase is not Phase.RUNNING:
+    if assignment is None or assignment.run != command.run or not can_stall(assignment):
         return NOTHING
     return accept(*fail(fleet, assignment, STALLED, now), then=follow_up())
 
@@ -104,3 +126,19 @@ def clear_condition(fleet: Fleet, command: ClearCondition, now: datetime) -> Dec
         return NOTHING
     over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "condition")
     return accept(DeviceReleased(device.device_id, "condition"), *over, then=follow_up())
+
+
+def report_device_error(fleet: Fleet, command: ReportDeviceError, now: datetime) -> Decision:
+    """No new work for a while. What runs may still end; what has not begun goes to others."""
+    device = fleet.devices.get(command.device_id)
+    if device is None:
+        return unknown_device(command.device_id)
+    if device.error is not None:
+        return NOTHING
+    events: list[Event] = []
+    if device.assignment is not None:
+        assignment = fleet.assignments[device.assignment]
+        if assignment.phase is not Phase.RUNNING:
+            events += take_back(fleet.jobs[assignment.job_id], assignment, "device_error")
+    until = now + CRASH_ERROR_LASTS
+    return accept(*events, DeviceQuarantined(device.device_id, DEVICE_ERROR, until, None, None), then=follow_up())

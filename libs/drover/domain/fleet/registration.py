@@ -12,7 +12,14 @@ from drover.domain.errors import Code
 from drover.domain.event import Event
 from drover.domain.fleet.alerts import HOST_SILENT, NEEDS_RESET
 from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, RegisterPc, ResetDevice
-from drover.domain.fleet.events import DeviceChanged, DeviceRegistered, DeviceReset, PcCapacityChanged, PcRegistered
+from drover.domain.fleet.events import (
+    DeviceChanged,
+    DeviceRegistered,
+    DeviceReleased,
+    DeviceReset,
+    PcCapacityChanged,
+    PcRegistered,
+)
 from drover.domain.fleet.policy import DEVICES_PER_PC_MAX, PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import Device, DeviceSettings, Fleet
 from drover.domain.fleet.supply import follow_up
@@ -93,4 +100,6 @@ def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:
     if device.error is None:
         return NOTHING
     over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "reset")
-    return accept(DeviceReset(device.device_id), *over, then=follow_up())
+    # What runs on it is a sign of life; otherwise it is offline until it is heard.
+    ended = DeviceReleased(device.device_id, "reset") if device.running else DeviceReset(device.device_id)
+    return accept(ended, *over, then=follow_up())

@@ -4,28 +4,42 @@ recorded."""
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
-from drover.domain.alerts import raise_alert, resolve_alert
+from drover.domain.alerts import raise_alert
 from drover.domain.decider import NOTHING, Decision, Rejection, accept, refuse_recording, reject
 from drover.domain.errors import Code
 from drover.domain.event import Event
-from drover.domain.fleet.alerts import OFFERS_UNTAKEN, RATE_LIMITED
-from drover.domain.fleet.commands import Report, ReportCompleted, ReportFailed, ReportRunning, ReportThrottled
+from drover.domain.fleet.alerts import RATE_LIMITED
+from drover.domain.fleet.commands import (
+    Report,
+    ReportCompleted,
+    ReportFailed,
+    ReportPending,
+    ReportRunning,
+    ReportThrottled,
+)
 from drover.domain.fleet.events import (
+    AssignmentReopened,
+    AttemptErrorNoted,
     AttemptProgressed,
-    AttemptStarted,
     AttemptSucceeded,
     StaleReportRefused,
 )
 from drover.domain.fleet.failure import Failure, fail
-from drover.domain.fleet.policy import ATTEMPT_TIMEOUT, ATTEMPTS_MAX, THROTTLE_ALERT_LASTS
+from drover.domain.fleet.policy import ATTEMPTS_MAX, DURATION_S_MAX, MESSAGE_BYTES_MAX, THROTTLE_ALERT_LASTS
+from drover.domain.fleet.presence import roll_back
 from drover.domain.fleet.registration import unknown_device
-from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase
+from drover.domain.fleet.starts import STARTABLE, begin
+from drover.domain.fleet.state import Assignment, AssignmentStatus, Ended, Fleet, Phase, attempt_of_run
 from drover.domain.fleet.supply import follow_up
 from drover.domain.fleet.validation import ends_before_it_began
 from drover.domain.fleet.withdrawal import attempt_of, where
+from drover.domain.texts import cut
 
 PROGRESS_STEP = 10
+GIVEN_BACK = "given_back"
+GIVEN_BACK_TOO_OFTEN = Failure("TASK_DEVICE_FAILED", "The agent gave this back three times")
 
 
 def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decision:
@@ -33,8 +47,11 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
     if isinstance(assignment, Decision):
         return assignment
     progress = command.progress_pct or 0
-    if assignment.phase is Phase.SENT:
-        return accept(*_started(fleet, assignment, progress, command.started_at))
+    if assignment.phase is not Phase.RUNNING:
+        started = begin(fleet, assignment, now, progress=progress, claimed_at=command.started_at, by_pc=command.by_pc)
+        return accept(*started, then=None if command.error_code is None else partial(_note_error, command))
+    if command.error_code is not None:
+        return _erred(fleet, assignment, command, now)
     stepped = progress // PROGRESS_STEP > assignment.progress_pct // PROGRESS_STEP
     if not stepped and command.ad_playing is assignment.ad_playing:
         return NOTHING  # progress between two steps is telemetry
@@ -42,10 +59,62 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
     return accept(AttemptProgressed(*attempt_of(assignment), progress, command.ad_playing))
 
 
-def _started(fleet: Fleet, assignment: Assignment, progress: int, claimed: datetime | None) -> list[Event]:
-    assert assignment.sent_at is not None
-    started = AttemptStarted(*attempt_of(assignment), progress, claimed, assignment.sent_at + ATTEMPT_TIMEOUT)
-    return [started, *resolve_alert(fleet.alerts, OFFERS_UNTAKEN, assignment.device_id, "taken")]
+def _note_error(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:
+    """An error that came with the start."""
+    return accept(_noted(fleet.assignments[command.assignment_id], command))
+
+
+def _noted(assignment: Assignment, command: ReportRunning) -> AttemptErrorNoted:
+    assert command.error_code is not None
+    message = cut(command.error_message, MESSAGE_BYTES_MAX)
+    return AttemptErrorNoted(*attempt_of(assignment), command.error_code, message)
+
+
+def _erred(fleet: Fleet, assignment: Assignment, command: ReportRunning, now: datetime) -> Decision:
+    """An agent that begins again by itself has failed and starts its next run; else it only records an error."""
+    assert command.error_code is not None
+    if command.progress_pct != 0 and (command.retry_count or 0) <= assignment.failed:
+        if (assignment.error_code, assignment.error_message) == (command.error_code, command.error_message):
+            return NOTHING
+        return accept(_noted(assignment, command))
+    failure = Failure(command.error_code, command.error_message)
+    failed = fail(fleet, assignment, failure, now, is_last=_is_last(command.retry_count))
+    return accept(*failed, then=partial(_begin_again, command))
+
+
+def _begin_again(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:
+    """The next run of an agent that did not wait for its retry, if it has one."""
+    assignment = fleet.assignments.get(command.assignment_id)
+    begun: list[Event] = []
+    if assignment is not None and assignment.phase is Phase.RETRYING:
+        begun = begin(fleet, assignment, now, claimed_at=command.started_at, by_pc=command.by_pc)
+    return Decision(events=begun, then=follow_up()) if begun else follow_up()(fleet, now)
+
+
+def report_pending(fleet: Fleet, command: ReportPending, now: datetime) -> Decision:
+    """Running work goes back; what failed is opened again; what is pending stays as it is."""
+    ended = fleet.ended.get(command.assignment_id)
+    if ended is not None and command.as_device in (None, ended.device_id):
+        return _reopen(fleet, command, ended)
+    assignment = fleet.assignments.get(command.assignment_id)
+    if assignment is not None and command.run is None and assignment.phase is not Phase.RUNNING:
+        if command.as_device not in (None, assignment.device_id):
+            return reject(Code.NOT_FOUND, "Assignment not found")
+        return NOTHING
+    found = _reported(fleet, command, AssignmentStatus.PENDING)
+    if isinstance(found, Decision):
+        return found
+    if found.phase is not Phase.RUNNING:
+        return NOTHING
+    return accept(*roll_back(fleet, found, now, GIVEN_BACK, GIVEN_BACK_TOO_OFTEN), then=follow_up())
+
+
+def _reopen(fleet: Fleet, command: ReportPending, ended: Ended) -> Decision:
+    job = fleet.jobs[ended.job_id]
+    is_current = job.ran.get(ended.device_id) == command.assignment_id
+    if ended.status is not AssignmentStatus.FAILED or ended.failed >= ATTEMPTS_MAX or not (job.is_open and is_current):
+        return _after_the_end(command, ended, AssignmentStatus.PENDING)
+    return accept(AssignmentReopened(command.assignment_id, ended.job_id, ended.device_id), then=follow_up())
 
 
 def report_completed(fleet: Fleet, command: ReportCompleted, now: datetime) -> Decision:
@@ -55,19 +124,27 @@ def report_completed(fleet: Fleet, command: ReportCompleted, now: datetime) -> D
     claimed_start = command.started_at or assignment.claimed_started_at
     if refusal := ends_before_it_began(claimed_start, command.completed_at):
         return Decision(rejection=refusal)
-    assert command.actual_duration_sec is not None
     assert assignment.assigned_at is not None
+    begun_at = assignment.started_at or now
     succeeded = AttemptSucceeded(
         *attempt_of(assignment),
         assigned_at=assignment.assigned_at,
-        started_at=assignment.started_at or now,
-        actual_duration_sec=command.actual_duration_sec,
+        started_at=begun_at,
+        actual_duration_sec=command.actual_duration_sec
+        or _duration(claimed_start, command.completed_at, begun_at, now),
         did_like=command.did_like,
         did_comment=command.did_comment,
         did_playlist=command.did_playlist,
         claimed_completed_at=command.completed_at,
     )
-    return accept(*_begun(fleet, assignment, command.started_at), succeeded, then=follow_up())
+    begun = begin(fleet, assignment, now, claimed_at=command.started_at)
+    return accept(*begun, succeeded, then=follow_up())
+
+
+def _duration(started: datetime | None, completed: datetime | None, begun_at: datetime, now: datetime) -> int:
+    """In whole seconds, at least one: by the agent's own clock if it told both times."""
+    lasted = completed - started if started is not None and completed is not None else now - begun_at
+    return min(max(1, round(lasted.total_seconds())), DURATION_S_MAX)
 
 
 def report_failed(fleet: Fleet, command: ReportFailed, now: datetime) -> Decision:
@@ -76,12 +153,12 @@ def report_failed(fleet: Fleet, command: ReportFailed, now: datetime) -> Decisio
         return assignment
     assert command.error_code is not None
     failure = Failure(command.error_code, command.error_message, command.screenshot_ref, command.activity_stack)
-    return accept(*_begun(fleet, assignment, None), *fail(fleet, assignment, failure, now), then=follow_up())
+    failed = fail(fleet, assignment, failure, now, is_last=_is_last(command.retry_count))
+    return accept(*begin(fleet, assignment, now), *failed, then=follow_up())
 
 
-def _begun(fleet: Fleet, assignment: Assignment, claimed: datetime | None) -> list[Event]:
-    """Make the event that the attempt started, if its end is reported before its start was."""
-    return [] if assignment.phase is Phase.RUNNING else _started(fleet, assignment, 0, claimed)
+def _is_last(retry_count: int | None) -> bool:
+    return retry_count is not None and retry_count >= ATTEMPTS_MAX
 
 
 def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assignment | Decision:
@@ -94,17 +171,18 @@ def _reported(fleet: Fleet, command: Report, status: AssignmentStatus) -> Assign
     if ended is not None:
         return _after_the_end(command, ended, status)
     assert assignment is not None
+    if command.only_if not in (None, assignment.status):
+        return reject(Code.CONFLICT, f"Assignment is {assignment.status}", status=assignment.status.value)
+    starts = status is AssignmentStatus.RUNNING and assignment.phase in STARTABLE
     if command.run is None:
-        fits = assignment.phase is Phase.RUNNING or (
-            assignment.phase is Phase.SENT and status is AssignmentStatus.RUNNING
-        )
+        fits = starts or assignment.phase in (Phase.RUNNING, Phase.SENT)
         return assignment if fits else _not_running(fleet, assignment)
     if command.run > assignment.run:
         return reject(Code.CONFLICT, "This run does not exist yet", run=command.run, current_run=assignment.run)
     if command.run == assignment.run and assignment.phase in (Phase.SENT, Phase.RUNNING):
         return assignment
     if command.run == assignment.run and assignment.phase is Phase.OFFERED:
-        return _not_running(fleet, assignment)
+        return assignment if starts else _not_running(fleet, assignment)
     return _stale(command, command.run, status, assignment, noted=command.run in assignment.stale_noted)
 
 
@@ -128,7 +206,7 @@ def _stale(command: Report, run: int, status: AssignmentStatus, owner: Assignmen
         job_id=owner.job_id,
         device_id=owner.device_id,
         run=run,
-        attempt=min(owner.failed + 1, ATTEMPTS_MAX),
+        attempt=attempt_of_run(owner, run),
         status=status.value,
         current_run=owner.run,
     )

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from drover.domain.fleet.job_spec import JobSpec
+from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.domain.timers import Timers
 
 
@@ -135,6 +136,18 @@ class Device(DeviceSpec, kw_only=True):
         return DeviceStatus.ONLINE if self.alive else DeviceStatus.OFFLINE
 
 
+Failure = tuple[int, int]
+"""(run, attempt): with this run, this attempt was used up."""
+
+
+def attempt_of_run(owner: Assignment | Ended, run: int) -> int:
+    """The attempt that a run belonged to. Runs that were rolled back share the attempt of the run that ended it."""
+    for failed_run, attempt in owner.failures:
+        if run <= failed_run:
+            return attempt
+    return min(owner.failed + 1, ATTEMPTS_MAX)
+
+
 class Assignment(msgspec.Struct):
     """A live assignment. An ended one leaves only an `Ended`."""
 
@@ -157,10 +170,14 @@ class Assignment(msgspec.Struct):
     retry_due: datetime | None = None
     progress_pct: int = 0
     ad_playing: bool = False
+    by_pc: bool = False
+    """Its PC claimed the current run. Until it reports progress, it cannot stall."""
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
     """Earlier runs for which a late report was recorded; further ones are refused without a record."""
+    failures: tuple[Failure, ...] = ()
+    """The failures of the assignment's attempts, oldest first."""
 
     @property
     def attempt(self) -> int:
@@ -182,6 +199,7 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
     failed: int
     replaced: bool = False
     late_noted: bool = False
+    failures: tuple[Failure, ...] = ()
 
 
 class Job(msgspec.Struct):
@@ -201,6 +219,8 @@ class Job(msgspec.Struct):
     """The rule of the failures because of which the job was paused as bad."""
     named: dict[str, None] = {}
     """Devices assigned by name."""
+    was_named: dict[str, None] = {}
+    """The same, of a job that has ended: it may be opened again."""
     present: int = 0
     """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}

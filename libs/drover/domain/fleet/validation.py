@@ -18,6 +18,7 @@ from drover.domain.fleet.commands import (
     Report,
     ReportCompleted,
     ReportFailed,
+    ReportPending,
     ReportRunning,
 )
 from drover.domain.fleet.field_patterns import TEXTS
@@ -26,6 +27,7 @@ from drover.domain.fleet.policy import (
     ATTEMPTS_MAX,
     CAPABILITIES_MAX,
     CAPABILITY_PATTERN,
+    DURATION_S_MAX,
     PC_CAPACITY_MAX,
     RUN_MAX,
 )
@@ -77,7 +79,12 @@ def _claim(command: ClaimForPc) -> Rejection | None:
 
 
 def _report_running(command: ReportRunning) -> Rejection | None:
-    return _report(command) or check_range(0, 100, progress_pct=command.progress_pct)
+    return (
+        _report(command)
+        or check_range(0, 100, progress_pct=command.progress_pct)
+        or _retry_count(command.retry_count)
+        or TEXTS.check(error_code=command.error_code)
+    )
 
 
 def _report_completed(command: ReportCompleted) -> Rejection | None:
@@ -85,12 +92,14 @@ def _report_completed(command: ReportCompleted) -> Rejection | None:
         return refusal
     if command.error_code is not None:
         return invalid("error_code", command.error_code, "completed takes no error_code")
-    if command.progress_pct != 100:
+    if command.progress_pct != 100 and not (command.infers and command.progress_pct is None):
         return invalid("progress_pct", command.progress_pct, "completed needs progress_pct 100")
+    if command.actual_duration_sec is None and command.infers:
+        return ends_before_it_began(command.started_at, command.completed_at)
     if command.actual_duration_sec is None or command.actual_duration_sec <= 0:
         message = "completed needs actual_duration_sec > 0"
         return invalid("actual_duration_sec", command.actual_duration_sec, message, "V005")
-    if command.actual_duration_sec > 7 * 86_400:
+    if command.actual_duration_sec > DURATION_S_MAX:
         return invalid("actual_duration_sec", command.actual_duration_sec, "actual_duration_sec is above a week")
     return ends_before_it_began(command.started_at, command.completed_at)
 
@@ -108,10 +117,13 @@ def _report_failed(command: ReportFailed) -> Rejection | None:
         return refusal
     if command.error_code is None:
         return invalid("error_code", None, "failed needs an error_code")
-    if command.retry_count is not None and not 0 <= command.retry_count <= ATTEMPTS_MAX:
-        message = f"retry_count must be between 0 and {ATTEMPTS_MAX}"
-        return invalid("retry_count", command.retry_count, message, "V007")
-    return TEXTS.check(error_code=command.error_code)
+    return _retry_count(command.retry_count) or TEXTS.check(error_code=command.error_code)
+
+
+def _retry_count(retry_count: int | None) -> Rejection | None:
+    if retry_count is None or 0 <= retry_count <= ATTEMPTS_MAX:
+        return None
+    return invalid("retry_count", retry_count, f"retry_count must be between 0 and {ATTEMPTS_MAX}", "V007")
 
 
 _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
@@ -124,6 +136,7 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     ReportRunning: _report_running,
     ReportCompleted: _report_completed,
     ReportFailed: _report_failed,
+    ReportPending: _report,
 }
 
 validate: Final = validate_by(_CHECKS)

@@ -75,6 +75,10 @@ def _ended(status: Status) -> Callable[[e.RenderFailed | e.RenderCancelled | e.R
     return tell
 
 
+def _completed(event: e.RenderCompleted) -> dict[str, Any]:
+    return {**_ended(Status.COMPLETED)(event), "duration_seconds": event.duration_seconds}
+
+
 def _stop(event: e.StopClaimed) -> dict[str, Any]:
     return {
         "render_id": event.render_id,
@@ -108,7 +112,7 @@ _TELL: Final[dict[type, Callable[[Any], Any]]] = {
     e.RenderRequeued: _requeued,
     e.RenderFailed: _ended(Status.FAILED),
     e.RenderCancelled: _ended(Status.CANCELLED),
-    e.RenderCompleted: _ended(Status.COMPLETED),
+    e.RenderCompleted: _completed,
     e.StopClaimed: _stop,
     e.FieldMapped: _mapped,
     e.CompositionDescribed: _described,

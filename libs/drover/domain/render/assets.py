@@ -38,6 +38,8 @@ class Assets(msgspec.Struct, frozen=True):
     values that another field has replaced, and data in places that 003 does not define."""
     fields: int = 0
     """How many fields were found that a mapping could give a layer."""
+    unusable_images: list[str] = []
+    """Pictures that gfx_data or the mapping asks for and that are not below the image folder, each with its field."""
 
     @property
     def mapping_missing(self) -> bool:
@@ -51,14 +53,17 @@ class _Found(msgspec.Struct, frozen=True):
     value: Any
     flag: int | None = None
     """The number of the flag, for flags: they have a layer even without a mapping."""
+    is_picture: bool = False
+    """It can only be a picture. A slot's `country` is also a text."""
     is_field: bool = True
 
 
 def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Assets:
     """Convert gfx_data to assets. `images`: the folder of flags and other images, as After Effects sees it. Files
     outside it are not used."""
-    assets: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {}
+    assets: dict[tuple[str, str, str], tuple[list[str], dict[str, str]]] = {}
     unmapped: list[str] = []
+    unusable: list[str] = []
     count = 0
     for found in _found(gfx_data):
         count += found.is_field
@@ -66,17 +71,21 @@ def to_assets(gfx_data: Any, fields: Mapping[str, Layer], *, images: str) -> Ass
         if layer is None:
             unmapped.append(found.key)
             continue
-        asset = _image(layer, found.value, images) if layer.kind == "image" else _text(layer, found.value)
+        asset = _asset(layer, found.value, images)
         if asset is None:
-            unmapped.append(f"{found.key}: not an image in {images}")
+            unmapped.append(f"{found.key}: {_why_dropped(layer, images)}")
+            if layer.kind == "image" and _shown(found.value).strip() and (found.is_picture or found.key in fields):
+                unusable.append(f"{_shown(found.value)} ({found.key})")
             continue
         # Two values for one layer: the later one wins, as in After Effects.
         place = asset["type"], layer.layer_name, asset.get("property", "")
-        before = assets.get(place)
-        if before is not None and before[1] != asset:
-            unmapped.append(f"{before[0]}: {layer.layer_name} is given again by {found.key}")
-        assets[place] = found.key, asset
-    return Assets([asset for _, asset in assets.values()], list(dict.fromkeys(unmapped)), count)
+        keys, before = assets.get(place, ([], asset))
+        if before != asset:
+            unmapped += [f"{key}: {layer.layer_name} is given again by {found.key}" for key in keys]
+            keys = []
+        assets[place] = [*keys, found.key], asset
+    placed = [asset for _, asset in assets.values()]
+    return Assets(placed, list(dict.fromkeys(unmapped)), count, list(dict.fromkeys(unusable)))
 
 
 def _layer(found: _Found, fields: Mapping[str, Layer]) -> Layer | None:
@@ -87,6 +96,26 @@ def _layer(found: _Found, fields: Mapping[str, Layer]) -> Layer | None:
         flag = f"Flag {found.flag}"
         layer = fields.get(flag, Layer(flag, "image"))
     return layer
+
+
+def _asset(layer: Layer, value: Any, images: str) -> dict[str, str] | None:
+    match layer.kind:
+        case "image":
+            return _image(layer, value, images)
+        case "expression":
+            return _expression(layer, value)
+        case "data":
+            return _text(layer, value)
+
+
+def _why_dropped(layer: Layer, images: str) -> str:
+    return f"not an image in {images}" if layer.kind == "image" else "an empty expression"
+
+
+def _expression(layer: Layer, value: Any) -> dict[str, str] | None:
+    expression = _shown(value)  # nexrender refuses an empty one
+    asset = {"type": "data", "layerName": layer.layer_name, "property": layer.property, "expression": expression}
+    return asset if expression else None
 
 
 def _text(layer: Layer, value: Any) -> dict[str, str]:
@@ -140,18 +169,19 @@ def _flags(flags: Any, place: str) -> Iterator[_Found]:
     if isinstance(flags, dict):
         for name, value in _object(flags, place):
             number = _flag_number(name)
-            yield _Found(f"Flag - {name}" if number is None else f"Flag {number}", value, number)
+            key = f"Flag - {name}" if number is None else f"Flag {number}"
+            yield _Found(key, value, number, is_picture=True)
         return
     if not isinstance(flags, list) or len(flags) > SLOTS_MAX:
         raise GfxDataInvalid(place, f"a list of at most {SLOTS_MAX}, or an object")
     for position, flag in enumerate(flags, 1):
         where = f"{place}[{position - 1}]"
         if not isinstance(flag, dict):
-            yield _Found(f"Flag {position}", _scalar(flag, where), position)
+            yield _Found(f"Flag {position}", _scalar(flag, where), position, is_picture=True)
             continue
         number = _number(flag, position, where)
         named = next((name for name in ("country", "path", "src", "value") if name in flag), "value")
-        yield _Found(f"Flag {number}", _scalar(flag.get(named), where), number)
+        yield _Found(f"Flag {number}", _scalar(flag.get(named), where), number, is_picture=True)
         yield from _others(flag, f"{where}.", ("slot_number", named))
 
 

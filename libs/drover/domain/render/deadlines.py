@@ -14,7 +14,7 @@ from drover.domain.render.alerts import alert_of_workers
 from drover.domain.render.events import RenderArchived
 from drover.domain.render.faults import after
 from drover.domain.render.policy import DEADLINES_PER_TICK_MAX, Fault, Policy
-from drover.domain.render.requests import taken_back
+from drover.domain.render.requests import LAPSED, taken_back
 from drover.domain.render.state import RenderQueue
 
 
@@ -42,7 +42,7 @@ def _fire(policy: Policy, left: int) -> Callable[[RenderQueue, datetime], Decisi
 def _lease(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
     render = queue.renders[int(render_id)]
     message = f"Worker {render.worker_id} did not renew its lease in time"
-    return taken_back(queue, render, "lapsed", message, now)
+    return taken_back(queue, render, LAPSED, message, now)
 
 
 def _timeout(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:

@@ -191,7 +191,7 @@ class FieldMapped(Event):
     """The name of the field: `Slot N - field`, `Single - field` or `Flag N`."""
     layer_name: str
     kind: str
-    """`data` or `image`."""
+    """`data`, `image` or `expression`."""
     property: str
     version: int
 

@@ -11,7 +11,8 @@ import msgspec
 
 OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 
-Kind = Literal["data", "image"]
+Kind = Literal["data", "image", "expression"]
+"""A text, a picture of the image folder, or an After Effects expression (003 §3.4.1: the Clock)."""
 
 
 class CompositionSpec(msgspec.Struct, frozen=True):

@@ -44,6 +44,8 @@ class Fault(StrEnum):
     NEXRENDER_REFUSED = "NEXRENDER_REFUSED"
     """nexrender refuses: a wrong secret, or an invalid job."""
     TEMPLATE_MISSING = "TEMPLATE_MISSING"
+    IMAGE_MISSING = "IMAGE_MISSING"
+    """gfx_data names a picture that is not in the image folder."""
     MAPPING_MISSING = "MAPPING_MISSING"
     """No field of gfx_data has a layer in this composition."""
     GFX_DATA_UNREADABLE = "GFX_DATA_UNREADABLE"
@@ -104,6 +106,7 @@ class Policy(msgspec.Struct, frozen=True):
 RULES: Final[dict[Fault, Rule]] = {
     Fault.NEXRENDER_REFUSED: Rule(alert="nexrender_refused", about="nexrender"),
     Fault.TEMPLATE_MISSING: Rule(alert="template_missing", about="composition"),
+    Fault.IMAGE_MISSING: Rule(),
     Fault.MAPPING_MISSING: Rule(alert="mapping_missing", about="composition"),
     Fault.GFX_DATA_UNREADABLE: Rule(alert="gfx_data_unreadable"),
     Fault.RENDER_ERROR: Rule(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import asdict
 
@@ -15,6 +16,9 @@ from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRe
 from drover.domain.render.events import RenderCancelled, RenderRequested, RenderRequeued
 from drover.domain.render.policy import OPEN_RENDERS_MAX, SEOUL
 from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Status
+
+LAPSED: Final = "lapsed"
+"""Why a render was requeued: its worker did not renew the lease in time."""
 
 
 def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:

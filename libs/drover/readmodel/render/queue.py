@@ -64,6 +64,8 @@ class RenderRow(Render, frozen=True):
 
     generation: int = 1
     """The number of the render's job at nexrender, from 1."""
+    generation_ends: list[int] = msgspec.field(default_factory=list)
+    """The last run of each earlier generation."""
 
 
 class GfxRow(Row, frozen=True):
@@ -197,6 +199,7 @@ RELATIONS: Final = (
         computed={"progress": PROGRESS},
         embeds=(
             many("render_queue_audit", "render_queue_id"),
+            many("renders_event", "render_queue_id"),
             many("render_stages", "render_queue_id"),
             one("aep_compositions", "composition_id"),
         ),

@@ -81,7 +81,8 @@ CREATE TABLE render_rows (
   rendering_seconds float8,
   encoding_seconds  float8,
   uploading_seconds float8,
-  generation        int4 NOT NULL
+  generation        int4 NOT NULL,
+  generation_ends   int4[] NOT NULL
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN render_rows.stage_since IS 'When the render reached its status.';
 COMMENT ON COLUMN render_rows.worker_id IS 'The worker that holds the render; after its end, the last worker.';
@@ -90,6 +91,7 @@ COMMENT ON COLUMN render_rows.error_code IS 'The code of the last error, until t
 COMMENT ON COLUMN render_rows.started_at IS 'When nexrender accepted the render''s current job.';
 COMMENT ON COLUMN render_rows.preparing_seconds IS 'How many seconds the render was in the stage `preparing`, over all finished visits; null: never. The three fields below are the same for the other stages.';
 COMMENT ON COLUMN render_rows.generation IS 'The number of the render''s job at nexrender, from 1.';
+COMMENT ON COLUMN render_rows.generation_ends IS 'The last run of each earlier generation.';
 CREATE INDEX render_rows_status ON render_rows (status, created_at);
 CREATE INDEX render_rows_created_at ON render_rows (created_at);
 CREATE INDEX render_rows_completed_at ON render_rows (completed_at);
@@ -122,6 +124,28 @@ COMMENT ON COLUMN render_queue_audit.status_from IS 'The status before the chang
 COMMENT ON COLUMN render_queue_audit.worker_id IS 'The worker that holds the render, or held it until this change.';
 CREATE INDEX render_queue_audit_render_queue_id ON render_queue_audit (render_queue_id, id);
 CREATE INDEX render_queue_audit_changed_at ON render_queue_audit (changed_at);
+
+-- One entry in the history of attempts at a render, in the words of `tasks_event`.
+CREATE TABLE renders_event (
+  id              int8 PRIMARY KEY,
+  render_queue_id int4 NOT NULL,
+  attempt         int4 NOT NULL,
+  run             int4 NOT NULL,
+  worker_id       text,
+  event_type      text NOT NULL,
+  level           text NOT NULL,
+  error_code      text,
+  message         text,
+  due_at          timestamptz,
+  by              text NOT NULL,
+  created_at      timestamptz NOT NULL
+);
+COMMENT ON COLUMN renders_event.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
+COMMENT ON COLUMN renders_event.attempt IS 'The number of the nexrender job, from 1: it grows when all of the render is done again.';
+COMMENT ON COLUMN renders_event.run IS 'The worker''s run, from 1: it grows with each claim. 0: no worker has claimed this attempt yet.';
+COMMENT ON COLUMN renders_event.event_type IS '`CREATED`: requested or run again; `SENT`: claimed; `ACKED`: nexrender has the job.';
+CREATE INDEX renders_event_render_queue_id ON renders_event (render_queue_id, id);
+CREATE INDEX renders_event_created_at ON renders_event (created_at);
 
 CREATE TABLE composition_rows (
   id            text PRIMARY KEY,

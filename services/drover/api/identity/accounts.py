@@ -35,7 +35,7 @@ from drover.web.commands import origin_of
 from drover.web.errors import invalid, unavailable
 from drover.web.permissions import Verb
 from drover.web.query import read_number
-from drover.web.route import POSITION, Answer, Parameter, Permission, handles, in_path
+from drover.web.route import BEHIND, POSITION, Answer, Parameter, Permission, handles, in_path
 
 PAGE_MAX: Final = 200
 OFFSET_MAX: Final = 1_000_000
@@ -92,18 +92,18 @@ class Accounts:
                 Parameter("limit", int, f"At most {PAGE_MAX}."),
                 Parameter("offset", int, "How many to skip."),
             ),
-            answer=Answer(People, "Oldest first"),
+            answer=Answer(People, "Oldest first", headers=BEHIND),
         )
     )
     async def list(self, request: web.Request, admin: Principal) -> web.Response:
         limit = read_number(request.query, "limit", default=PAGE_MAX, least=0, most=PAGE_MAX)
         offset = read_number(request.query, "offset", default=0, least=0, most=OFFSET_MAX)
-        await self._client.readable(request.headers, admin)
+        behind = await self._client.readable(request.headers)
         try:
             rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
         except POSTGRES_AWAY as error:
             raise unavailable("The read model is unavailable") from error
-        return respond({"accounts": [self._row(row) for row in rows]})
+        return respond({"accounts": [self._row(row) for row in rows]}, headers=behind)
 
     @handles(
         route(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -40,6 +41,6 @@ async def read(request: web.Request, shape: type[T]) -> T:
         raise invalid(f"The body must be a JSON object with {fields}") from None
 
 
-def respond(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+def respond(body: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """Make a JSON response that must not be cached."""
     return json_answer(body, status=status, headers={**PRIVATE, **(headers or {})})

@@ -3,8 +3,9 @@ answers with JSON that is not cached."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -16,9 +17,9 @@ from drover.api.reads.parameters import Asked, Kind, bad_parameter, parse_number
 from drover.api.reads.united import United
 from drover.web.answers import NO_STORE, json_answer
 from drover.web.auth import Principal
-from drover.web.freshness import Freshness
+from drover.web.freshness import Awaited, Freshness
 from drover.web.permissions import Verb
-from drover.web.route import MIN_POSITION, Answer, Parameter, Permission, Route, handles
+from drover.web.route import BEHIND, MIN_POSITION, Answer, Parameter, Permission, Route, handles
 
 MAY_READ: Final = Permission("dashboard", Verb.READ)
 """The permission for all read endpoints: the table of permissions has one entry for all of them."""
@@ -33,6 +34,8 @@ class Question(NamedTuple):
     request: web.Request
     asked: Asked
     principal: Principal
+    awaited: Awaited
+    """What the answer shows at least."""
 
 
 class Endpoint:
@@ -43,10 +46,9 @@ class Endpoint:
     async def ask(
         self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
     ) -> Question:
-        """Parse the parameters, and wait until the read models have reached the position that the caller demands."""
+        """Parse the parameters, and wait until the read models have every earlier write."""
         asked = read_query(request.query, kinds)
-        await self._freshness.wait(request.headers, principal.name, *contexts)
-        return Question(request, asked, principal)
+        return Question(request, asked, principal, await self._freshness.wait(request.headers, *contexts))
 
 
 class Subject:
@@ -83,7 +85,7 @@ def reads(
         summary=summary,
         permission=MAY_READ,
         parameters=(*parameters, *(kind.described for kind in kinds), MIN_POSITION),
-        answers={200: Answer(answer, "From the read model")},
+        answers={200: Answer(answer, "From the read model", headers=BEHIND)},
         errors=(*READ_ERRORS, *errors),
     )
 
@@ -92,7 +94,7 @@ def reads(
         @wraps(read)
         async def handle(subject: S, request: web.Request, principal: Principal) -> web.Response:
             question = await subject._endpoint.ask(request, principal, contexts=contexts, kinds=kinds)
-            return respond(await read(subject, question))
+            return respond(await read(subject, question), question.awaited.headers)
 
         return handle
 
@@ -112,7 +114,7 @@ def lists(
     """Declare a method as the endpoint of a list. `in_path`: parses the parameters in the path."""
 
     async def read(subject: Subject, question: Question) -> Page[Any]:
-        request, asked, _ = question
+        request, asked = question.request, question.asked
         return await listing.page(subject._endpoint.models, asked.with_(**in_path(request)) if in_path else asked)
 
     row: Any = listing.row
@@ -129,8 +131,8 @@ def lists(
     return declare(read)
 
 
-def respond(value: Any) -> web.Response:
-    return json_answer(value, headers=NO_STORE)
+def respond(value: Any, behind: Mapping[str, str] = MappingProxyType({})) -> web.Response:
+    return json_answer(value, headers={**NO_STORE, **behind})
 
 
 def uuid_in(request: web.Request, name: str) -> UUID:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,8 +30,8 @@ from drover.projection.positions import MIN_POSITION_HEADER
 
 PATH: Final = "/api/overview"
 KEPT_S: Final = 1.0
-"""How many seconds an answer is cached, so that many dashboards cost as much as one. Requests that demand a position
-are not answered from the cache."""
+"""How many seconds an answer is cached, so that many dashboards of a quiet farm cost as much as one. The cache is not
+used after a commit, nor for requests that demand a position."""
 OPEN_ALERTS_MAX: Final = 20
 
 
@@ -81,6 +81,10 @@ class Overviews(Subject):
         self._clock = clock
         self._kept: Overview | None = None
         self._kept_at = float("-inf")
+        self._kept_shows: dict[str, int] = {}
+        """The commits that the kept one shows at least, by place."""
+        self._reached: dict[str, int] = {}
+        """The commits that the read models have, as far as any request has found."""
         self._looking = asyncio.Lock()
 
     @reads(
@@ -94,11 +98,18 @@ class Overviews(Subject):
     async def get(self, question: Question) -> Overview:
         if MIN_POSITION_HEADER in question.request.headers:
             return await self._look()
-        async with self._looking:  # a request that waited finds the result of the one before
-            if self._kept is None or self._clock() - self._kept_at >= KEPT_S:
+        wanted = question.awaited.shows
+        for place, seq in wanted.items():
+            self._reached[place] = max(seq, self._reached.get(place, 0))
+        async with self._looking:  # requests that waited share the result of the first of them
+            if self._kept is None or self._clock() - self._kept_at >= KEPT_S or not self._shows(wanted):
+                shows = dict(self._reached)
                 self._kept = await self._look()
-                self._kept_at = self._clock()
+                self._kept_shows, self._kept_at = shows, self._clock()
             return self._kept
+
+    def _shows(self, wanted: Mapping[str, int]) -> bool:
+        return all(self._kept_shows.get(place, 0) >= seq for place, seq in wanted.items())
 
     async def _look(self) -> Overview:
         now = self._now()

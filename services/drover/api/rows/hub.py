@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Final
+from typing import Final, Protocol
 
 from drover.api.live.tail import Bell
-from drover.api.rows.line import Line
+from drover.api.rows.line import Line, Resets
 from drover.api.rows.track import Track
 from drover.bus.rows import RowsChanged, RowsHeartbeat
 from drover.eventlog.log import Partition
@@ -24,6 +24,15 @@ down."""
 LOOK_S: Final = 1.0
 RING_EVERY_S: Final = 0.02
 """Minimum seconds between two wake-ups of all streams: a busy farm has hundreds of messages a second."""
+
+
+class Watcher(Protocol):
+    """Gets every message at once, without a wake-up."""
+
+    def changed(self, relation: str, message: RowsChanged) -> None:
+        """It follows on what was heard before."""
+
+    def reset(self, relations: Resets) -> None: ...
 
 
 class Hub:
@@ -58,6 +67,10 @@ class Hub:
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
         self._rang_at = float("-inf")
+        self._watchers: list[Watcher] = []
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers.append(watcher)
 
     def lines(self, contexts: Iterable[str]) -> list[Line]:
         wanted = {*contexts}
@@ -69,12 +82,19 @@ class Hub:
 
     def changed(self, context: str, relation: str, message: RowsChanged) -> None:
         if (line := self._heard(context, message.partition)) is not None:
-            line.changed(relation, message)
+            resets = line.changed(relation, message)
+            for watcher in self._watchers:
+                if resets:
+                    watcher.reset(resets)
+                else:
+                    watcher.changed(relation, message)
             self._wake()
 
     def heartbeat(self, context: str, message: RowsHeartbeat) -> None:
         if (line := self._heard(context, message.partition)) is not None:
-            line.heartbeat(message)
+            if resets := line.heartbeat(message):
+                for watcher in self._watchers:
+                    watcher.reset(resets)
             self._wake()
 
     @asynccontextmanager

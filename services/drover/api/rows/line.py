@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -25,6 +25,10 @@ class RowsTold(msgspec.Struct, frozen=True):
     """The keys of rows that were deleted, or that this client may no longer see."""
 
 
+Resets = Mapping[str, Why]
+"""Relations that must be read again."""
+
+
 class Line:
     def __init__(self, context: str, place: str, relations: Iterable[str], make_track: Callable[[], Track]) -> None:
         self.context: Final = context
@@ -34,34 +38,39 @@ class Line:
         """The highest position in any message: the read model has reached at least this commit."""
         self.tracks: Final = {name: make_track() for name in relations}
 
-    def changed(self, relation: str, message: RowsChanged) -> None:
+    def changed(self, relation: str, message: RowsChanged) -> Resets:
         track = self.tracks.get(relation)
         if track is None:  # from a newer projector
-            return
+            return {}
         if message.epoch != self.epoch:
-            self._begin(message.epoch, {relation: message.to}, message.to)
-            return
+            begun = self._begin(message.epoch, {relation: message.to}, message.to)
+            return {relation: Why.BEHIND} if message.reset and not begun else begun
         self.seq = max(self.seq, message.to)
         if message.reset:
             track.reset(Why.BEHIND, message.to)
-        else:
-            track.add(message.after, message.to, self._data(relation, message))
+            return {relation: Why.BEHIND}
+        follows = track.add(message.after, message.to, self._data(relation, message))
+        return {} if follows else {relation: Why.HOLE}
 
-    def heartbeat(self, message: RowsHeartbeat) -> None:
+    def heartbeat(self, message: RowsHeartbeat) -> Resets:
         if message.epoch != self.epoch:
-            self._begin(message.epoch, message.last, message.seq)
-            return
+            return self._begin(message.epoch, message.last, message.seq)
         self.seq = max(self.seq, message.seq)
-        for name, last in message.last.items():
-            if (track := self.tracks.get(name)) is not None:
-                track.check(last)
+        return {
+            name: Why.HOLE
+            for name, last in message.last.items()
+            if (track := self.tracks.get(name)) is not None and not track.check(last)
+        }
 
-    def _begin(self, epoch: str, last: dict[str, int], seq: int) -> None:
+    def _begin(self, epoch: str, last: dict[str, int], seq: int) -> Resets:
+        """The first epoch resets nobody who listens from now on: this process has heard every message so far."""
+        is_first = self.epoch is None
         self.epoch = epoch
         self.seq = seq  # may be lower than before: a rebuilt read model starts over
         for name, track in self.tracks.items():
             known = last.get(name)
             track.begin(epoch, known, seq if known is None else known)
+        return {} if is_first else dict.fromkeys(self.tracks, Why.EPOCH)
 
     def _data(self, relation: str, message: RowsChanged) -> bytes:
         gone = [msgspec.Raw(_encode(key)) for key in message.gone]

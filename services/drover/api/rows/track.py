@@ -81,30 +81,33 @@ class Track:
         self._reset(Why.EPOCH, to)
         self._floor_position = last
 
-    def add(self, after: int, to: int, data: bytes) -> None:
-        """Add changed rows. If they do not continue from the last position, a message was lost and clients must read
-        again."""
+    def add(self, after: int, to: int, data: bytes) -> bool:
+        """Add changed rows. False: they do not continue from the last position, so a message was lost and clients must
+        read again."""
         if after != self.last:
             self.reset(Why.HOLE, to)
-            return
+            return False
         self.last = to
         entry = Entry(self._next_number(), to, data)
         if to == after:
             self._append_presence(entry)
         else:
             self._append(entry)
+        return True
 
     def reset(self, why: Why, to: int) -> None:
         """Tell all clients to read the relation again, at this position or a later one."""
         self.last = to
         self._reset(why, to)
 
-    def check(self, last: int) -> None:
-        """Compare with the last position that the projector has sent, to detect a lost message."""
+    def check(self, last: int) -> bool:
+        """Compare with the last position that the projector has sent. False: a message was lost."""
         if self.last is None and self._entries and last <= self._entries[-1].to:
             self.last = self._floor_position = last  # readers were already told to read at a later position
         elif last != self.last:
             self.reset(Why.HOLE, last)
+            return False
+        return True
 
     def after(self, number: int) -> list[Entry] | None:
         """Return the entries after this number, oldest first. None: some of them were dropped."""

@@ -16,6 +16,7 @@ from drover.domain.fleet.events import (
     AssignmentRequested,
     AttemptCancelled,
     AttemptCreated,
+    AttemptErrorNoted,
     AttemptFailed,
     AttemptFailedFinal,
     AttemptProgressed,
@@ -175,6 +176,10 @@ def _progressed(tables: Tables, event: AttemptProgressed) -> None:
     _change(tables, event, progress_pct=event.progress_pct, ad_playing=event.ad_playing)
 
 
+def _error_noted(tables: Tables, event: AttemptErrorNoted) -> None:
+    _change(tables, event, error_code=event.code, error_message=event.message)
+
+
 def _succeeded(tables: Tables, event: AttemptSucceeded) -> None:
     _end(
         tables,
@@ -265,6 +270,7 @@ ASSIGNMENT_RULES: Final[Rules] = {
     AttemptSent: Rule(_sent, _entities, _ITSELF),
     AttemptStarted: Rule(_started, _entities, _ALL),
     AttemptProgressed: Rule(_progressed, _entities, _ITSELF),
+    AttemptErrorNoted: Rule(_error_noted, _entities, _ITSELF),
     AttemptSucceeded: Rule(_succeeded, _entities, _ALL),
     AttemptFailed: Rule(_failed, _entities, _ALL),
     AttemptTimedOut: Rule(_timed_out, _entities, _ALL),

@@ -17,6 +17,7 @@ from drover.domain.fleet.events import (
     JobExpired,
     JobNeedAdded,
     JobPaused,
+    JobReopened,
     JobResumed,
     JobReturned,
     SupplyAdvanced,
@@ -66,6 +67,22 @@ def _paused(tables: Tables, event: JobPaused) -> None:
 
 def _resumed(tables: Tables, event: JobResumed) -> None:
     _change(tables, event, status=JobStatus.CREATED, is_active=True, paused_for=None)
+
+
+def _reopened(tables: Tables, event: JobReopened) -> None:
+    """Phones that have not completed it are no longer counted: they may get it again."""
+    _change(
+        tables,
+        event,
+        status=JobStatus.CREATED,
+        is_active=True,
+        paused_for=None,
+        ended_at=None,
+        end_reason=None,
+        failed=0,
+        cancelled=0,
+        skipped=0,
+    )
 
 
 def _deactivated(tables: Tables, event: JobDeactivated) -> None:
@@ -141,6 +158,7 @@ JOB_RULES: Final[Rules] = {
     JobReturned: Rule(_returned, lambda e: (e.job_id,), _JOB),
     JobPaused: Rule(_paused, lambda e: (e.job_id,), _JOB),
     JobResumed: Rule(_resumed, lambda e: (e.job_id,), _JOB),
+    JobReopened: Rule(_reopened, lambda e: (e.job_id,), _JOB),
     JobDeactivated: Rule(_deactivated, lambda e: (e.job_id,), _JOB),
     JobCancelled: Rule(_cancelled, lambda e: (e.job_id,), _JOB),
     JobExpired: Rule(_expired, lambda e: (e.job_id,), _JOB),

@@ -103,8 +103,10 @@ def _retry(tables: Tables, event: e.RetryScheduled) -> None:
 
 def _requeued(tables: Tables, event: e.RenderRequeued) -> None:
     _enter(tables, event, PENDING, worker_id=None, lock_expires_at=None, recovery_count=event.recovery_count)
-    if event.generation != need(tables, RENDERS, event.render_id).generation:
-        _change(tables, event, generation=event.generation, **_NEW_JOB)
+    row = need(tables, RENDERS, event.render_id)
+    if event.generation != row.generation:
+        ends = [*row.generation_ends, event.run]
+        _change(tables, event, generation=event.generation, generation_ends=ends, **_NEW_JOB)
     if event.reason == "rerun":
         _change(tables, event, error_code=None, error_message=None)
     elif event.reason in _FAULTS:
@@ -164,6 +166,6 @@ RENDER_RULES: Final[Rules] = {
     e.StopClaimed: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
     e.RenderStopped: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
     e.StopAbandoned: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
-    e.StaleRunRefused: Rule(change_no_row, _about),
+    e.StaleRunRefused: Rule(change_no_row, _about, _ROW),
     e.RenderArchived: Rule(change_no_row, _about),
 }

@@ -21,7 +21,7 @@ from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
 from drover.web.permissions import Verb
 from drover.web.query import read_number, refuse_unknown
-from drover.web.route import MIN_POSITION, Answer, Parameter, Route, handles
+from drover.web.route import BEHIND, MIN_POSITION, Answer, Parameter, Route, handles
 
 ROWS_DEFAULT: Final = 50
 ROWS_MAX: Final = 500
@@ -82,7 +82,7 @@ class Listing:
                 Parameter("after", str, "The cursor: `after` of the previous page."),
                 MIN_POSITION,
             ),
-            answers={200: Answer(OwnAlarms)},
+            answers={200: Answer(OwnAlarms, headers=BEHIND)},
             errors=(400, 503),
         )
     )
@@ -94,7 +94,7 @@ class Listing:
             user_id = whose(principal, user_id)
         limit = read_number(query, "limit", default=ROWS_DEFAULT, least=1, most=ROWS_MAX)
         after = _cursor(query.get("after"))
-        await self._freshness.wait(request.headers, principal.name, REMINDER.context)
+        awaited = await self._freshness.wait(request.headers, REMINDER.context)
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
             rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
@@ -102,7 +102,8 @@ class Listing:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error
         more = _written(rows[-1]) if len(rows) == limit else None
-        return json_answer({"alarms": [dict(row) for row in rows], "after": more})
+        body = {"alarms": [dict(row) for row in rows], "after": more}
+        return json_answer(body, headers=awaited.headers)
 
 
 def _cursor(text: str | None) -> _Cursor | None:

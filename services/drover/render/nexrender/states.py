@@ -103,14 +103,14 @@ _BEFORE_A_PATH: Final = r"(?:^|[\s'\"`(=:])"
 _AFTER_A_PATH: Final = r"(?=$|[\s'\"`),;:]|\.(?:\s|$))"
 
 
-def is_template_missing(error_text: str | None, template_src: str) -> bool:
-    """Whether an error says that this template, given as a path or as our URL, is missing. Then a retry is useless.
+def is_missing(error_text: str | None, src: str) -> bool:
+    """Whether an error says that this file, given as a path or as our URL, is missing. Then a retry is useless.
 
-    False for a missing image, and for a missing copy in nexrender's own folders whose name ends like the template's.
+    False for another file, and for a missing copy in nexrender's own folders whose name ends like this one's.
     """
     if not error_text:
         return False
     text = re.sub(r"[\\/]+", "/", error_text.casefold())
     if not _MISSING.search(text):
         return False
-    return re.search(f"{_BEFORE_A_PATH}/?{re.escape(comparable(template_src))}{_AFTER_A_PATH}", text) is not None
+    return re.search(f"{_BEFORE_A_PATH}/?{re.escape(comparable(src))}{_AFTER_A_PATH}", text) is not None

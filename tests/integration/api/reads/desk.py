@@ -16,6 +16,7 @@ from drover.api.reads.app import Reads
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -95,7 +96,7 @@ async def desk_on(dsn: str, *, connections: int = 4) -> AsyncIterator[Desk]:
         recording, positions = RecordingPool(pool), Positions(PARTITIONS)
         app = create_application(Health(), body_bytes_max=1024)
         auth, log = Authenticator([SECRET]), QuietLog()
-        reads = Reads(recording, Freshness(positions), log, instance="test", document=dict)
+        reads = Reads(recording, Freshness(positions, Newest(PARTITIONS)), log, instance="test", document=dict)
         add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
         async with TestClient(TestServer(app)) as client:
             yield Desk(client, recording, positions)

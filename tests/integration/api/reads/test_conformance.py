@@ -24,6 +24,7 @@ from schemathesis.checks import (
 from drover.api.reads.app import Reads
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
+from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -66,7 +67,9 @@ async def served_on(dsn: str) -> AsyncIterator[str]:
     async with open_pool(dsn, "test", 4) as pool:
         app = create_application(Health(), body_bytes_max=1024)
         auth = Authenticator([SECRET])
-        reads = Reads(pool, Freshness(Positions(PARTITIONS)), QuietLog(), instance="test", document=dict)
+        reads = Reads(
+            pool, Freshness(Positions(PARTITIONS), Newest(PARTITIONS)), QuietLog(), instance="test", document=dict
+        )
         add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
         async with serve(app, "127.0.0.1", 0, grace_s=1) as port:
             yield f"http://127.0.0.1:{port}"

@@ -23,6 +23,8 @@ from drover.domain.event import Event
 from drover.domain.identity import IDENTITY
 from drover.domain.identity import events as e
 from drover.domain.identity.policy import AccountRole
+from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
@@ -59,7 +61,7 @@ class Elsewhere:
 
     issuer = "https://elsewhere.example.com"
 
-    def verify(self, token: str) -> Principal:
+    def verify(self, token: str, now: float) -> Principal:
         claims = jwt.decode(token, options={"verify_signature": False})
         return Principal(
             Role(claims["role"]),
@@ -139,7 +141,7 @@ class World:
             load(environment, IdentitySettings),
             bus=self.bus,
             pool=NoPool(),
-            freshness=Freshness(Fresh()),
+            freshness=Freshness(Fresh(), Newest([Partition("identity")])),
             hasher=CHEAP,
             clock=self.seconds,
         )

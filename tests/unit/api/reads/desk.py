@@ -14,7 +14,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.api.leads import Lead
 from drover.api.reads.app import Reads
+from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
+from drover.projection.newest import Newest
 from drover.service.access_tokens import issue_access_token
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -96,11 +98,14 @@ class FakeLog:
 
 
 class Desk:
-    def __init__(self, client: TestClient[Any, Any], pool: FakePool, positions: Fresh, log: FakeLog) -> None:
+    def __init__(
+        self, client: TestClient[Any, Any], pool: FakePool, positions: Fresh, log: FakeLog, newest: Newest
+    ) -> None:
         self.client = client
         self.pool = pool
         self.positions = positions
         self.log = log
+        self.newest = newest
 
     async def ask(self, path: str, who: Role | None = Role.SERVICE_ROLE, **headers: str) -> tuple[int, Any]:
         async with self.client.get(path, headers=(key_of(who) if who else {}) | headers) as answer:
@@ -120,7 +125,8 @@ async def desk_with(document: Callable[[], dict[str, Any]] = dict) -> AsyncItera
     pool, positions, log = FakePool(), Fresh(), FakeLog()
     auth = Authenticator([SECRET], people=[BuiltIn(KEYS)])
     app = create_application(Health(), body_bytes_max=1024)
-    reads = Reads(pool, Freshness(positions), log, instance="api-1", document=document)
+    newest = Newest(map(Partition, CONTEXTS))
+    reads = Reads(pool, Freshness(positions, newest), log, instance="api-1", document=document)
     add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
     async with TestClient(TestServer(app)) as client:
-        yield Desk(client, pool, positions, log)
+        yield Desk(client, pool, positions, log, newest)

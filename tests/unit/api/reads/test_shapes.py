@@ -11,7 +11,7 @@ from drover.api.reads.attempts import attempts_of
 from drover.api.reads.overview import KEPT_S, Overviews
 from drover.api.reads.series import attempt_series, last_hour, lines_by_state
 from drover.service.api_keys import Role
-from tests.unit.api.reads.desk import NOW, Row, desk_with
+from tests.unit.api.reads.desk import NOW, Row, desk_with, key_of
 
 WORK, JOB = UUID(int=1), UUID(int=2)
 pytestmark = pytest.mark.req("EV-05")
@@ -174,3 +174,22 @@ async def test_the_overview_is_looked_up_once_a_second_for_all_but_those_who_nam
         clock.now_s += KEPT_S
         await other.ask("/api/overview")
         assert len(other.pool.asked) > asked
+
+
+async def test_the_overview_is_not_kept_across_a_commit():
+    async with desk_with() as other:
+        await other.ask("/api/overview")
+        asked = len(other.pool.asked)
+        other.newest.observe("fleet", 7)
+        await other.ask("/api/overview")
+        assert (again := len(other.pool.asked)) > asked
+        await other.ask("/api/overview")
+        assert len(other.pool.asked) == again
+
+
+async def test_a_read_that_may_be_stale_says_so(desk):
+    desk.newest.observe("fleet", 7)
+    for reached, said in ((True, None), (False, "fleet=7")):
+        desk.positions.reached = reached
+        async with desk.client.get("/api/devices", headers=key_of(Role.SERVICE_ROLE)) as answer:
+            assert (answer.status, answer.headers.get("Drover-Behind")) == (200, said)

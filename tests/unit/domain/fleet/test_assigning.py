@@ -4,7 +4,7 @@ import pytest
 
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import AssignJob, CancelAssignment, ClaimForPc, DeactivateJob, MarkOnline, ResumeJob
+from drover.domain.fleet.commands import AssignJob, CancelAssignment, DeactivateJob, MarkOnline, ResumeJob
 from drover.domain.fleet.events import (
     AssignmentReopened,
     AssignmentRequested,
@@ -60,7 +60,6 @@ def test_a_named_device_waits_without_a_slot_until_it_is_supplied():
 def test_what_waits_is_not_there_for_polls():
     scenario = given(FLEET, pc(), registered(D1), created()).when(ASSIGN)
     scenario.when(POSTED.fetch(run=0)).then_rejected(Code.CONFLICT)
-    scenario.when(ClaimForPc("pc1", 20)).then_nothing()
 
 
 @pytest.mark.req("DF-08")

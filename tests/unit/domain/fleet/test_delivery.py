@@ -4,8 +4,18 @@ import pytest
 
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import CancelAssignment, ClaimForPc, MarkSilent, PauseJob
-from drover.domain.fleet.events import AttemptSent
+from drover.domain.fleet.commands import CancelAssignment, ClaimForPc, MarkSilent, MarkStalled, PauseJob
+from drover.domain.fleet.events import (
+    AttemptCreated,
+    AttemptFailed,
+    AttemptSent,
+    AttemptStarted,
+    AttemptTimedOut,
+    DeviceCameOnline,
+    DeviceWentOffline,
+    JobReturned,
+    RetryScheduled,
+)
 from drover.domain.fleet.state import Phase
 from drover.testing.scenario import given
 from tests.unit.domain.fleet.world import (
@@ -18,9 +28,12 @@ from tests.unit.domain.fleet.world import (
     at,
     begin,
     create,
+    created,
     farm,
+    pc,
     pc_of,
     posted_id,
+    registered,
     told,
     work_of,
 )
@@ -77,7 +90,7 @@ def test_an_unknown_assignment_cannot_be_fetched():
 @pytest.mark.req("OQ-05")
 def test_a_pc_claims_what_waits_for_its_phones():
     scenario = given(FLEET, *farm(2, 1)).when(create(J1))
-    scenario.when(ClaimForPc("pc1", 20)).then(AttemptSent, AttemptSent)
+    scenario.when(ClaimForPc("pc1", 20)).then(AttemptSent, AttemptStarted, AttemptSent, AttemptStarted)
     assert {sent.device_id for sent in told(scenario, AttemptSent)} == {D1, D2}
     answered = FLEET.answer(scenario.decision.events)
     assert [row["run"] for row in answered] == [1, 1]
@@ -96,7 +109,7 @@ def test_a_pc_claims_at_most_what_it_asks_for_and_at_most_its_slots(wanted, clai
 def test_nothing_is_claimed_twice():
     scenario = given(FLEET, *farm(3)).when(create(J1)).when(ClaimForPc("pc1", 2))
     first = {sent.assignment_id for sent in told(scenario, AttemptSent)}
-    scenario.when(ClaimForPc("pc1", 20)).then(AttemptSent)
+    scenario.when(ClaimForPc("pc1", 20)).then(AttemptSent, AttemptStarted)
     assert told(scenario, AttemptSent)[0].assignment_id not in first
     scenario.when(ClaimForPc("pc1", 20)).then_nothing()
     assert scenario.decision.result == []
@@ -117,3 +130,32 @@ def test_a_claim_has_bounds(wanted):
 @pytest.mark.req("OQ-05")
 def test_an_unknown_pc_claims_nothing():
     given(FLEET, *farm(1)).when(ClaimForPc("pc9", 1)).then_rejected(Code.NOT_FOUND, pc_id="pc9")
+
+
+@pytest.mark.req("DI-03")
+def test_what_a_pc_claims_has_begun_and_only_its_timeout_ends_it():
+    scenario = given(FLEET, *farm(1)).when(create(J1)).when(ClaimForPc("pc1", 1))
+    assert work_of(scenario, ONE).phase is Phase.RUNNING
+    scenario.when(MarkStalled(ONE.id, 1)).then_nothing()
+    scenario.after(minutes=19, seconds=59).ticked().then_nothing()
+    scenario.after(seconds=1).ticked().then(AttemptTimedOut, RetryScheduled, AttemptCreated)
+
+
+@pytest.mark.req("DI-03")
+def test_a_claimed_run_that_reports_progress_can_stall():
+    scenario = given(FLEET, *farm(1)).when(create(J1)).when(ClaimForPc("pc1", 1)).when(ONE.runs(1, progress_pct=20))
+    scenario.when(MarkStalled(ONE.id, 1)).then(AttemptFailed, RetryScheduled)
+
+
+@pytest.mark.req("DI-03")
+def test_silence_ends_what_a_pc_claimed():
+    scenario = given(FLEET, *farm(1)).when(create(J1)).when(ClaimForPc("pc1", 1))
+    scenario.when(MarkSilent(D1)).then(ONE.rolled_back(), DeviceWentOffline, JobReturned)
+
+
+@pytest.mark.req("DI-03")
+def test_a_claim_is_a_sign_of_life_of_all_phones_of_the_pc_and_gives_them_work():
+    scenario = given(FLEET, pc(), registered(D1), registered(D2), created()).when(ClaimForPc("pc1", 20))
+    assert {event.device_id for event in told(scenario, DeviceCameOnline)} == {D1, D2}
+    assert {event.device_id for event in told(scenario, AttemptStarted)} == {D1, D2}
+    assert len(FLEET.answer(scenario.decision.events)) == 2

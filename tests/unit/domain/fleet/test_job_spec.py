@@ -1,8 +1,11 @@
 """The one value object of what a client may set on a job, and those who have its fields."""
 
+import pytest
+
 from drover.domain.fleet.commands import CreateJob
 from drover.domain.fleet.events import JobCreated
 from drover.domain.fleet.job_spec import JobSpec, check_spec
+from drover.domain.fleet.policy import PROBABILITIES_SUM_MAX
 from drover.domain.spec import spec_of
 from drover.readmodel.fleet.jobs import JobRow
 
@@ -43,3 +46,11 @@ def test_every_bounded_field_is_checked_by_its_own_name():
             assert refusal is not None
             assert refusal.message == f"{field} must be between {low} and {high}"
             assert refusal.details == {"field": field, "value": value}
+
+
+@pytest.mark.req("DF-21")
+def test_the_ranges_of_the_probabilities_allow_just_what_v002_allows():
+    """So V002 cannot be broken today. Whoever widens a range must see that it can be then, and add a test of it."""
+    most = JobSpec("https://youtu.be/abc", prob_like=100, prob_comment=100, prob_playlist=100)
+    assert check_spec(most) is None
+    assert most.prob_like + most.prob_comment + most.prob_playlist == PROBABILITIES_SUM_MAX

@@ -16,7 +16,10 @@ from drover.domain.fleet.commands import (
 from drover.domain.fleet.events import (
     AttemptFailed,
     AttemptProgressed,
+    AttemptSent,
+    AttemptStarted,
     AttemptSucceeded,
+    RetryScheduled,
     StaleReportRefused,
 )
 from drover.domain.fleet.state import DeviceStatus, Phase
@@ -72,7 +75,7 @@ def test_a_report_of_a_past_run_is_refused_recorded_and_changes_nothing(then, re
     before = work_of(scenario, ONE).phase
     scenario.when(report).then_rejected(
         Code.STALE_ATTEMPT,
-        ONE.stale(status[type(report).__name__], run=1, current=2, attempt=2),
+        ONE.stale(status[type(report).__name__], run=1, current=2, attempt=1),
         run=1,
         current_run=2,
     )
@@ -112,8 +115,8 @@ def test_a_report_of_a_run_that_was_never_given_out_is_a_conflict():
     with_work(ONE.running()).when(ONE.completes(2)).then_rejected(Code.CONFLICT, run=2, current_run=1)
 
 
-def test_a_report_of_what_was_not_fetched_is_a_conflict():
-    for report in ONE.says(*ALL_REPORTS):
+def test_an_end_of_what_was_not_fetched_is_a_conflict():
+    for report in ONE.says(ReportCompleted, ReportFailed):
         with_work(ONE.offered()).when(report).then_rejected(Code.CONFLICT, status="pending")
 
 
@@ -130,18 +133,38 @@ def test_running_without_a_run_counts_where_the_assignment_was_sent():
     with_work(ONE.sent()).when(ONE.runs(None)).then(ONE.started())
 
 
+@pytest.mark.req("DI-09")
+def test_an_end_straight_after_it_was_sent_is_a_start_and_an_end():
+    with_work(ONE.sent()).when(ONE.completes(None)).then(ONE.started(), AttemptSucceeded)
+    with_work(ONE.sent()).when(ONE.fails(run=None)).then(ONE.started(), AttemptFailed, RetryScheduled)
+
+
 @pytest.mark.req("DF-10")
 @pytest.mark.parametrize("report", ONE.says(ReportCompleted, ReportFailed, run=None))
-def test_an_end_without_a_run_does_not_count_before_it_runs(report):
-    """It may be that of an earlier run: the agent cannot tell."""
-    with_work(ONE.sent()).when(report).then_rejected(Code.CONFLICT, status="pending")
-
-
-@pytest.mark.req("DF-10")
-@pytest.mark.parametrize("report", ONE.says(*ALL_REPORTS, run=None))
 @pytest.mark.parametrize("events", [ONE.offered(), ONE.offered(2)], ids=["first run", "second run"])
-def test_a_report_without_a_run_of_what_was_not_fetched_is_a_conflict(events, report):
+def test_an_end_without_a_run_of_what_was_not_fetched_is_a_conflict(events, report):
+    """It may be that of an earlier run: the agent cannot tell."""
     with_work(events).when(report).then_rejected(Code.CONFLICT, status="pending")
+
+
+@pytest.mark.req("DI-01", "DI-09")
+@pytest.mark.parametrize("run", [None, 1])
+def test_running_of_what_was_not_fetched_is_a_delivery_and_a_start(run):
+    with_work(ONE.offered()).when(ONE.runs(run)).then(ONE.was_sent(), ONE.started())
+
+
+@pytest.mark.req("DI-01", "DI-09")
+def test_running_after_a_failure_without_a_poll_is_the_next_run():
+    scenario = with_work(ONE.running()).when(ONE.fails())
+    scenario.when(ONE.runs(None)).then(ONE.created(2), ONE.was_sent(2), ONE.started(2))
+    assert work_of(scenario, ONE).phase is Phase.RUNNING
+    scenario.after(seconds=6).ticked().then_nothing()
+
+
+@pytest.mark.req("DI-13")
+def test_a_report_with_a_condition_counts_only_while_it_holds():
+    scenario = with_work(ONE.offered()).when(ONE.runs(1, only_if="pending")).then(AttemptSent, AttemptStarted)
+    scenario.when(ONE.runs(1, only_if="pending")).then_rejected(Code.CONFLICT, status="running")
 
 
 @pytest.mark.req("DF-21")
@@ -207,6 +230,29 @@ def test_the_record_of_a_late_report_names_an_attempt_that_there_was():
     scenario = with_work(ONE.running(3)).when(ONE.fails(run=3)).when(ONE.completes(2))
     (refused,) = told(scenario, StaleReportRefused)
     assert refused.attempt <= 3
+
+
+@pytest.mark.req("EV-04")
+def test_the_record_of_a_late_report_names_the_attempt_of_its_own_run():
+    """Runs 1 and 2 are attempt 1 (the first was rolled back), run 3 is attempt 2, run 4 attempt 3."""
+    history = [
+        *ONE.sent(),
+        ONE.started(),
+        ONE.rolled_back(),
+        *(ONE.created(2, 1), ONE.was_sent(2, 1), ONE.started(2, 1)),
+        *(ONE.failed("E1002", 2, 1), ONE.retry(2, 1, due=None)),
+        *(ONE.created(3, 2), ONE.was_sent(3, 2), ONE.started(3, 2)),
+        *(ONE.failed("E1002", 3, 2), ONE.retry(3, 2, due=None)),
+        *(ONE.created(4, 3), ONE.was_sent(4, 3), ONE.started(4, 3)),
+    ]
+    scenario = with_work(history)
+    attempts = {}
+    for run in (1, 2, 3):
+        scenario.when(ONE.completes(run)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
+        attempts[run] = told(scenario, StaleReportRefused)[-1].attempt
+    assert attempts == {1: 1, 2: 1, 3: 2}
+    scenario.when(ONE.fails(run=4)).when(ONE.completes(3)).then_rejected(Code.STALE_ATTEMPT, StaleReportRefused)
+    assert told(scenario, StaleReportRefused)[-1].attempt == 2, "also after the end"
 
 
 @pytest.mark.req("DF-10")

@@ -208,9 +208,14 @@ def test_v007_a_retry_count_is_at_most_three(count):
 
 
 @pytest.mark.req("DF-21", "DF-03")
-def test_v007_what_the_agent_counts_does_not_matter():
-    scenario = with_work(ONE.running()).when(ONE.fails(retry_count=3)).then_answers(retry_count=1, status="pending")
+def test_v007_the_agent_may_count_less_than_the_server():
+    scenario = with_work(ONE.running()).when(ONE.fails(retry_count=0)).then_answers(retry_count=1, status="pending")
     assert work_of(scenario, ONE).failed == 1
+
+
+@pytest.mark.req("DI-09")
+def test_a_failure_that_the_agent_counts_as_its_third_is_final():
+    with_work(ONE.running()).when(ONE.fails(retry_count=3)).then_answers(status="failed")
 
 
 @pytest.mark.req("DF-30")

@@ -221,10 +221,56 @@ def test_a_composition_without_fields_is_not_missing_a_mapping():
 
 
 @pytest.mark.req("RN-06")
-def test_an_image_that_may_not_be_used_is_reported_and_the_rest_is_rendered():
+def test_an_image_that_may_not_be_used_is_reported():
     found = assets_of({"flags": ["KR", "C:/Windows/x.png", "../x.png"]}, {})
     assert found.assets == [flag(1, "KR")]
     assert found.unmapped == ["Flag 2: not an image in D:/assets", "Flag 3: not an image in D:/assets"]
+    assert found.unusable_images == ["C:/Windows/x.png (Flag 2)", "../x.png (Flag 3)"]
+
+
+@pytest.mark.req("RN-06")
+def test_fields_that_agreed_are_all_reported_when_another_replaces_them():
+    both = {"Single - a": Layer("X"), "Single - b": Layer("X"), "Single - c": Layer("X")}
+    found = assets_of({"single_fields": {"a": "1", "b": "1", "c": "2"}}, both)
+    assert found.unmapped == [f"Single - {name}: X is given again by Single - c" for name in "ab"]
+
+
+@pytest.mark.req("DI-16")
+def test_flags_are_paths_below_the_image_folder():
+    paths = ["D:/assets/flags/United States.png", "file://D:/assets/flags/KR.png", "flags/JP.png", "logos/wsop.png"]
+    found = assets_of({"flags": paths}, {})
+    assert [asset["src"] for asset in found.assets] == [
+        "D:/assets/flags/United States.png",
+        "D:/assets/flags/KR.png",
+        "D:/assets/flags/JP.png",
+        "D:/assets/logos/wsop.png",
+    ]
+    assert (found.unmapped, found.unusable_images) == ([], [])
+
+
+@pytest.mark.req("DI-16")
+def test_a_picture_that_nobody_named_is_not_missing():
+    """A seat without a flag, and a country that is only a text for this composition."""
+    gfx_data = {"flags": ["", None], "slots": [{"fields": {"name": "A", "country": "N/A"}}]}
+    assert assets_of(gfx_data, {"Slot 1 - name": Layer("Name 1")}).unusable_images == []
+
+
+@pytest.mark.req("DI-16")
+def test_a_field_that_is_mapped_to_an_image_must_name_one():
+    found = assets_of({"single_fields": {"logo": "C:/logo.png"}}, {"Single - logo": Layer("Logo", "image")})
+    assert found.unusable_images == ["C:/logo.png (Single - logo)"]
+
+
+@pytest.mark.req("DI-16", "RN-07")
+def test_a_field_can_be_an_expression():
+    """The Clock of 003 §3.4.1."""
+    clock = {"Single - clock": Layer("Clock", "expression", "timeRemaining")}
+    found = assets_of({"single_fields": {"clock": "time * 1000"}}, clock)
+    assert found.assets == [
+        {"type": "data", "layerName": "Clock", "property": "timeRemaining", "expression": "time * 1000"}
+    ]
+    empty = assets_of({"single_fields": {"clock": ""}}, clock)
+    assert (empty.assets, empty.unmapped) == ([], ["Single - clock: an empty expression"])
 
 
 @pytest.mark.req("RN-06")

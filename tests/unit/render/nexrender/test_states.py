@@ -10,7 +10,7 @@ from drover.render.nexrender.states import (
     ERROR_CHARS_MAX,
     Stage,
     error_of,
-    is_template_missing,
+    is_missing,
     progress_of,
     shortened,
     stage_of,
@@ -110,8 +110,8 @@ def test_what_is_shortened_is_never_too_long_and_what_fits_is_left_alone(text, c
     ],
 )
 def test_an_error_that_names_the_template_as_missing_is_known(error):
-    assert is_template_missing(error, TEMPLATE)
-    assert is_template_missing(error, "file:///D:/templates/cyprus%20design.aep")
+    assert is_missing(error, TEMPLATE)
+    assert is_missing(error, "file:///D:/templates/cyprus%20design.aep")
 
 
 @pytest.mark.req("RN-12")
@@ -129,9 +129,9 @@ def test_an_error_that_names_the_template_as_missing_is_known(error):
     ],
 )
 def test_other_errors_are_not_taken_for_a_missing_template(error):
-    assert not is_template_missing(error, TEMPLATE)
+    assert not is_missing(error, TEMPLATE)
 
 
 def test_paths_of_posix_and_of_shares_are_found_in_errors_as_well():
     for path in ("/mnt/templates/a (1).aep", r"\\NAS\templates\a+b.aep"):
-        assert is_template_missing(f"Error: ENOENT: no such file or directory, open '{path}'", path)
+        assert is_missing(f"Error: ENOENT: no such file or directory, open '{path}'", path)

@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   "UNKNOWN",
   "TIMEOUT",
   "NETWORK_LOST",
+  "DEVICE_ERROR",
   "TASK_DEVICE_FAILED",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -176,6 +176,7 @@ export const en = {
     UNKNOWN: "Unknown error",
     TIMEOUT: "Timed out after 20 minutes",
     NETWORK_LOST: "Network lost",
+    DEVICE_ERROR: "Device reported an error",
     TASK_DEVICE_FAILED: "Runner reported failure",
   },
   conditions: {
@@ -261,6 +262,7 @@ export const en = {
     current: "Current work",
     nothingInHand: "No current work.",
     attempt: (a: number) => `Attempt ${a} of 3`,
+    activityStack: "Activity stack",
     timesOut: (time: string) => `times out at ${time}`,
     retryAt: (time: string) => `retry at ${time}`,
     adPlaying: "Ad playing",

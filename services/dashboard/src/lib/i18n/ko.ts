@@ -177,6 +177,7 @@ export const ko: Dictionary = {
     UNKNOWN: "알 수 없는 실패",
     TIMEOUT: "20분 초과",
     NETWORK_LOST: "네트워크 끊김",
+    DEVICE_ERROR: "기기가 오류를 보고함",
     TASK_DEVICE_FAILED: "실행기 실패",
   },
   conditions: {
@@ -262,6 +263,7 @@ export const ko: Dictionary = {
     current: "처리 중",
     nothingInHand: "처리 중인 작업이 없습니다.",
     attempt: (a) => `${a}/3회차`,
+    activityStack: "액티비티 스택",
     timesOut: (time) => `${time}에 시간 초과`,
     retryAt: (time) => `${time}에 다시`,
     adPlaying: "광고 재생 중",

@@ -62,7 +62,7 @@ export type RenderFiguresRow = Row<RestRenderFigures>;
 
 export type CompositionRow = Omit<Row<RestAepCompositions>, "created_at">;
 
-export const FIELD_KINDS = ["data", "image"] as const;
+export const FIELD_KINDS = ["data", "image", "expression"] as const;
 export type FieldKind = (typeof FIELD_KINDS)[number];
 
 export type FieldRow = Omit<Row<RestAepFieldMapping>, "created_at" | "updated_at">;

@@ -20,6 +20,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge, PhaseBadge, ShownBadge } from "@/ui/status";
 import { useDeviceRuns } from "./device-history";
+import { Evidence } from "./evidence";
 import { Gantt } from "./gantt";
 import { type Run, toneOfRun } from "./runs";
 
@@ -163,7 +164,7 @@ function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
           <span className="text-right text-ink-3">
             {run.startedAt !== null && format.duration((run.endedAt ?? now) - run.startedAt)}
           </span>
-          {run.screenshot !== null && <span className="truncate font-mono text-xs text-ink-3">{run.screenshot}</span>}
+          <Evidence run={run} />
         </li>
       ))}
     </ol>

@@ -4,6 +4,7 @@ import type { AttemptEventType, TaskEventRow } from "@/lib/rest/rows";
 import { runsOf } from "./runs";
 
 let id = 0;
+const EVIDENCE = { screenshot_ref: "shots/1.png", activity_stack: "YouTube > Popup" };
 
 function line(event_type: AttemptEventType, second: number, more: Partial<TaskEventRow> = {}): TaskEventRow {
   return {
@@ -37,7 +38,7 @@ test("one that failed and was retried is two runs, the newer first", () => {
   const runs = runsOf([
     line("CREATED", 1),
     line("ACKED", 2),
-    line("FAILED", 5, { error_code: "APP_CRASH", message: "gone", screenshot_ref: "shots/1.png" }),
+    line("FAILED", 5, { error_code: "APP_CRASH", message: "gone", ...EVIDENCE }),
     line("RETRY_SCHEDULED", 5),
     line("CREATED", 10, again),
     line("ACKED", 11, again),
@@ -46,7 +47,8 @@ test("one that failed and was retried is two runs, the newer first", () => {
     [2, null],
     [1, "failed"],
   ]);
-  expect(runs[1]).toMatchObject({ code: "APP_CRASH", message: "gone", screenshot: "shots/1.png", isFinal: false });
+  expect(runs[1]).toMatchObject({ code: "APP_CRASH", message: "gone", isFinal: false });
+  expect(runs[1]).toMatchObject({ screenshot: "shots/1.png", stack: "YouTube > Popup" });
 });
 
 test("the last failure is marked as such", () => {

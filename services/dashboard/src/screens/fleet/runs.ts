@@ -21,6 +21,8 @@ export interface Run {
   readonly code: string | null;
   readonly message: string | null;
   readonly screenshot: string | null;
+  /** What was on top of what on the phone's screen when it failed. */
+  readonly stack: string | null;
 }
 
 const ENDS: Partial<Record<AttemptEventType, Exclude<RunEnd, null>>> = {
@@ -71,6 +73,7 @@ function begun(key: string, row: TaskEventRow, at: number): Run {
     code: null,
     message: null,
     screenshot: null,
+    stack: null,
   };
 }
 
@@ -79,5 +82,12 @@ function told(row: TaskEventRow, run: Run, at: number): Partial<Run> {
   if (row.event_type === "FAILED_FINAL") return { isFinal: true, code: run.code ?? row.error_code };
   const end = ENDS[row.event_type];
   if (end === undefined) return {};
-  return { end, endedAt: at, code: row.error_code, message: row.message, screenshot: row.screenshot_ref };
+  return {
+    end,
+    endedAt: at,
+    code: row.error_code,
+    message: row.message,
+    screenshot: row.screenshot_ref,
+    stack: row.activity_stack,
+  };
 }

@@ -5,7 +5,7 @@ import { useApp, useMay } from "@/app/context";
 import { useOverlaid } from "@/app/use-rows";
 import { EventsLink } from "@/farm/events-link";
 import { useText } from "@/lib/i18n/i18n";
-import { rows } from "@/lib/rest/read";
+import { reminderRows } from "@/lib/rest/reminder-reads";
 import {
   ALARM_COLUMNS,
   type AlarmEventRow,
@@ -38,7 +38,7 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
   const of = { page_id: `eq.${page}`, user_id: `eq.${user}` };
   const alarm = useQuery({
     queryKey: ["alarms", "one", user, page],
-    queryFn: async () => (await rows<AlarmRow>(client, "alarm", { select: ALARM_COLUMNS, ...of }))[0] ?? null,
+    queryFn: async () => (await reminderRows<AlarmRow>(client, "alarm", { select: ALARM_COLUMNS, ...of }))[0] ?? null,
     enabled: maySee,
   });
   const { data } = alarm;
@@ -105,8 +105,8 @@ function Person({ user }: { user: string }): ReactNode {
     queryKey: ["reminded", user],
     queryFn: async () => {
       const [info, subscriptions] = await Promise.all([
-        rows<UserInfoRow>(client, "user_info", { user_id: `eq.${user}` }),
-        rows<SubscriptionRow>(client, "push_subscriptions", { user_id: `eq.${user}`, ended_at: "is.null" }),
+        reminderRows<UserInfoRow>(client, "user_info", { user_id: `eq.${user}` }),
+        reminderRows<SubscriptionRow>(client, "push_subscriptions", { user_id: `eq.${user}`, ended_at: "is.null" }),
       ]);
       return { zone: info[0]?.timezone, subscriptions };
     },
@@ -133,7 +133,7 @@ function Lines({ page, user, zone }: { page: string; user: string; zone: string 
   const answer = useQuery({
     queryKey: ["alarm-history", "of", user, page],
     queryFn: () =>
-      rows<AlarmEventRow>(client, "alarms_event", {
+      reminderRows<AlarmEventRow>(client, "alarms_event", {
         page_id: `eq.${page}`,
         user_id: `eq.${user}`,
         order: "created_at.desc,id.desc",

@@ -6,7 +6,7 @@ import { asRead, useLivePages } from "@/app/use-rows";
 import type { Dictionary } from "@/lib/i18n/en";
 import { useText } from "@/lib/i18n/i18n";
 import { oneOfQuoted } from "@/lib/rest/quoted";
-import { rows } from "@/lib/rest/read";
+import { reminderRows } from "@/lib/rest/reminder-reads";
 import type { AlarmEventRow, AlarmRow, UserInfoRow } from "@/lib/rest/reminder-rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
@@ -132,14 +132,14 @@ function useNames(lines: readonly AlarmEventRow[]) {
   const pages = [...new Set(lines.map((line) => line.page_id))].sort().slice(0, ASKED_MAX);
   const zones = useQuery({
     queryKey: ["zones", users],
-    queryFn: () => rows<UserInfoRow>(client, "user_info", { user_id: oneOfQuoted(users) }),
+    queryFn: () => reminderRows<UserInfoRow>(client, "user_info", { user_id: oneOfQuoted(users) }),
     enabled: users.length > 0,
     placeholderData: (before) => before,
   });
   const titles = useQuery({
     queryKey: ["alarm-titles", pages],
     queryFn: () =>
-      rows<Pick<AlarmRow, "page_id" | "user_id" | "title">>(client, "alarm", {
+      reminderRows<Pick<AlarmRow, "page_id" | "user_id" | "title">>(client, "alarm", {
         select: "page_id,user_id,title",
         page_id: oneOfQuoted(pages),
         limit: 1000,

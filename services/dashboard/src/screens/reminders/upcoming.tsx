@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue } from "react";
 import { useApp } from "@/app/context";
 import { useText } from "@/lib/i18n/i18n";
-import { rows } from "@/lib/rest/read";
+import { reminderRows } from "@/lib/rest/reminder-reads";
 import { ALARM_COLUMNS, type AlarmRow } from "@/lib/rest/reminder-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
@@ -43,7 +43,7 @@ export function Upcoming({
     queryKey: ["alarms", filter],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
-      rows<AlarmRow>(client, "alarm", {
+      reminderRows<AlarmRow>(client, "alarm", {
         select: ALARM_COLUMNS,
         ...filter,
         order: "next_alarm_time,page_id",

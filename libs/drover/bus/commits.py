@@ -1,0 +1,145 @@
+"""Announcements of commits, for reads that must show every write: how writers send them, how others hear them all.
+
+A writer announces a commit before it answers, on the same connection. So whoever has an answer in hand can be sure that
+the server has already queued the announcement for every other process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
+
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from drover.bus.live import COMMITTED, announce, following_progress
+from drover.domain.partitions import MAIN
+
+SYNC_S: Final = 1.0
+"""How long a process tries to learn what was committed before it gives up."""
+PONG_S: Final = 10
+"""Longer than NATS may be silent before the connection is dropped: nats-py fails on a pong that nobody waits for."""
+GIVEN_UP_S: Final = 1.0
+"""After it gave up, nobody waits for another try before this time."""
+
+log = structlog.get_logger("drover.bus")
+
+End = Callable[[str], Awaitable[int]]
+"""The sequence of the last commit in a context's stream."""
+
+
+class Observer(Protocol):
+    """The part of `drover.projection.newest.Newest` that is needed here."""
+
+    def observe(self, place: str, seq: int) -> None: ...
+
+    def forget(self, context: str) -> None: ...
+
+
+def announcing_commits(client: Client, context: str, partition: str) -> Callable[[int], None]:
+    """A function that a writer calls with the sequence of each commit, before it answers the commit's callers."""
+    sending: set[asyncio.Task[None]] = set()
+
+    def say(seq: int) -> None:
+        # A task keeps the order: it runs before the tasks that send the answers, and publishing queues at once.
+        # Without a connection it is lost, but then the answers do not leave either.
+        task = asyncio.get_running_loop().create_task(announce(client, context, partition, seq, topic=COMMITTED))
+        sending.add(task)
+        task.add_done_callback(sending.discard)
+
+    return say
+
+
+class CommitFeed:
+    """Tells an observer of every commit that writers announce, and knows whether it has heard of all of them."""
+
+    def __init__(self, client: Client, end_of: End) -> None:
+        self._client = client
+        self._end_of = end_of
+        self._observer: Observer | None = None
+        self._connection = -1
+        """Number of reconnects so far. Announcements during a reconnect are lost."""
+        self._learned: set[str] = set()
+        """Contexts of which nothing was missed since this connection began."""
+        self._learning: dict[str, asyncio.Task[bool]] = {}
+        self._ping: asyncio.Task[bool] | None = None
+        self._given_up_at = float("-inf")
+
+    @asynccontextmanager
+    async def running(self, observer: Observer) -> AsyncIterator[None]:
+        def observe(context: str, partition: str, seq: int) -> None:
+            observer.observe(context if partition == MAIN else f"{context}.{partition}", seq)
+
+        async with following_progress(self._client, observe, topic=COMMITTED):
+            self._observer = observer
+            try:
+                yield
+            finally:
+                self._observer = None
+
+    async def sync(self, contexts: tuple[str, ...]) -> bool:
+        """Wait until the observer knows every commit of these contexts that was answered before this call.
+
+        False: it cannot know, because NATS does not answer. Then nobody waits again for a second.
+        """
+        now = asyncio.get_running_loop().time
+        if self._observer is None or not self._client.is_connected or now() < self._given_up_at + GIVEN_UP_S:
+            return False
+        if self._connection != self._client.stats["reconnects"]:
+            self._connection = self._client.stats["reconnects"]
+            self._learned.clear()
+            self._learning.clear()
+        waits = [self._learn(context) for context in contexts if context not in self._learned]
+        try:
+            async with asyncio.timeout(SYNC_S):
+                done = all([await wait for wait in (*waits, self._pinged())])
+        except TimeoutError:
+            done = False
+        if not done:
+            self._given_up_at = now()
+            log.info("commits_not_known", contexts=contexts)
+        return done
+
+    def _pinged(self) -> asyncio.Future[bool]:
+        """A ping whose pong comes behind every announcement that the server has queued for this process until now.
+
+        All reads of one iteration of the event loop share a ping.
+        """
+
+        async def ping() -> bool:
+            self._ping = None
+            try:
+                await self._client.flush(timeout=PONG_S)
+            except (NatsError, OSError):
+                return False
+            return True
+
+        if self._ping is None:
+            self._ping = asyncio.get_running_loop().create_task(ping())
+        return asyncio.shield(self._ping)
+
+    def _learn(self, context: str) -> asyncio.Future[bool]:
+        """Read the end of the log once after each connect. Later commits are announced."""
+
+        async def learn() -> bool:
+            connection, observer = self._connection, self._observer
+            assert observer is not None
+            observer.forget(context)
+            try:
+                observer.observe(context, await self._end_of(context))
+            except (NatsError, OSError) as error:
+                log.info("log_end_not_read", context=context, error=repr(error))
+                return False
+            finally:
+                if connection == self._connection:
+                    self._learning.pop(context, None)
+            if connection == self._connection:
+                self._learned.add(context)
+            return True
+
+        if context not in self._learning:
+            self._learning[context] = asyncio.get_running_loop().create_task(learn())
+        return asyncio.shield(self._learning[context])

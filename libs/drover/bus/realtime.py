@@ -1,0 +1,112 @@
+"""Messages between the processes that serve Realtime: broadcasts and presences, over plain NATS. Nothing is stored.
+
+A lost broadcast is not sent again, as for any client that is away. Each process numbers its presences; a process that
+notices a gap asks for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from drover.bus.subscription import subscribed
+
+SUBJECT: Final = "peers.realtime"
+PENDING_MESSAGES_MAX: Final = 10_000
+PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
+"""How much may wait in one process. Beyond it, messages are dropped."""
+
+log = structlog.get_logger("drover.bus")
+
+
+class Broadcast(msgspec.Struct, frozen=True, tag="broadcast", omit_defaults=True):
+    process: str
+    topic: str
+    private: bool
+    event: str
+    payload: msgspec.Raw = msgspec.Raw(b"{}")
+    """What clients get, as JSON."""
+    data: bytes | None = None
+    """Plain bytes, which clients get instead."""
+
+
+class Present(msgspec.Struct, frozen=True):
+    """A client that is present, in its process."""
+
+    topic: str
+    private: bool
+    key: str
+    ref: str
+    meta: msgspec.Raw
+    """As clients get it, with `phx_ref`."""
+
+
+class PresenceMoved(msgspec.Struct, frozen=True, tag="presence"):
+    process: str
+    number: int
+    """Counts the messages of this type from the process."""
+    who: Present
+    is_here: bool
+
+
+class PeerBeat(msgspec.Struct, frozen=True, tag="beat"):
+    process: str
+    number: int
+    """The number of the last `PresenceMoved` of the process."""
+
+
+class PeerAsk(msgspec.Struct, frozen=True, tag="ask"):
+    """The sender has missed messages of the process `of`, and asks it for all its presences."""
+
+    process: str
+    of: str
+
+
+class PeerSnapshot(msgspec.Struct, frozen=True, tag="snapshot"):
+    """All presences of a process, in several parts."""
+
+    process: str
+    number: int
+    part: int
+    parts: int
+    present: list[Present]
+
+
+class PeerLeft(msgspec.Struct, frozen=True, tag="left"):
+    """The process stops."""
+
+    process: str
+
+
+PeerMessage = Broadcast | PresenceMoved | PeerBeat | PeerAsk | PeerSnapshot | PeerLeft
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(PeerMessage).decode
+
+
+async def tell_peers(client: Client, message: PeerMessage) -> None:
+    await client.publish(SUBJECT, _encode(message))
+
+
+@asynccontextmanager
+async def following_peers(client: Client, on_message: Callable[[PeerMessage], None]) -> AsyncIterator[None]:
+    """Call `on_message` for every message, also for those of this process."""
+
+    async def hear(message: Msg) -> None:
+        try:
+            told = _decode(message.data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:  # from a newer release
+            log.warning("peer_message_unreadable", error=str(error))
+            return
+        on_message(told)
+
+    async with subscribed(
+        client, SUBJECT, hear, pending_msgs_limit=PENDING_MESSAGES_MAX, pending_bytes_limit=PENDING_BYTES_MAX
+    ):
+        yield

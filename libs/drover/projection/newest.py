@@ -1,0 +1,93 @@
+"""The newest commit of each partition that this process knows of, and for how long. Not how far read models are."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from drover.eventlog.log import Partition
+from drover.projection.positions import context_of, place_of
+
+KNOWN_LONG_S: Final = 1.0
+"""A read model that lacks a commit after this time is known to be behind: nobody waits for it any more."""
+MARK_EVERY_S: Final = 0.1
+"""How exactly the age of a position is known. It bounds the marks of a partition, whatever its rate of commits."""
+
+Sync = Callable[[tuple[str, ...]], Awaitable[bool]]
+"""Waits until this process has heard of every commit of these contexts that was answered before the call. False: it
+cannot know."""
+
+
+async def in_sync(contexts: tuple[str, ...]) -> bool:
+    """For a process without other doors."""
+    return True
+
+
+class Newest:
+    """One for each process. Its own writes and those that writers announce go in here."""
+
+    def __init__(
+        self, partitions: Iterable[Partition], sync: Sync = in_sync, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`partitions`: all there are. Positions of unknown ones are ignored: no read model would ever reach them."""
+        self.sync = sync
+        self._clock = clock
+        self._places: dict[str, dict[str, _Marks]] = {}
+        for partition in partitions:
+            places = self._places.setdefault(partition.context, {})
+            for place in (partition.context, place_of(partition.context, partition.name)):
+                places.setdefault(place, _Marks())
+
+    def observe(self, place: str, seq: int) -> None:
+        """A commit is on disk. `place` may be a whole context: then all of its partitions must reach it."""
+        marks = self._places.get(context_of(place), {}).get(place)
+        if marks is not None:
+            marks.add(seq, self._clock())
+
+    def forget(self, context: str) -> None:
+        """Begin anew: announcements were missed, or the log was replaced and its positions start again."""
+        for marks in self._places[context].values():
+            marks.clear()
+
+    def of(self, context: str) -> dict[str, int]:
+        """The newest position by place. Empty: nothing is known."""
+        return {place: marks.newest for place, marks in self._places[context].items() if marks.newest}
+
+    def long_known(self, place: str) -> int:
+        """The newest position that has been known for KNOWN_LONG_S; 0 if there is none."""
+        return self._places[context_of(place)][place].before(self._clock() - KNOWN_LONG_S)
+
+
+class _Marks:
+    """The newest position of one place, and which positions were known at which moments of the last second."""
+
+    __slots__ = ("_marks", "_newest_at", "newest")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.newest = 0
+        self._newest_at = 0.0
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def add(self, seq: int, now: float) -> None:
+        if seq <= self.newest:
+            return
+        self.newest, self._newest_at = seq, now
+        if not self._marks or now - self._marks[-1][0] >= MARK_EVERY_S:
+            self._drop(now - KNOWN_LONG_S)
+            self._marks.append((now, seq))
+
+    def before(self, moment: float) -> int:
+        if self._newest_at <= moment:
+            return self.newest
+        self._drop(moment)
+        return self._marks[0][1] if self._marks and self._marks[0][0] <= moment else 0
+
+    def _drop(self, moment: float) -> None:
+        """Drop all marks before the last one that is as old as `moment`."""
+        while len(self._marks) > 1 and self._marks[1][0] <= moment:
+            self._marks.popleft()

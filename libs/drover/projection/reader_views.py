@@ -1,0 +1,121 @@
+"""Views for people who read with SQL, under the names that clients use: `SELECT … FROM render_queue` runs as it is.
+
+They stand in a schema of the operator's choice, beside objects of other owners. Only views that carry our mark are ever
+replaced. They read with the rights of their owner, so the role that reads them needs no rights on anything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import asyncpg
+import structlog
+
+from drover.postgres.pool import Connection
+from drover.projection.projection import Projection
+from drover.projection.read_model import quoted
+from drover.readmodel.reader_views import ReaderView
+
+READER: Final = "drover_reader"
+"""The role that may read the views, and nothing else. Nobody signs in as it: grant it to accounts of your own."""
+READER_TIMEOUT: Final = "60s"
+"""A reader's statement holds a lock on the view that a swap has to wait for."""
+MARK: Final = "drover.reader_view"
+
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.reader_views', 0))"
+_OID: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
+_THERE: Final = """
+SELECT obj_description(c.oid, 'pg_class') AS mark FROM pg_class AS c
+WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relname = $2
+"""
+_SCHEMAS: Final = """
+SELECT DISTINCT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_description AS d ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
+WHERE c.relkind = 'v' AND d.description LIKE $1
+"""
+_ROLE: Final = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)"
+_MAY_CREATE_ROLES: Final = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
+
+log = structlog.get_logger("drover.projection")
+
+
+async def ensure_reader_views(connection: Connection, projection: Projection, schema: str) -> None:
+    """Make the views that are missing or out of date. Without the rights for it, log that and go on."""
+    if not projection.reader_views:
+        return
+    try:
+        async with connection.transaction():
+            if await connection.fetchval(_OID, schema) is None:
+                await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+            await make_reader_views(connection, projection, schema)
+    except asyncpg.InsufficientPrivilegeError as error:
+        log.warning("reader_views_not_made", schema=schema, context=projection.context, why=str(error))
+    except asyncpg.DependentObjectsStillExistError as error:
+        log.warning("reader_views_not_made", schema=schema, context=projection.context, why=str(error.detail or error))
+
+
+async def renew_reader_views(connection: Connection, projection: Projection) -> None:
+    """After a swap, within its transaction: let the views that exist read the new tables."""
+    for row in await connection.fetch(_SCHEMAS, f"{MARK} {projection.schema}.%"):
+        await make_reader_views(connection, projection, row["nspname"])
+
+
+async def make_reader_views(connection: Connection, projection: Projection, schema: str) -> None:
+    await connection.execute(_LOCK)
+    has_role = await _ensure_role(connection)
+    oid = await connection.fetchval(_OID, projection.schema)
+    made = 0
+    for view in projection.reader_views:
+        made += await _make(connection, view, projection.schema, schema, oid, has_role=has_role)
+    if made:
+        if has_role:
+            await connection.execute(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {READER}")
+        log.info("reader_views_made", schema=schema, context=projection.context, views=made)
+
+
+async def _make(
+    connection: Connection, view: ReaderView, source: str, schema: str, oid: int, *, has_role: bool
+) -> bool:
+    columns = ", ".join(map(quoted, view.columns))
+    select = f"SELECT {columns} FROM {quoted(source)}.{quoted(view.name)}"  # noqa: S608
+    # The oid: after a swap the schema has the same name, and the view still reads the old one.
+    mark = f"{MARK} {source}.{view.name} {hashlib.sha256(f'{oid} {select} {has_role}'.encode()).hexdigest()[:16]}"
+    there = await connection.fetchrow(_THERE, schema, view.name)
+    if there is not None and not (there["mark"] or "").startswith(f"{MARK} {source}.{view.name} "):
+        log.warning("reader_view_not_made", view=f"{schema}.{view.name}", why="there is another object of this name")
+        return False
+    if there is not None and there["mark"] == mark:
+        return False
+    name = f"{quoted(schema)}.{quoted(view.name)}"
+    await _replace(connection, name, select)
+    await connection.execute(f"COMMENT ON VIEW {name} IS '{mark}'")
+    if has_role:
+        await connection.execute(f"GRANT SELECT ON {name} TO {READER}")
+    return True
+
+
+async def _replace(connection: Connection, name: str, select: str) -> None:
+    """In place, so that views of other owners on top of it stay. Where its columns are others now, anew."""
+    try:
+        async with connection.transaction():
+            await connection.execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
+    except asyncpg.InvalidTableDefinitionError:
+        await connection.execute(f"DROP VIEW {name}; CREATE VIEW {name} AS {select}")
+
+
+async def _ensure_role(connection: Connection) -> bool:
+    """Whether the role exists now. Managed databases may not let us create it."""
+    if await connection.fetchval(_ROLE, READER):
+        return True
+    if not await connection.fetchval(_MAY_CREATE_ROLES):
+        log.info("reader_role_not_made", role=READER, why="this account may not create roles")
+        return False
+    try:
+        async with connection.transaction():
+            await connection.execute(
+                f"CREATE ROLE {READER} NOLOGIN; ALTER ROLE {READER} SET statement_timeout = '{READER_TIMEOUT}'"
+            )
+    except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
+        pass  # roles belong to the server: another database of it was quicker
+    return True

@@ -1,0 +1,28 @@
+"""Which relations people may read with SQL, and which of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from drover.domain.contexts import Context
+from drover.readmodel.relation import Relation
+
+
+class ReaderView(msgspec.Struct, frozen=True):
+    name: str
+    columns: tuple[str, ...]
+
+
+def reader_views(context: Context, relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
+    """One for each relation, without sealed columns and users' own texts. None for a private context."""
+    if context.is_private:
+        return ()
+    return tuple(ReaderView(one.name, _columns(one, context.hidden_fields)) for one in relations)
+
+
+def _columns(relation: Relation, hidden: AbstractSet[str]) -> tuple[str, ...]:
+    left_out = {*hidden, *relation.sealed, *relation.sealed.values()}
+    return tuple(name for name in relation.columns if name not in left_out)

@@ -1,0 +1,61 @@
+"""The history of attempts at renders: what each run of a worker came to, and for which nexrender job."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from drover.readmodel.column import BigInt, words
+from drover.readmodel.relation import one, relation
+from drover.readmodel.row import Row
+from drover.readmodel.table import AppendTable, Index
+
+RENDER_EVENT_TYPES: Final = (
+    "CREATED",
+    "SENT",
+    "ACKED",
+    "SUCCEEDED",
+    "FAILED",
+    "TIMEOUT",
+    "RETRY_SCHEDULED",
+    "FAILED_FINAL",
+    "ROLLED_BACK",
+    "CANCELLED",
+    "STALE_REPORT",
+)
+
+
+class RenderEventRow(Row, frozen=True):
+    """One entry in the history of attempts at a render, in the words of `tasks_event`."""
+
+    id: BigInt
+    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    render_queue_id: int
+    attempt: int
+    """The number of the nexrender job, from 1: it grows when all of the render is done again."""
+    run: int
+    """The worker's run, from 1: it grows with each claim. 0: no worker has claimed this attempt yet."""
+    worker_id: str | None
+    event_type: Annotated[str, words(*RENDER_EVENT_TYPES)]
+    """`CREATED`: requested or run again; `SENT`: claimed; `ACKED`: nexrender has the job."""
+    level: Annotated[str, words("info", "warning", "error")]
+    error_code: str | None
+    message: str | None
+    due_at: datetime | None
+    by: str
+    created_at: datetime
+
+
+RENDERS_EVENT: Final = AppendTable(
+    name="renders_event",
+    row=RenderEventRow,
+    key=("id",),
+    indices=(
+        Index("renders_event_render_queue_id", "render_queue_id, id"),
+        Index("renders_event_created_at", "created_at"),
+    ),
+)
+
+RELATIONS: Final = (
+    relation("render", "renders_event", RenderEventRow, embeds=(one("render_queue", "render_queue_id"),)),
+)

@@ -1,0 +1,1 @@
+"""Supabase Realtime: changed rows, broadcasts and presence over one WebSocket (docs/realtime.md)."""

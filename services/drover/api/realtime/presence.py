@@ -1,0 +1,185 @@
+"""Who is present in which topic, in this process and in the others. Pure: what to tell is returned, not sent."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from drover.api.realtime.limits import SILENT_PEER_S, SNAPSHOT_BYTES_MAX
+from drover.bus.realtime import PeerAsk, PeerBeat, PeerLeft, PeerMessage, PeerSnapshot, PresenceMoved, Present
+
+_encode: Final = msgspec.json.Encoder().encode
+
+Metas = dict[str, dict[str, msgspec.Raw]]
+"""By key and ref."""
+
+
+class Topic(NamedTuple):
+    name: str
+    is_private: bool
+
+
+class Diff(msgspec.Struct):
+    """What changes for those who look at one topic."""
+
+    joins: Metas = {}
+    leaves: Metas = {}
+
+    def encode(self) -> bytes:
+        return _encode({"joins": _told(self.joins), "leaves": _told(self.leaves)})
+
+    def note(self, who: Present, *, is_here: bool) -> None:
+        """A client that leaves and comes in one diff has changed what it says; both are told."""
+        (self.joins if is_here else self.leaves).setdefault(who.key, {})[who.ref] = who.meta
+
+
+Diffs = dict[Topic, Diff]
+
+
+class _Peer:
+    def __init__(self) -> None:
+        self.number: int | None = None
+        """Of the last move that was heard. None: nothing is known of its presences yet."""
+        self.heard_at = 0.0
+        self.present: dict[tuple[Topic, str], Present] = {}
+        """By topic and ref."""
+        self.parts: list[Present] = []
+        """Of a snapshot that is still coming."""
+
+
+class Presences:
+    def __init__(self, process: str) -> None:
+        self._process = process
+        self._mine = _Peer()
+        self._mine.number = 0
+        self._peers: dict[str, _Peer] = {}
+        self._topics: dict[Topic, Metas] = {}
+
+    def state(self, topic: Topic) -> bytes:
+        return _encode(_told(self._topics.get(topic, {})))
+
+    def count(self, topic: Topic) -> int:
+        return sum(map(len, self._topics.get(topic, {}).values()))
+
+    # Of this process
+
+    @property
+    def own(self) -> int:
+        """How many of its clients are present."""
+        return len(self._mine.present)
+
+    def move(self, *moves: tuple[Present, bool]) -> tuple[Diffs, list[PeerMessage]]:
+        """Clients of this process come (True) or leave; with what to tell the others."""
+        diffs, messages = Diffs(), list[PeerMessage]()
+        for who, is_here in moves:
+            self._apply(self._mine, who, is_here, diffs)
+            self._mine.number = number = (self._mine.number or 0) + 1
+            messages.append(PresenceMoved(self._process, number, who, is_here))
+        return diffs, messages
+
+    def beat(self) -> PeerMessage:
+        return PeerBeat(self._process, self._mine.number or 0)
+
+    # Of the others
+
+    def hear(self, message: PeerMessage, now: float) -> tuple[Diffs, list[PeerMessage]]:
+        """`now`: monotonic seconds."""
+        diffs, answers = Diffs(), list[PeerMessage]()
+        if isinstance(message, PeerAsk) and message.of == self._process:
+            answers.extend(self._snapshot())
+        if message.process == self._process or isinstance(message, PeerAsk):
+            return diffs, answers
+        if isinstance(message, PeerLeft):
+            self._forget(message.process, diffs)
+            return diffs, answers
+        peer = self._peers.setdefault(message.process, _Peer())
+        peer.heard_at = now
+        if isinstance(message, PresenceMoved):
+            self._hear_move(peer, message, diffs, answers)
+        elif isinstance(message, PeerBeat) and message.number != peer.number:
+            answers.append(PeerAsk(self._process, message.process))
+        elif isinstance(message, PeerSnapshot):
+            self._hear_snapshot(peer, message, diffs)
+        return diffs, answers
+
+    def forget_silent(self, now: float) -> Diffs:
+        """Those who were present in processes that are gone."""
+        diffs = Diffs()
+        for process in [name for name, peer in self._peers.items() if now - peer.heard_at > SILENT_PEER_S]:
+            self._forget(process, diffs)
+        return diffs
+
+    def _hear_move(self, peer: _Peer, message: PresenceMoved, diffs: Diffs, answers: list[PeerMessage]) -> None:
+        if peer.number is None or message.number > peer.number + 1:
+            answers.append(PeerAsk(self._process, message.process))
+        elif message.number == peer.number + 1:
+            peer.number = message.number
+            self._apply(peer, message.who, message.is_here, diffs)
+
+    def _hear_snapshot(self, peer: _Peer, message: PeerSnapshot, diffs: Diffs) -> None:
+        """In order: one process sends them, over one connection."""
+        peer.parts = [*message.present] if message.part == 0 else [*peer.parts, *message.present]
+        if message.part + 1 < message.parts or (peer.number or 0) > message.number:
+            return
+        now_here = {(_topic(who), who.ref): who for who in peer.parts}
+        gone = [who for place, who in peer.present.items() if place not in now_here]
+        for who in gone:
+            self._apply(peer, who, False, diffs)
+        for place, who in now_here.items():
+            if place not in peer.present:
+                self._apply(peer, who, True, diffs)
+        peer.number, peer.parts = message.number, []
+
+    def _snapshot(self) -> list[PeerMessage]:
+        parts: list[list[Present]] = [[]]
+        size = 0
+        for who in self._mine.present.values():
+            bytes_ = len(bytes(who.meta)) + len(who.key) + len(who.topic)
+            if size + bytes_ > SNAPSHOT_BYTES_MAX:
+                parts.append([])
+                size = 0
+            parts[-1].append(who)
+            size += bytes_
+        number = self._mine.number or 0
+        return [PeerSnapshot(self._process, number, n, len(parts), part) for n, part in enumerate(parts)]
+
+    def _forget(self, process: str, diffs: Diffs) -> None:
+        peer = self._peers.pop(process, None)
+        for who in [*peer.present.values()] if peer is not None else ():
+            assert peer is not None
+            self._apply(peer, who, False, diffs)
+
+    def _apply(self, peer: _Peer, who: Present, is_here: bool, diffs: Diffs) -> None:
+        topic = _topic(who)
+        if is_here:
+            peer.present[topic, who.ref] = who
+            self._topics.setdefault(topic, {}).setdefault(who.key, {})[who.ref] = who.meta
+        else:
+            known = peer.present.pop((topic, who.ref), None)
+            if known is None:
+                return
+            self._remove(topic, who)
+        diffs.setdefault(topic, Diff()).note(who, is_here=is_here)
+
+    def _remove(self, topic: Topic, who: Present) -> None:
+        keys = self._topics[topic]
+        del keys[who.key][who.ref]
+        if not keys[who.key]:
+            del keys[who.key]
+        if not keys:
+            del self._topics[topic]
+
+
+def _topic(who: Present) -> Topic:
+    return Topic(who.topic, who.private)
+
+
+def _told(metas: Metas) -> dict[str, dict[str, list[msgspec.Raw]]]:
+    return {key: {"metas": [*refs.values()]} for key, refs in metas.items()}
+
+
+def meta_of(payload: dict[str, object], ref: str, previous: str | None) -> msgspec.Raw:
+    """What clients get of a client: all that it says, and the references by which they tell its states apart."""
+    refs = {"phx_ref": ref} if previous is None else {"phx_ref": ref, "phx_ref_prev": previous}
+    return msgspec.Raw(_encode({**payload, **refs}))

@@ -1,0 +1,386 @@
+"""One client's side of the protocol: frames in, frames out. No sockets, no waiting.
+
+`Office` has what all clients of a process share.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from uuid_utils import uuid4
+
+from drover.api.realtime import limits
+from drover.api.realtime.bindings import BadBinding, Binding, Live, bind, reason_of
+from drover.api.realtime.changes import EVENT as POSTGRES_CHANGES
+from drover.api.realtime.frames import BROADCAST, BadFrame, Frame, Ref, Vsn, decode, encode
+from drover.api.realtime.metrics import CHANNELS
+from drover.api.realtime.presence import Topic, meta_of
+from drover.api.realtime.rooms import PREFIX, Rooms
+from drover.api.realtime.subscriptions import Subscriptions
+from drover.bus.realtime import Present
+from drover.service.api_keys import Role
+from drover.web.auth import Authenticator, Principal
+from drover.web.errors import ApiError
+from drover.web.permissions import Permissions, Verb
+
+PHOENIX: Final = "phoenix"
+"""The topic of heartbeats."""
+AGENTS: Final = (Role.ANON, Role.DEVICE)
+"""The keys of phones."""
+PRIVATE: Final = "private_channels"
+"""In the table of permissions."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_EMPTY: Final = b"{}"
+
+
+class _Broadcasting(msgspec.Struct, frozen=True):
+    self: bool | None = False
+    ack: bool | None = False
+
+
+class _Presence(msgspec.Struct, frozen=True):
+    key: str | None = None
+    enabled: bool | None = True
+
+
+class _Config(msgspec.Struct, frozen=True):
+    broadcast: _Broadcasting | None = None
+    presence: _Presence | None = None
+    postgres_changes: list[dict[str, Any]] | None = None
+    private: bool | None = False
+
+
+class _Join(msgspec.Struct, frozen=True):
+    config: _Config | None = None
+    access_token: str | None = None
+
+
+class _Token(msgspec.Struct, frozen=True):
+    access_token: str | None = None
+
+
+class _Broadcast(msgspec.Struct, frozen=True):
+    event: str
+
+
+class _Tracking(msgspec.Struct, frozen=True):
+    event: str
+    payload: dict[str, Any] | None = None
+
+
+_decode_join: Final = msgspec.json.Decoder(_Join).decode
+_decode_token: Final = msgspec.json.Decoder(_Token).decode
+_decode_broadcast: Final = msgspec.json.Decoder(_Broadcast).decode
+_decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Office:
+    auth: Authenticator
+    permissions: Permissions
+    live: Live
+    rooms: Rooms
+    subscriptions: Subscriptions[Channel] = field(default_factory=Subscriptions)
+    clock: Callable[[], float] = time.time
+    """Unix time, for tokens."""
+
+
+class Channel:
+    """A topic that a client has joined."""
+
+    def __init__(self, session: Session, frame: Frame, config: _Config, principal: Principal) -> None:
+        broadcast, presence = config.broadcast or _Broadcasting(), config.presence or _Presence()
+        self.topic: Final = frame.topic
+        self.vsn: Final = session.vsn
+        self.send: Final = session.send
+        self.session: Final = session
+        self.join_ref: Final[Ref] = frame.join_ref if frame.join_ref is not None else frame.ref
+        self.room: Final = Topic(frame.topic.removeprefix(PREFIX), bool(config.private))
+        self.principal = principal
+        self.asked: Final = config.postgres_changes or []
+        self.bindings: list[Binding] = []
+        self.hears_itself: Final = bool(broadcast.self)
+        self.acknowledges: Final = bool(broadcast.ack)
+        self.sees_presence: Final = presence.enabled is not False
+        self.presence_key: Final = presence.key or str(uuid4())
+        self.present: Present | None = None
+        self.joined_at: Final = session.monotonic()
+
+    @property
+    def is_joined(self) -> bool:
+        return self.session.channels.get(self.topic) is self
+
+    def push(self, event: str, payload: bytes) -> None:
+        self.send(encode(self.vsn, self.topic, event, payload, join_ref=self.join_ref))
+
+    def system(self, status: str, message: str, extension: str = "system") -> None:
+        said = {"status": status, "message": message, "extension": extension, "channel": self.room.name}
+        self.push("system", _encode(said))
+
+
+class TooManyMessages(Exception):
+    """The client sends faster than it may."""
+
+
+class Session:
+    def __init__(
+        self,
+        office: Office,
+        vsn: Vsn,
+        headers: Mapping[str, str],
+        send: Callable[[bytes], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`headers`: the key that the socket was opened with. `send`: never waits."""
+        self.vsn: Final = vsn
+        self.send: Final = send
+        self.channels: dict[str, Channel] = {}
+        self._office = office
+        self._headers = headers
+        self.monotonic: Final = monotonic
+        self._allowance = _Allowance(monotonic)
+        self._handlers: Final[Mapping[str, Callable[[Channel, Frame], None]]] = {
+            "phx_leave": self._leave,
+            "access_token": self._refresh,
+            BROADCAST: self._broadcast,
+            "presence": self._presence,
+        }
+
+    def receive(self, data: str | bytes) -> None:
+        """Handle one frame. `NotYet`: it had no effect yet; try again then. `BadFrame`: it cannot be read."""
+        self._allowance.use(1.0)
+        frame = decode(data, self.vsn)
+        if frame.topic == PHOENIX:
+            self._reply(frame, "ok", _EMPTY)
+        elif frame.event == "phx_join":
+            self._join(frame)
+        elif (channel := self.channels.get(frame.topic)) is None or not _is_of(channel, frame):
+            self._refuse(frame, "unmatched topic")
+        elif (handler := self._handlers.get(frame.event)) is not None:
+            try:
+                handler(channel, frame)
+            except msgspec.DecodeError as error:
+                raise BadFrame(str(error)) from error
+
+    def look(self) -> None:
+        """Close the channels whose token has expired, or whose session has ended."""
+        now = self._office.clock()
+        for channel in [*self.channels.values()]:
+            if channel.principal.expires_at <= now or not self._office.auth.holds(channel.principal):
+                self._close(channel, "InvalidJWTToken: Token has expired")
+
+    def rejoin(self, channel: Channel, why: str) -> None:
+        """The client has missed changes. An error makes it join again by itself, and then it reads."""
+        self._drop(channel)
+        channel.push("phx_error", _encode({"reason": why}))
+
+    def close(self) -> None:
+        """The socket is gone."""
+        for channel in [*self.channels.values()]:
+            self._drop(channel)
+
+    # Frames
+
+    def _join(self, frame: Frame) -> None:
+        name = frame.topic.removeprefix(PREFIX)
+        if not frame.topic.startswith(PREFIX) or not 0 < len(name.encode()) <= limits.TOPIC_CHARS_MAX - len(PREFIX):
+            self._refuse(frame, f"A topic is {PREFIX}<name>, at most {limits.TOPIC_CHARS_MAX} bytes long")
+            return
+        try:
+            asked = _decode_join(frame.payload)
+            config = asked.config or _Config()
+            principal = self._authenticate(asked.access_token)
+            if config.private:
+                self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+            channel = Channel(self, frame, config, principal)
+            if len(channel.presence_key) > limits.KEY_CHARS_MAX:
+                raise BadBinding(f"A presence key has at most {limits.KEY_CHARS_MAX} characters")
+            bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
+        except msgspec.DecodeError as error:
+            self._refuse(frame, f"The configuration of the channel cannot be read: {error}")
+            return
+        except (ApiError, BadBinding) as error:
+            self._refuse(frame, _why(error))
+            return
+        if (old := self.channels.get(frame.topic)) is not None:  # as Phoenix does: the newer join wins
+            self._drop(old)
+            old.push("phx_close", _EMPTY)
+        if (full := self._why_full(bindings, principal)) is not None:
+            self._refuse(frame, f"ChannelRateLimitReached: {full}")
+            return
+        self.channels[frame.topic] = channel
+        CHANNELS.inc()
+        self._office.rooms.join(channel.room, channel)
+        self._subscribe(channel, bindings)
+        self._welcome(channel, frame)
+
+    def _welcome(self, channel: Channel, frame: Frame) -> None:
+        self._reply(frame, "ok", _encode({"postgres_changes": [one.told for one in channel.bindings]}), channel)
+        if channel.bindings:
+            channel.system("ok", "Subscribed to PostgreSQL", POSTGRES_CHANGES)
+        if channel.sees_presence:
+            channel.push("presence_state", self._office.rooms.presences.state(channel.room))
+
+    def _leave(self, channel: Channel, frame: Frame) -> None:
+        self._drop(channel)
+        self._reply(frame, "ok", _EMPTY, channel)
+        channel.push("phx_close", _EMPTY)
+
+    def _refresh(self, channel: Channel, frame: Frame) -> None:
+        """A newer token: from now on the channel has its rights, and no others."""
+        token = _decode_token(frame.payload).access_token
+        if token is None:
+            return
+        try:
+            principal = self._authenticate(token)
+            bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
+            if channel.room.is_private:
+                self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        except (ApiError, BadBinding) as error:
+            self._close(channel, _why(error))
+            return
+        channel.principal = principal
+        if [one.wishes for one in bindings] != [one.wishes for one in channel.bindings]:
+            self._unsubscribe(channel)
+            self._subscribe(channel, bindings)
+
+    def _broadcast(self, channel: Channel, frame: Frame) -> None:
+        event = _decode_broadcast(frame.payload).event
+        if len(event.encode()) > limits.EVENT_CHARS_MAX:
+            raise BadFrame(f"an event has at most {limits.EVENT_CHARS_MAX} bytes")
+        rooms = self._office.rooms
+        self._allowance.use(rooms.size(channel.room) / limits.FRAMES_PER_MESSAGE)
+        but = None if channel.hears_itself else channel
+        rooms.broadcast(channel.room, event, frame.payload, frame.data, but=but)
+        if channel.acknowledges:
+            self._reply(frame, "ok", _EMPTY, channel)
+
+    def _presence(self, channel: Channel, frame: Frame) -> None:
+        asked = _decode_tracking(frame.payload)
+        rooms = self._office.rooms
+        self._allowance.use(rooms.size(channel.room) / limits.FRAMES_PER_MESSAGE)
+        if asked.event.lower() == "untrack":
+            self._untrack(channel)
+        elif asked.event.lower() != "track":
+            self._reply(frame, "error", _encode({"reason": "Use track or untrack"}), channel)
+            return
+        elif len(bytes(frame.payload)) > limits.PRESENCE_BYTES_MAX:
+            reason = f"A presence has at most {limits.PRESENCE_BYTES_MAX} bytes"
+            self._reply(frame, "error", _encode({"reason": reason}), channel)
+            return
+        elif channel.present is None and rooms.presences.count(channel.room) >= limits.PRESENCES_PER_TOPIC_MAX:
+            reason = f"A topic has at most {limits.PRESENCES_PER_TOPIC_MAX} presences"
+            self._reply(frame, "error", _encode({"reason": reason}), channel)
+            return
+        elif channel.present is None and rooms.presences.own >= limits.PRESENCES_MAX:
+            self._reply(frame, "error", _encode({"reason": "Too many clients are present"}), channel)
+            return
+        else:
+            self._track(channel, asked.payload or {})
+        self._reply(frame, "ok", _EMPTY, channel)
+
+    # Parts
+
+    def _track(self, channel: Channel, payload: dict[str, Any]) -> None:
+        old, ref = channel.present, uuid4().hex[:16]
+        meta = meta_of(payload, ref, None if old is None else old.ref)
+        new = Present(channel.room.name, channel.room.is_private, channel.presence_key, ref, meta)
+        channel.present = new
+        self._office.rooms.move(*([(old, False)] if old is not None else []), (new, True))
+
+    def _untrack(self, channel: Channel) -> None:
+        old, channel.present = channel.present, None
+        if old is not None:
+            self._office.rooms.move((old, False))
+
+    def _why_full(self, bindings: list[Binding], principal: Principal) -> str | None:
+        """Why there is no room for another channel; None: there is."""
+        if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
+            return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
+        wanted = _count(bindings)
+        if wanted + sum(_count(one.bindings) for one in self.channels.values()) > limits.SUBSCRIPTIONS_PER_SOCKET_MAX:
+            return f"At most {limits.SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions on one socket"
+        is_agent = principal.role in AGENTS
+        total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
+        if wanted and self._office.subscriptions.total + wanted > total_max:
+            return "Too many subscriptions are open"
+        return None
+
+    def _authenticate(self, token: str | None) -> Principal:
+        """The owner of the token; without one, of the socket's key. Raises 401."""
+        if not token:
+            return self._office.auth.authenticate(self._headers)
+        return self._office.auth.authenticate({**self._headers, "Authorization": f"Bearer {token}"})
+
+    def _subscribe(self, channel: Channel, bindings: list[Binding]) -> None:
+        channel.bindings = bindings
+        for one in bindings:
+            for wish in one.wishes:
+                self._office.subscriptions.add(wish, channel, one.id)
+
+    def _unsubscribe(self, channel: Channel) -> None:
+        for one in channel.bindings:
+            for wish in one.wishes:
+                self._office.subscriptions.remove(wish, channel, one.id)
+        channel.bindings = []
+
+    def _close(self, channel: Channel, why: str) -> None:
+        """For good: the client must do something before it can join again."""
+        self._drop(channel)
+        channel.system("error", why)
+        channel.push("phx_close", _EMPTY)
+
+    def _drop(self, channel: Channel) -> None:
+        if channel.is_joined:
+            del self.channels[channel.topic]
+            CHANNELS.dec()
+            self._unsubscribe(channel)
+            self._office.rooms.leave(channel.room, channel)
+            self._untrack(channel)
+
+    def _reply(self, frame: Frame, status: str, response: bytes, channel: Channel | None = None) -> None:
+        payload = _encode({"status": status, "response": msgspec.Raw(response)})
+        join_ref = frame.join_ref if channel is None else channel.join_ref
+        self.send(encode(self.vsn, frame.topic, "phx_reply", payload, ref=frame.ref, join_ref=join_ref))
+
+    def _refuse(self, frame: Frame, reason: str) -> None:
+        self._reply(frame, "error", _encode({"reason": reason}))
+
+
+class _Allowance:
+    """A token bucket of one socket."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._left = limits.MESSAGES_BURST
+        self._at = clock()
+
+    def use(self, messages: float) -> None:
+        now = self._clock()
+        self._left = min(limits.MESSAGES_BURST, self._left + (now - self._at) * limits.MESSAGES_PER_S) - messages
+        self._at = now
+        if self._left < 0:
+            raise TooManyMessages
+
+
+def _count(bindings: list[Binding]) -> int:
+    return sum(len(one.wishes) for one in bindings)
+
+
+def _is_of(channel: Channel, frame: Frame) -> bool:
+    """A frame that was sent before the channel was joined again has another reference."""
+    return frame.join_ref is None or frame.join_ref == channel.join_ref
+
+
+def _why(error: ApiError | BadBinding) -> str:
+    reason = reason_of(error)
+    if isinstance(error, ApiError) and error.status == 401:
+        return f"InvalidJWTToken: {reason}"
+    if isinstance(error, ApiError) and error.status == 403:
+        return f"Unauthorized: {reason}"
+    return reason

@@ -1,0 +1,245 @@
+"""`/realtime/v1`: its WebSocket, and broadcasts over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Final
+
+import msgspec
+from aiohttp import web
+
+from drover.api.realtime import limits
+from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection, Waiting
+from drover.api.realtime.frames import BadFrame, Vsn
+from drover.api.realtime.presence import Topic
+from drover.api.realtime.rooms import said
+from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
+from drover.api.realtime.watcher import RowsWatcher
+from drover.service.tasks import end
+from drover.web.auth import Principal
+from drover.web.bodies import Body, read_body
+from drover.web.errors import NotYet, invalid, too_large, unavailable
+from drover.web.permissions import Verb
+from drover.web.ratelimit import Limiter, Refused, too_many
+from drover.web.route import BY_HANDLER, Answer, Parameter, Route, Socket, handles, in_path
+
+PATH: Final = "/realtime/v1/websocket"
+BROADCAST_PATH: Final = "/realtime/v1/api/broadcast"
+EVENT_PATH: Final = BROADCAST_PATH + "/{topic}/events/{event}"
+FAREWELL_S: Final = 3.0
+"""Limit at shutdown for the close of all sockets together."""
+_BYTES: Final = "application/octet-stream"
+
+
+class BroadcastMessage(msgspec.Struct, frozen=True):
+    topic: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.TOPIC_CHARS_MAX - len("realtime:"))]
+    event: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.EVENT_CHARS_MAX)]
+    payload: Any = None
+    private: bool | None = False
+
+
+class BroadcastBody(msgspec.Struct, frozen=True):
+    messages: Annotated[list[BroadcastMessage], msgspec.Meta(max_length=limits.HTTP_MESSAGES_MAX)]
+
+
+_body: Final = Body(BroadcastBody)
+_encode: Final = msgspec.json.Encoder().encode
+_decode_any: Final = msgspec.json.Decoder().decode
+
+
+class Realtime:
+    def __init__(
+        self,
+        office: Office,
+        watcher: RowsWatcher,
+        *,
+        sockets_max: int = limits.SOCKETS_MAX,
+        agent_sockets_max: int = limits.AGENT_SOCKETS_MAX,
+        outbound_bytes_max: int = limits.OUTBOUND_BYTES_MAX,
+        outbound_total_bytes_max: int = limits.OUTBOUND_TOTAL_BYTES_MAX,
+    ) -> None:
+        self.office: Final = office
+        self._watcher = watcher
+        self.sessions: Final[dict[RealtimeSocket, None]] = {}
+        self._sockets_max = sockets_max
+        self._agent_sockets_max = agent_sockets_max
+        self._outbound_bytes_max = outbound_bytes_max
+        self._waiting = Waiting(outbound_total_bytes_max)
+        self._limiter = Limiter(limits.MESSAGES_PER_S, limits.MESSAGES_BURST, stop_after=None)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Ends what has expired, and tells the other processes that this one is there."""
+        task = asyncio.create_task(self._look(), name="realtime-look")
+        try:
+            yield
+        finally:
+            await end(task)
+
+    @handles(
+        Route(
+            method="GET",
+            path=PATH,
+            id="connectRealtime",
+            tag="operations",
+            summary="Supabase Realtime: changed rows, broadcasts and presence over a WebSocket",
+            description="Frames are those of Phoenix channels; docs/realtime.md says what is supported.",
+            permission=BY_HANDLER,
+            parameters=(
+                Parameter("apikey", str, "The caller's key; or send it as a header."),
+                Parameter("vsn", str, "1.0.0 (objects, the default) or 2.0.0 (arrays)."),
+            ),
+            answers={101: Answer(None, "Switching protocols")},
+            errors=(400, 426, 503),
+            socket=Socket(frame_bytes_max=limits.FRAME_BYTES_MAX, close_s=FAREWELL_S),
+        )
+    )
+    async def accept(self, request: web.Request) -> RealtimeSocket:
+        try:
+            vsn = Vsn(request.query.get("vsn", Vsn.ONE))
+        except ValueError:
+            raise invalid("vsn: Use 1.0.0 or 2.0.0", field="vsn", value=request.query["vsn"][:16]) from None
+        headers = _headers(request)
+        principal = self.office.auth.authenticate(headers)
+        is_agent = principal.role in AGENTS
+        agents = sum(one.is_agent for one in self.sessions) if is_agent else 0
+        if len(self.sessions) >= self._sockets_max or agents >= self._agent_sockets_max:
+            raise unavailable("Too many sockets are open")
+        connection = Connection(request.transport, self._waiting, self._outbound_bytes_max)
+        session = Session(self.office, vsn, headers, connection.put)
+        return RealtimeSocket(self, connection, session, is_agent=is_agent)
+
+    @handles(
+        Route(
+            method="POST",
+            path=BROADCAST_PATH,
+            id="broadcast",
+            tag="operations",
+            summary="Broadcast to those who have joined topics of Realtime",
+            permission=BY_HANDLER,
+            body=BroadcastBody,
+            answers={202: Answer(None, "On its way")},
+            errors=(400, 413, 415, 429),
+        )
+    )
+    async def broadcast(self, request: web.Request) -> web.Response:
+        principal = self.office.auth.authenticate(request.headers)
+        messages = _body.decode(await read_body(request)).messages
+        payloads = [_encode(message.payload) for message in messages]
+        for message, payload in zip(messages, payloads, strict=True):  # all of them, or none
+            self._check(principal, message, payload)
+        for message, payload in zip(messages, payloads, strict=True):
+            self._send(message, payload)
+        return web.Response(status=202)
+
+    @handles(
+        Route(
+            method="POST",
+            path=EVENT_PATH,
+            id="broadcastEvent",
+            tag="operations",
+            summary="Broadcast one event to those who have joined a topic of Realtime",
+            description="The body is the payload: JSON, or plain bytes as application/octet-stream.",
+            permission=BY_HANDLER,
+            parameters=(
+                in_path("topic", str, "Without the prefix `realtime:`."),
+                in_path("event", str, "The name of the event."),
+                Parameter("private", bool, "To the private channel of this name."),
+            ),
+            answers={202: Answer(None, "On its way")},
+            errors=(400, 413, 415, 429),
+        )
+    )
+    async def broadcast_event(self, request: web.Request) -> web.Response:
+        principal = self.office.auth.authenticate(request.headers)
+        match = request.match_info
+        private = request.query.get("private", "").lower() == "true"
+        try:
+            message = msgspec.convert(
+                {"topic": match["topic"], "event": match["event"], "private": private}, BroadcastMessage
+            )
+        except msgspec.ValidationError as error:
+            raise invalid(str(error)) from error
+        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() == _BYTES:
+            data = await request.read()
+            self._check(principal, message, data)
+            self._send(message, b"{}", data)
+        else:
+            raw = await read_body(request)
+            try:
+                _decode_any(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise invalid("The body is not JSON") from error
+            self._check(principal, message, raw)
+            self._send(message, raw)
+        return web.Response(status=202)
+
+    def _check(self, principal: Principal, message: BroadcastMessage, payload: bytes) -> None:
+        if message.private:
+            self.office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        if len(payload) > limits.FRAME_BYTES_MAX:
+            raise too_large(limits.FRAME_BYTES_MAX)
+        if isinstance(refused := self._limiter.check(principal.name), Refused):
+            raise too_many(refused.retry_after_s)
+
+    def _send(self, message: BroadcastMessage, payload: bytes, data: bytes | None = None) -> None:
+        topic = Topic(message.topic, bool(message.private))
+        self.office.rooms.broadcast(topic, message.event, said(message.event, msgspec.Raw(payload)), data)
+
+    async def _look(self) -> None:
+        loop, beat_at = asyncio.get_running_loop(), float("-inf")
+        while True:
+            for one in [*self.sessions]:
+                one.session.look()
+            self._watcher.look()
+            if loop.time() >= beat_at:
+                self.office.rooms.beat()
+                beat_at = loop.time() + limits.BEAT_S
+            await asyncio.sleep(limits.LOOK_S)
+
+
+class RealtimeSocket:
+    """One socket from its upgrade to its close, in the shape that `web.sockets` expects."""
+
+    def __init__(self, realtime: Realtime, connection: Connection, session: Session, *, is_agent: bool) -> None:
+        self.session: Final = session
+        self.is_agent: Final = is_agent
+        self._realtime = realtime
+        self._connection = connection
+
+    async def run(self, socket: web.WebSocketResponse) -> None:
+        connection = self._connection
+        sender = asyncio.create_task(connection.send(socket), name="realtime-sender")
+        self._realtime.sessions[self] = None
+        try:
+            while (data := await connection.receive(socket)) is not None:
+                await self._receive(data)
+        finally:
+            del self._realtime.sessions[self]
+            self.session.close()
+            await connection.close(socket, sender)
+
+    async def leave(self) -> None:
+        self._connection.end(RESTART)
+
+    async def _receive(self, data: str | bytes) -> None:
+        try:
+            try:
+                self.session.receive(data)
+            except NotYet as not_yet:  # the keys of a token's issuer are being fetched
+                await not_yet.ready()
+                self.session.receive(data)
+        except TooManyMessages:
+            self._connection.end(TOO_MANY)
+        except BadFrame:
+            self._connection.end(BAD_FRAME)
+
+
+def _headers(request: web.Request) -> Mapping[str, str]:
+    """The key as a header: browsers cannot send headers with a WebSocket, so clients put it into the query."""
+    found = {name: request.headers[name] for name in ("apikey", "Authorization") if name in request.headers}
+    if key := request.query.get("apikey"):
+        found["apikey"] = key
+    return found

@@ -1,0 +1,184 @@
+"""Who wants which changes: subscriptions by relation and, where a filter asks for one value, by that value. Pure.
+
+A change costs as much as it has receivers, not as there are subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from drover.api.realtime.filters import Condition, comparable
+from drover.readmodel.column import PgType
+
+
+class Type(StrEnum):
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+ALL: Final = "*"
+
+Select = tuple[str, ...] | None
+"""The columns that a subscriber wants. None: all."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What a subscription asks for. Equal wishes are evaluated once."""
+
+    relation: str
+    event: str
+    """A `Type`, or `ALL`."""
+    conditions: tuple[Condition, ...] = ()
+    owner: Condition | None = None
+    """The caller sees only these rows. Unlike a filter it also holds for deleted rows."""
+    select: Select = None
+
+    def wants(self, type_: Type) -> bool:
+        return self.event in (ALL, type_)
+
+    def indexed(self) -> Condition | None:
+        """The condition by which it can be found, if there is one."""
+        if self.owner is not None:
+            return self.owner
+        return next((one for one in self.conditions if one.is_equality), None)
+
+
+S = TypeVar("S")
+"""A subscriber."""
+
+Hits = dict[tuple[S, Select], list[int]]
+"""Who gets a change, with which columns, and the ids of its subscriptions."""
+
+
+class _Values:
+    """The values of one row, converted at most once."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.row = row
+        self._known: dict[str, Any] = {}
+
+    def get(self, column: str, type_: PgType) -> Any:
+        if column not in self._known:
+            self._known[column] = comparable(self.row.get(column), type_)
+        return self._known[column]
+
+    def satisfy(self, condition: Condition) -> bool:
+        return condition.holds(self.get(condition.column, condition.type))
+
+
+class _Wishes(Generic[S]):
+    """Wishes with their subscribers."""
+
+    def __init__(self) -> None:
+        self.members: dict[Wish, dict[tuple[S, int], None]] = {}
+
+    def add(self, wish: Wish, subscriber: S, id_: int) -> None:
+        self.members.setdefault(wish, {})[subscriber, id_] = None
+
+    def remove(self, wish: Wish, subscriber: S, id_: int) -> None:
+        members = self.members[wish]
+        del members[subscriber, id_]
+        if not members:
+            del self.members[wish]
+
+
+class _Relation(Generic[S]):
+    def __init__(self) -> None:
+        self.others: _Wishes[S] = _Wishes()
+        self.by_value: dict[tuple[str, PgType], dict[Any, _Wishes[S]]] = {}
+
+    def place(self, wish: Wish) -> _Wishes[S]:
+        found = wish.indexed()
+        if found is None:
+            return self.others
+        return self.by_value.setdefault((found.column, found.type), {}).setdefault(found.value, _Wishes())
+
+    def tidy(self, wish: Wish) -> None:
+        """Forget what has become empty."""
+        found = wish.indexed()
+        if found is None or self.place(wish).members:
+            return
+        by_value = self.by_value[found.column, found.type]
+        del by_value[found.value]
+        if not by_value:
+            del self.by_value[found.column, found.type]
+
+    def candidates(self, values: _Values) -> Iterator[_Wishes[S]]:
+        yield self.others
+        for (column, type_), by_value in self.by_value.items():
+            if (wishes := by_value.get(values.get(column, type_))) is not None:
+                yield wishes
+
+    def everything(self) -> Iterator[_Wishes[S]]:
+        yield self.others
+        for by_value in self.by_value.values():
+            yield from by_value.values()
+
+
+class Subscriptions(Generic[S]):
+    def __init__(self) -> None:
+        self._relations: dict[str, _Relation[S]] = {}
+        self.total = 0
+        """How many were added and not removed."""
+
+    def __contains__(self, relation: str) -> bool:
+        return relation in self._relations
+
+    def __len__(self) -> int:
+        """How many distinct wishes there are."""
+        return sum(len(wishes.members) for one in self._relations.values() for wishes in one.everything())
+
+    def add(self, wish: Wish, subscriber: S, id_: int) -> None:
+        self.total += 1
+        self._relations.setdefault(wish.relation, _Relation()).place(wish).add(wish, subscriber, id_)
+
+    def remove(self, wish: Wish, subscriber: S, id_: int) -> None:
+        self.total -= 1
+        relation = self._relations[wish.relation]
+        relation.place(wish).remove(wish, subscriber, id_)
+        relation.tidy(wish)
+        if not relation.others.members and not relation.by_value:
+            del self._relations[wish.relation]
+
+    def written(self, relation: str, type_: Type, row: Mapping[str, Any]) -> Hits[S]:
+        """Who gets a row that was inserted or updated."""
+        values, hits = _Values(row), Hits[S]()
+        for wishes in self._relations[relation].candidates(values):
+            for wish, members in wishes.members.items():
+                # The owner was compared by the index.
+                if wish.wants(type_) and all(map(values.satisfy, wish.conditions)):
+                    _hit(hits, wish, members)
+        return hits
+
+    def deleted(self, relation: str, key: Mapping[str, Any]) -> Hits[S]:
+        """Who gets a row that is gone. Nothing but its key is known, so filters by other columns let it pass."""
+        values, hits = _Values(key), Hits[S]()
+        for wishes in self._relations[relation].everything():
+            for wish, members in wishes.members.items():
+                if wish.wants(Type.DELETE) and _may_concern(wish, values):
+                    _hit(hits, wish, members)
+        return hits
+
+    def subscribers(self, relations: Iterable[str]) -> list[S]:
+        found: dict[S, None] = {}
+        for relation in relations:
+            if relation in self._relations:
+                for wishes in self._relations[relation].everything():
+                    found.update((subscriber, None) for members in wishes.members.values() for subscriber, _ in members)
+        return [*found]
+
+
+def _may_concern(wish: Wish, values: _Values) -> bool:
+    if wish.owner is not None and not values.satisfy(wish.owner):  # null where the key does not name the owner
+        return False
+    return all(values.satisfy(one) for one in wish.conditions if one.column in values.row)
+
+
+def _hit(hits: Hits[S], wish: Wish, members: Iterable[tuple[S, int]]) -> None:
+    for subscriber, id_ in members:
+        hits.setdefault((subscriber, wish.select), []).append(id_)

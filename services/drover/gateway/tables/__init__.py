@@ -1,0 +1,1 @@
+"""What each relation takes in a write: which columns mean which command. `writes` has the mechanism."""

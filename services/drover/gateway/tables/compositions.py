@@ -1,0 +1,86 @@
+"""Writes of `aep_compositions`: the template of a composition, and how it is encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import asdict
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.errors import Code
+from drover.domain.render.commands import DescribeComposition, GetComposition, RemoveComposition
+from drover.domain.render.mapping_spec import CompositionChange
+from drover.domain.spec import fields_of
+from drover.gateway.rows import Row
+from drover.gateway.writes.declaration import (
+    Delete,
+    Insert,
+    Result,
+    Target,
+    Update,
+    WriteTable,
+    can_change,
+    refuse_empty,
+)
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.sending import Sending
+from drover.gateway.writes.shown import stored
+from drover.readmodel.models import RELATIONS
+
+
+class NewComposition(CompositionChange):
+    """A row of `aep_compositions` as a client writes it. An existing one is updated."""
+
+    id: str | int
+
+
+def _describe(edge: Edge, row: NewComposition) -> DescribeComposition:
+    return DescribeComposition(str(row.id), **fields_of(CompositionChange, row))
+
+
+def _described(edge: Edge, command: DescribeComposition, done: Accepted) -> Row:
+    """What the command recorded; if nothing changed, what it said."""
+    blank: Row = dict.fromkeys(RELATIONS["aep_compositions"].columns)
+    said = fields_of(CompositionChange, command)
+    return blank | {"id": command.composition_id} | said | (done.result or {})
+
+
+async def _apply(change: CompositionChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    refuse_empty(change)
+    ids = [target.id for target in targets]
+    commands = {id_: DescribeComposition(id_, **asdict(change)) for id_ in ids}
+    sending.check(commands.values())
+    # The same command would create missing compositions, which a PATCH must not do.
+    found = await sending.ask([GetComposition(id_) for id_ in ids])
+    outcomes = {id_: _known(id_, one) for id_, one in zip(ids, found, strict=True)}
+    known = [id_ for id_, outcome in outcomes.items() if isinstance(outcome, Accepted)]
+    described = await sending.send([commands[id_] for id_ in known], known)
+    return list((outcomes | dict(zip(known, described, strict=True))).values())
+
+
+def _known(composition_id: str, found: Outcome) -> Outcome:
+    """Reject a composition without a version: it does not exist."""
+    if isinstance(found, Accepted) and not found.result["version"]:
+        return Rejected(Code.NOT_FOUND, f"There is no composition {composition_id}", {"id": composition_id})
+    return found
+
+
+COMPOSITIONS: Final = WriteTable(
+    relation="aep_compositions",
+    client=lambda edge, command: edge.render,
+    insert=Insert(
+        shape=NewComposition,
+        command=_describe,
+        show=_described,
+        unique="id",
+        names={"composition_id": "id"},
+    ),
+    update=Update(
+        shape=CompositionChange,
+        apply=_apply,
+        show=stored("aep_compositions"),
+        hint=can_change(CompositionChange),
+    ),
+    delete=Delete(command=lambda target: RemoveComposition(target.id)),
+)

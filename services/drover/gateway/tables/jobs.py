@@ -1,0 +1,94 @@
+"""Writes of `jobs`: create, pause, resume and end jobs. The rules are in the decider."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from uuid_utils import uuid7
+
+from drover.bus.messages import Accepted
+from drover.domain.decider import Command
+from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.events import Target as JobTarget
+from drover.domain.fleet.job_spec import JobSpec
+from drover.domain.spec import fields_of
+from drover.gateway.rows import Row, job_row
+from drover.gateway.writes.declaration import Insert, Target, Update, WriteTable, each
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.shown import live
+from drover.web.errors import invalid
+
+NOBODY_YET: Final = JobTarget(device_ids=())
+"""Only devices that are assigned by name."""
+
+
+class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A row of `jobs` as a client writes it. Defaults are those of 000. The domain checks ranges and sums."""
+
+    id: UUID | UnsetType = UNSET
+    is_active: bool = True
+
+
+class JobChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change: `status`, or `is_active`, which dashboards use, or both if they agree."""
+
+    status: Literal["active", "paused", "cancelled"] | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+
+
+_BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]] = {
+    "active": ResumeJob,
+    "paused": PauseJob,
+    "cancelled": CancelJob,
+}
+
+
+def create(edge: Edge, spec: JobSpec, *, is_active: bool) -> CreateJob:
+    """The command for a new row of `jobs` or `tasks`, whose id its client may choose."""
+    id_ = getattr(spec, "id", UNSET)
+    fields = fields_of(JobSpec, spec)
+    if spec.target is None and edge.jobs_for == "assigned":
+        fields["target"] = NOBODY_YET
+    return CreateJob(job_id=str(uuid7() if id_ is UNSET else id_), is_active=is_active, **fields)
+
+
+def _create(edge: Edge, row: NewJob) -> CreateJob:
+    return create(edge, row, is_active=row.is_active)
+
+
+def _change(change: JobChange, target: Target) -> Command:
+    if change.status is UNSET:
+        return ResumeJob(target.id) if change.is_active else DeactivateJob(target.id)
+    return _BY_STATUS[change.status](target.id)
+
+
+def _check(change: JobChange) -> None:
+    if change.status is UNSET:
+        if change.is_active is UNSET:
+            raise invalid("status or is_active is required", field="status")
+    elif change.is_active not in (UNSET, change.status == "active"):
+        message = f"status {change.status} and is_active {str(change.is_active).lower()} contradict each other"
+        raise invalid(message, field="is_active", value=change.is_active)
+
+
+def _created(edge: Edge, command: CreateJob, done: Accepted) -> Row:
+    """What the command recorded; other columns from live state."""
+    told: Row = done.result
+    return _row(edge, told["id"], None) | told
+
+
+def _row(edge: Edge, job_id: str, done: Accepted | None) -> Row:
+    # A roster that is more than a second late shows the job as it was.
+    job = edge.roster.fleet.jobs.get(job_id)
+    return {"id": job_id} if job is None else job_row(job)
+
+
+JOBS: Final = WriteTable(
+    relation="jobs",
+    client=lambda edge, command: edge.fleet,
+    insert=Insert(shape=NewJob, command=_create, show=_created),
+    update=Update(shape=JobChange, apply=each(_change, check=_check), show=live(_row)),
+)

@@ -1,0 +1,91 @@
+"""Writes of `tasks`, the operations queue's (002) name for jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from drover.bus.messages import Accepted
+from drover.domain.decider import Command
+from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.job_spec import JobSpec
+from drover.domain.fleet.state import JobStatus
+from drover.gateway.rows import Row
+from drover.gateway.tables.jobs import create
+from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.sending import Sending
+from drover.gateway.writes.shown import stored
+from drover.readmodel.models import RELATIONS
+
+TaskStatus = Literal["pending", "running", "retrying", "success", "completed", "failed", "cancelled"]
+
+
+class NewTask(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A row of `tasks` as a client writes it. The oldest one that can run becomes `running` by itself."""
+
+    id: UUID | UnsetType = UNSET
+    status: Literal["pending", "running"] = "pending"
+
+
+class TaskChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change. `running` lets it have its turn, `pending` pauses it, all others end it."""
+
+    status: TaskStatus
+
+
+_COMMANDS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob] | type[DeactivateJob]]] = {
+    "pending": PauseJob,
+    "running": ResumeJob,
+    "retrying": ResumeJob,
+    "success": DeactivateJob,
+    "completed": DeactivateJob,
+    "failed": DeactivateJob,
+    "cancelled": CancelJob,
+}
+_ENDED_AS: Final[dict[str, frozenset[JobStatus]]] = {
+    "success": frozenset({JobStatus.COMPLETED}),
+    "completed": frozenset({JobStatus.COMPLETED}),
+    "failed": frozenset({JobStatus.COMPLETED, JobStatus.DEACTIVATED, JobStatus.EXPIRED}),
+}
+"""By the written status: how a job may have ended already, so that there is nothing left to do."""
+
+
+def _create(edge: Edge, row: NewTask) -> CreateJob:
+    return create(edge, row, is_active=True)
+
+
+def _created(edge: Edge, command: CreateJob, done: Accepted) -> Row:
+    told: Row = done.result
+    relation = RELATIONS["tasks"]
+    status = "running" if told["status"] == JobStatus.ACTIVE else "pending"
+    blank: Row = dict.fromkeys(relation.columns)
+    return blank | {name: value for name, value in told.items() if name in relation.columns} | {"status": status}
+
+
+async def _apply(change: TaskChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    await sending.edge.fleet.known_here()
+    jobs = sending.edge.roster.fleet.jobs
+    results: dict[str, Result] = {}
+    commands: dict[str, Command] = {}
+    for target in targets:
+        job = jobs.get(target.id)
+        if job is not None and job.status in _ENDED_AS.get(change.status, ()):
+            results[target.id] = None
+        else:
+            commands[target.id] = _COMMANDS[change.status](target.id)
+    outcomes = await sending.send(list(commands.values()), list(commands))
+    results.update(zip(commands, outcomes, strict=True))
+    return [results[target.id] for target in targets]
+
+
+TASKS: Final = WriteTable(
+    relation="tasks",
+    client=lambda edge, command: edge.fleet,
+    insert=Insert(shape=NewTask, command=_create, show=_created, names={"job_id": "id"}),
+    update=Update(shape=TaskChange, apply=_apply, show=stored("tasks")),
+)

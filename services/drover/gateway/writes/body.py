@@ -1,0 +1,73 @@
+"""The body of a write: columns that mean something, columns to pass over, and columns that the relation lacks."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from drover.readmodel.relation import Relation
+from drover.web.bodies import Body
+from drover.web.errors import ApiError, invalid
+
+ROWS_PER_POST_MAX: Final = 100
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Given(msgspec.Struct, Generic[T], frozen=True):
+    """A decoded body."""
+
+    rows: list[T]
+    many: bool
+    """It was an array."""
+    names: dict[str, None]
+    """The columns that mean something and were given, in any row."""
+    ignored: dict[str, None]
+    """The columns of the relation that mean nothing in this write."""
+
+
+class RowBody(Generic[T]):
+    """Decodes rows. `shape` has the columns that mean something; it may have more than the relation shows."""
+
+    def __init__(self, shape: type[T], relation: Relation) -> None:
+        self._body = Body(shape)
+        self._relation = relation
+        self._fields = frozenset(field.encode_name for field in msgspec.structs.fields(shape))
+
+    def decode(self, raw: bytes) -> Given[T]:
+        """One row, as PATCH takes it. A body without any column that can be written is refused."""
+        given = self._decode(raw, count_max=1, some=True)
+        if given.many:
+            raise invalid("The body must be a JSON object")
+        return given
+
+    def decode_many(self, raw: bytes) -> Given[T]:
+        return self._decode(raw, count_max=ROWS_PER_POST_MAX)
+
+    def _decode(self, raw: bytes, *, count_max: int, some: bool = False) -> Given[T]:
+        names: dict[str, None] = {}
+        ignored: dict[str, None] = {}
+
+        def prepare(parsed: Any, prefix: str) -> Any:
+            if not isinstance(parsed, dict):
+                return parsed
+            meant = {name: value for name, value in parsed.items() if name in self._fields}
+            names.update(dict.fromkeys(meant))
+            if len(meant) < len(parsed):
+                others = [name for name in parsed if name not in self._fields]
+                for name in others:
+                    if name not in self._relation.columns:
+                        raise _unknown(self._relation, name, prefix)
+                ignored.update(dict.fromkeys(others))
+                if some and not meant:
+                    raise invalid(f"{', '.join(others)} cannot be written here", field=others[0])
+            return meant
+
+        rows, many = self._body.decode_many(raw, count_max=count_max, prepare=prepare)
+        return Given(rows, many, names, ignored)
+
+
+def _unknown(relation: Relation, name: str, prefix: str) -> ApiError:
+    message = f"Could not find the '{name[:64]}' column of '{relation.name}' in the schema cache"
+    return ApiError(400, "PGRST204", message, details={"field": prefix + name[:64]})

@@ -1,0 +1,145 @@
+"""The declaration of a relation that takes writes. `tables` has one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.gateway.rows import Row
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.sending import Sending
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import Relation
+from drover.web.commands import CommandClient
+from drover.web.errors import ApiError, invalid, not_found
+
+T = TypeVar("T", bound=msgspec.Struct)
+C = TypeVar("C", bound=Command)
+
+Result = Outcome | ApiError | None
+"""What became of one row; None: there was nothing to record."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A row to change or delete."""
+
+    id: str
+    row: Row = {}
+    """The columns of `WriteTable.fence` as they were read; empty if the request names the row by its key."""
+    by: frozenset[str] = frozenset()
+    """The columns of the filters that it matched."""
+
+    def fence(self, column: str) -> Any:
+        """The value that the row must still have; None if the request did not look."""
+        return self.row.get(column)
+
+    def filtered(self, column: str) -> Any:
+        """The same, but only if a filter asked for it."""
+        return self.row.get(column) if column in self.by else None
+
+
+class Merge(msgspec.Struct, Generic[C], frozen=True):
+    """`Prefer: resolution=merge-duplicates`, which is Supabase's `upsert`."""
+
+    command: Callable[[C, Rejected], Command]
+    """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
+    on_conflict: tuple[str, ...]
+    """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
+
+
+class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
+    """`POST` of rows: each becomes one command."""
+
+    shape: type[T]
+    """The columns that mean something."""
+    command: Callable[[Edge, T], C]
+    show: Callable[[Edge, C, Accepted], Row]
+    """The row for the answer."""
+    unique: str | None = None
+    """A field that must be unique within one body."""
+    names: Mapping[str, str] = MappingProxyType({})
+    """Fields of the command that have another name for clients."""
+    merge: Merge[C] | None = None
+
+
+class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """`PATCH` of rows: one command for each, as a rule."""
+
+    shape: type[T]
+    """The columns that mean something."""
+    apply: Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]
+    """Sends the commands; a result for each row. `each` makes it for the usual case."""
+    show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]]
+    """The rows for the answer, by id."""
+    hint: str | None = None
+    """Tells a client that wrote anything else what can be written."""
+    settles: bool = True
+    """Whether the answer waits until this process itself has folded the write."""
+    by_handler: bool = False
+    """Another handler checks the permission and has the route."""
+
+
+class Delete(msgspec.Struct, frozen=True, kw_only=True):
+    """`DELETE` of rows: each becomes one command."""
+
+    command: Callable[[Target], Command]
+
+
+def _absent(edge: Edge) -> ApiError:
+    return not_found("Row")
+
+
+class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
+    relation: str
+    client: Callable[[Edge, Any], CommandClient]
+    """Where a command goes; a context with several partitions chooses by the command."""
+    insert: Insert[Any, Any] | None = None
+    update: Update[Any] | None = None
+    delete: Delete | None = None
+    key: str = "id"
+    other_keys: Mapping[str, Callable[[Edge, str], str | None]] = MappingProxyType({})
+    """Other columns that name one row, each with the function that finds its key without PostgreSQL."""
+    fence: tuple[str, ...] = ()
+    """Columns that are read with the rows that a filter matches, for the fences of commands."""
+    absent: Callable[[Edge], ApiError] = _absent
+    """The answer if no row has the keys that a request names."""
+
+    @property
+    def columns(self) -> Relation:
+        return RELATIONS[self.relation]
+
+
+def each(
+    command: Callable[[T, Target], Command], *, check: Callable[[T], None] | None = None
+) -> Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]:
+    """One command for each row. `check` raises 400 for a body that says nothing."""
+
+    async def apply(change: T, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+        if check is not None:
+            check(change)
+        commands = [command(change, target) for target in targets]
+        sending.check(commands)
+        return await sending.send(commands, [target.id for target in targets])
+
+    return apply
+
+
+def can_change(shape: type[msgspec.Struct]) -> str:
+    """The hint for a client that wrote something else."""
+    return f"{_listed(shape, 'and')} can be changed."
+
+
+def refuse_empty(change: msgspec.Struct) -> None:
+    """Raises 400 if the body changes nothing."""
+    if change == type(change)():
+        raise invalid(f"{_listed(type(change), 'or')} is required", field=change.__struct_fields__[0])
+
+
+def _listed(shape: type[msgspec.Struct], word: str) -> str:
+    *others, last = shape.__struct_fields__
+    return f"{', '.join(others)} {word} {last}"

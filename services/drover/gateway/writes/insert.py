@@ -1,0 +1,157 @@
+"""`POST` of rows: each becomes one command, all sent at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeGuard
+
+import msgspec
+from aiohttp import web
+
+from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
+from drover.domain.errors import Code
+from drover.gateway.writes.body import RowBody
+from drover.gateway.writes.declaration import Insert, Merge, WriteTable
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.representation import answer_creation, parse_view
+from drover.gateway.writes.sending import Sending
+from drover.web.auth import Principal
+from drover.web.bodies import read_body
+from drover.web.commands import request_origin
+from drover.web.errors import ApiError, invalid
+from drover.web.permissions import Verb, check_columns
+from drover.web.postgrest.grammar import split_parameters
+from drover.web.postgrest.respond import check_profile
+
+_PARAMETERS: Final = frozenset({"select", "columns"})
+_ON_CONFLICT: Final = "on_conflict"
+
+
+class Inserts:
+    """The POST of one relation."""
+
+    def __init__(self, table: WriteTable, insert: Insert[Any, Any], edge: Edge) -> None:
+        self._table = table
+        self._insert = insert
+        self._edge = edge
+        self._body: RowBody[msgspec.Struct] = RowBody(insert.shape, table.columns)
+
+    async def post(self, request: web.Request, principal: Principal) -> web.Response:
+        edge, insert, relation = self._edge, self._insert, self._table.columns
+        headers, query = request.headers, request.rel_url.raw_query_string
+        check_profile(headers, "Content-Profile")
+        _refuse_filters(query, insert.merge)
+        grant = edge.permissions.demand(principal, relation.name, Verb.CREATE)
+        raw = await read_body(request)
+        given = self._body.decode_many(raw)
+        check_columns(grant, given.names)
+        preferences, select = parse_view(relation, headers, query, len(given.rows))
+        commands = self._commands(given.rows, given.many)
+        sending = Sending(
+            edge,
+            self._table.client,
+            principal=principal,
+            grant=grant,
+            origin=request_origin(request, principal, route=f"POST {relation.name}", raw=raw),
+            names=given.names,
+            ignored=given.ignored,
+        )
+        self._check(given.rows, commands, sending, given.many)
+        outcomes: Sequence[Outcome | None] = await sending.send(commands)
+        if insert.merge is not None and preferences.resolution is not None:
+            preferences = preferences.resolving()
+            if preferences.resolution == "merge-duplicates":
+                outcomes = await self._merged(insert.merge, commands, outcomes, sending)
+            else:
+                outcomes = [None if _exists(outcome) else outcome for outcome in outcomes]
+        # So that the next request, for example of a phone registered a moment ago, finds it here.
+        await sending.settle_locally()
+        self._refuse(outcomes, sending, given.many)
+        made = [(command, done) for command, done in zip(commands, outcomes, strict=True) if isinstance(done, Accepted)]
+        return answer_creation(
+            [insert.show(edge, command, done) for command, done in made],
+            preferences,
+            headers,
+            select=select,
+            extra=sending.headers,
+        )
+
+    def _commands(self, rows: Sequence[msgspec.Struct], many: bool) -> list[Command]:
+        commands: list[Command] = []
+        for index, row in enumerate(rows):
+            try:
+                commands.append(self._insert.command(self._edge, row))
+            except ApiError as error:
+                raise self._placed(error, index if many else None) from error
+        return commands
+
+    async def _merged(
+        self, merge: Merge[Any], commands: Sequence[Command], outcomes: Sequence[Outcome | None], sending: Sending
+    ) -> list[Outcome | None]:
+        """Change existing rows to what was sent."""
+        settled = list(outcomes)
+        there = {index: outcome for index, outcome in enumerate(outcomes) if _exists(outcome)}
+        # With the same ids: a repeat of the whole request then gets the outcome of whichever command was recorded.
+        changes = [merge.command(commands[index], refused) for index, refused in there.items()]
+        merged = await sending.send(changes, list(map(str, there)))
+        for (index, refused), outcome in zip(there.items(), merged, strict=True):
+            unchanged = isinstance(outcome, Accepted) and outcome.result is None
+            settled[index] = Accepted(0, refused.details) if unchanged else outcome
+        return settled
+
+    def _check(self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending, many: bool) -> None:
+        """Validate every command before any of them is sent.
+
+        Each command is atomic, an array of them is not: so refuse as much as possible beforehand.
+        """
+        seen: dict[Any, int] = {}
+        for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
+            try:
+                sending.check([command])
+            except ApiError as error:
+                raise self._placed(error, index if many else None) from error
+            if self._insert.unique is None:
+                continue
+            value = getattr(row, self._insert.unique)
+            if seen.setdefault(value, index) != index:
+                message = f"The same {self._insert.unique} appears twice in the body"
+                raise invalid(message, field=f"[{index}].{self._insert.unique}", value=value)
+
+    def _refuse(self, outcomes: Sequence[Outcome | None], sending: Sending, many: bool) -> None:
+        """Raise the first refusal, which lists the rows that were written nevertheless."""
+        accepted = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, Accepted)]
+        for index, outcome in enumerate(outcomes):
+            if isinstance(outcome, Rejected):
+                error = self._placed(sending.refusal(outcome), index if many else None)
+                if accepted:
+                    details = error.details if isinstance(error.details, dict) else {}
+                    error.details = {**details, "accepted": accepted}
+                    error.hint = "Rows whose index is in details.accepted were written."
+                    error.headers.update(sending.headers)
+                raise error
+
+    def _placed(self, error: ApiError, index: int | None) -> ApiError:
+        """The refusal of one row, with the client's field names; in an array, with the index of the row."""
+        if not isinstance(error.details, dict):
+            return error
+        details = dict(error.details)
+        if (field := details.get("field")) is not None:
+            name = self._insert.names.get(field, field)
+            details["field"] = name if index is None else f"[{index}].{name}"
+        error.details = details if index is None else {**details, "index": index}
+        return error
+
+
+def _exists(outcome: Outcome | None) -> TypeGuard[Rejected]:
+    return isinstance(outcome, Rejected) and outcome.code == Code.UNIQUE_VIOLATION
+
+
+def _refuse_filters(query: str, merge: Merge[Any] | None) -> None:
+    for name, value in split_parameters(query):
+        if merge is not None and name == _ON_CONFLICT:
+            if value.replace(" ", "") not in merge.on_conflict:
+                expected = " or ".join(merge.on_conflict)
+                raise invalid(f"on_conflict must be {expected}", field=_ON_CONFLICT, value=value[:64])
+        elif name not in _PARAMETERS:
+            raise invalid("A POST takes no filters", field=name[:64], value=value[:64])

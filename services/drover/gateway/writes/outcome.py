@@ -1,0 +1,77 @@
+"""What became of the rows of a PATCH or DELETE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from drover.bus.messages import Accepted, Rejected
+from drover.domain.errors import Code
+from drover.gateway.writes.declaration import Result, Target
+from drover.gateway.writes.selection import Selection
+from drover.gateway.writes.sending import Sending
+from drover.web.errors import ApiError
+
+REFUSED_NAMED_MAX: Final = 100
+"""Rows that the header names: clients limit the size of headers."""
+_MOVED_ON: Final = frozenset({404, 409})
+
+
+class Done(msgspec.Struct, frozen=True):
+    rows: dict[str, Accepted | None]
+    """The rows that were changed, by id; None: nothing to record."""
+    refused: Mapping[str, ApiError]
+    """The rows that were not, if that is no error for the whole request."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        if not self.refused:
+            return {}
+        named = list(self.refused.items())[:REFUSED_NAMED_MAX]
+        headers = {"Drover-Refused": ", ".join(f"{quote(id_, safe='')}={error.code}" for id_, error in named)}
+        if len(self.refused) > len(named):
+            headers["Drover-Refused-Count"] = str(len(self.refused))
+        return headers
+
+
+def settle(selection: Selection, results: Sequence[Result], sending: Sending) -> Done:
+    rows: dict[str, Accepted | None] = {}
+    refused: dict[str, ApiError] = {}
+    for target, result in zip(selection.targets, results, strict=True):
+        if isinstance(result, ApiError):
+            refused[target.id] = result
+        elif isinstance(result, Rejected):
+            refused[target.id] = sending.refusal(result)
+        else:
+            rows[target.id] = result
+    if selection.by_key:
+        _raise_first(selection.targets, rows, refused, sending)
+        return Done(rows, {})
+    for error in refused.values():
+        if not rows and error.status not in _MOVED_ON:  # for example, the writer is away
+            raise error
+    return Done(rows, {id_: error for id_, error in refused.items() if error.code != Code.NOT_FOUND})
+
+
+def _raise_first(
+    targets: Sequence[Target],
+    rows: Mapping[str, Accepted | None],
+    refused: Mapping[str, ApiError],
+    sending: Sending,
+) -> None:
+    """Raise the first refusal, which lists what was done nevertheless.
+
+    An unknown row is no refusal, unless all rows are unknown.
+    """
+    for id_, error in sorted(refused.items(), key=lambda item: item[1].code == Code.NOT_FOUND):
+        if error.code == Code.NOT_FOUND and rows:
+            return
+        if len(targets) > 1:
+            details = error.details if isinstance(error.details, dict) else {}
+            error.details = {**details, "id": id_, "accepted": list(rows)}
+            error.hint = "Rows whose id is in details.accepted were changed."
+            error.headers.update(sending.headers)
+        raise error

@@ -1,0 +1,52 @@
+"""The rows that an update returns: from this gateway's live state, or from the read model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from drover.bus.messages import Accepted
+from drover.gateway.rows import Row
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.selection import id_of
+from drover.gateway.writes.sending import Sending
+from drover.readmodel.models import RELATIONS
+from drover.readmodel.relation import Relation
+from drover.web.postgrest.read import keep_sealed
+from drover.web.postgrest.sealed import Unseal
+
+Show = Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]]
+
+
+def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
+    """Each row from live state and from the answer to its command."""
+
+    async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
+        return [row(edge, id_, result) for id_, result in done.items()]
+
+    return show
+
+
+def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], Unseal] | None = None) -> Show:
+    """Each row from the read model, with what its command recorded: the read model may not have it yet."""
+    relation = RELATIONS[relation_name]
+    blank: Row = dict.fromkeys(relation.columns)
+
+    async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
+        position = max((result.position for result in done.values() if result is not None), default=0)
+        opener = keep_sealed if unseal is None else unseal(sending)
+        rows = await edge.stored.get(relation, list(done), key=key, position=position, unseal=opener)
+        return [
+            blank | rows.get(id_, {key: id_of(relation, key, id_)}) | recorded(relation, result)
+            for id_, result in done.items()
+        ]
+
+    return show
+
+
+def recorded(relation: Relation, done: Accepted | None) -> Row:
+    """What the command recorded, as far as the relation has such columns."""
+    told: Any = None if done is None else done.result
+    if not isinstance(told, dict):
+        return {}
+    return {name: value for name, value in told.items() if name in relation.columns}

@@ -1,0 +1,571 @@
+"""The protocol of one client: joins, changes, rights, tokens, broadcasts, presence."""
+
+from __future__ import annotations
+
+import time
+from base64 import urlsafe_b64encode
+
+import msgspec
+import pytest
+
+from drover.api.realtime import limits, watcher
+from drover.api.realtime.frames import BadFrame, Binary, Vsn
+from drover.api.realtime.session import TooManyMessages
+from drover.service.api_keys import Role
+from drover.web.auth import Principal
+from tests.unit.api.realtime.client import MINE, OTHER, Farm, key_of
+
+A_ROW = {"id": MINE, "serial_number": "A"}
+
+
+@pytest.fixture
+async def farm():
+    made = Farm()
+    made.beat()
+    return made
+
+
+def error(reply):
+    assert reply["status"] == "error", reply
+    return reply["response"]["reason"]
+
+
+def repeat(say, times):
+    for _ in range(times):
+        say()
+
+
+@pytest.mark.req("DI-08")
+@pytest.mark.parametrize("vsn", Vsn)
+async def test_a_join_is_answered_with_ids_and_changes_carry_them(farm, vsn):
+    client = farm.client(vsn=vsn)
+    reply = client.join("farm", {"table": "devices"}, {"table": "jobs", "event": "INSERT"})
+    first, second = reply["response"]["postgres_changes"]
+    assert first == {"event": "*", "schema": "public", "table": "devices", "id": first["id"]}
+    assert 0 < first["id"] != second["id"]
+    farm.tell("devices", A_ROW, new=[[MINE]])
+    ((topic, event, told),) = client.take()
+    assert (topic, event, told["ids"]) == ("realtime:farm", "postgres_changes", [first["id"]])
+    data = told["data"]
+    assert (data["schema"], data["table"], data["type"]) == ("public", "devices", "INSERT")
+    assert (data["record"], data["errors"], data["commit_timestamp"][-1]) == (A_ROW, None, "Z")
+    assert {"name": "id", "type": "uuid"} in data["columns"]
+    assert {"name": "capabilities", "type": "_text"} in data["columns"]
+
+
+async def test_a_join_is_followed_by_a_word_that_changes_are_heard(farm):
+    client = farm.client()
+    client.say("realtime:farm", "phx_join", {"config": {"postgres_changes": [{"event": "*", "table": "devices"}]}})
+    events = [(event, what) for _, event, what in client.take()]
+    assert [event for event, _ in events] == ["phx_reply", "system", "presence_state"]
+    said = {"status": "ok", "message": "Subscribed to PostgreSQL", "extension": "postgres_changes", "channel": "farm"}
+    assert events[1][1] == said
+
+
+async def test_inserts_updates_and_deletes_are_told_apart(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    farm.tell("devices", A_ROW, {"id": OTHER}, new=[[OTHER]], gone=[["gone"]])
+    assert client.changes() == [
+        ("UPDATE", A_ROW, {"id": MINE}),
+        ("INSERT", {"id": OTHER}, None),
+        ("DELETE", None, {"id": "gone"}),
+    ]
+
+
+@pytest.mark.parametrize("event", ["INSERT", "UPDATE", "DELETE"])
+async def test_a_subscription_for_one_event_hears_no_other(farm, event):
+    client = farm.client()
+    client.join("farm", {"table": "devices", "event": event})
+    farm.tell("devices", A_ROW, {"id": OTHER}, new=[[OTHER]], gone=[["gone"]])
+    assert [type_ for type_, _, _ in client.changes()] == [event]
+
+
+async def test_several_subscriptions_of_a_channel_share_one_message(farm):
+    client = farm.client()
+    reply = client.join(
+        "farm", {"table": "devices"}, {"table": "devices", "filter": f"id=eq.{MINE}"}, {"table": "jobs"}
+    )
+    ids = [one["id"] for one in reply["response"]["postgres_changes"]]
+    farm.tell("devices", A_ROW)
+    ((_, _, told),) = client.take()
+    assert sorted(told["ids"]) == sorted(ids[:2])
+
+
+async def test_equal_subscriptions_of_one_channel_have_ids_of_their_own(farm):
+    first, second = farm.client().join("farm", {"table": "jobs"}, {"table": "jobs"})["response"]["postgres_changes"]
+    assert first["id"] != second["id"]
+
+
+async def test_equal_clients_get_the_same_bytes(farm):
+    clients = [farm.client() for _ in range(3)]
+    for client in clients:
+        client.join("farm", {"table": "devices"})
+    farm.tell("devices", A_ROW)
+    (first,), (second,), (third,) = (client.frames for client in clients)
+    assert first is second is third
+
+
+async def test_a_filter_is_evaluated_on_the_new_row_and_a_delete_passes_it(farm):
+    client = farm.client()
+    client.join("farm", {"table": "job_assignments", "filter": f"device_id=eq.{MINE}"})
+    farm.tell("job_assignments", {"id": "1", "device_id": MINE}, {"id": "2", "device_id": OTHER}, gone=[["3"]])
+    assert [(type_, (row or old)["id"]) for type_, row, old in client.changes()] == [("UPDATE", "1"), ("DELETE", "3")]
+
+
+async def test_a_delete_is_filtered_by_the_columns_of_its_key(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices", "filter": f"id=eq.{MINE}"})
+    farm.tell("devices", gone=[[OTHER], [MINE]])
+    assert client.changes() == [("DELETE", None, {"id": MINE})]
+
+
+async def test_only_the_columns_that_are_selected_are_sent(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices", "select": ["serial_number"]})
+    farm.tell("devices", A_ROW)
+    ((_, _, told),) = client.take()
+    assert told["data"]["record"] == {"serial_number": "A"}
+    assert told["data"]["columns"] == [{"name": "serial_number", "type": "text"}]
+
+
+async def test_without_a_table_everything_that_may_be_read_is_heard(farm):
+    farm.beat("render")
+    office, phone = farm.client(), farm.client(Role.ANON)
+    office.join("all", {})
+    phone.join("all", {"table": "*"})
+    farm.tell("devices", A_ROW)
+    farm.tell("render_queue", {"id": 1})
+    farm.tell("alerts", {"context": "fleet", "id": "a"})
+    assert len(office.changes()) == 3
+    assert [row for _, row, _ in phone.changes()] == [A_ROW]
+
+
+# Rights
+
+
+@pytest.mark.req("DI-08")
+@pytest.mark.parametrize("table", ["render_queue", "users", "alarm", "alerts"])
+async def test_what_may_not_be_read_cannot_be_heard(farm, table):
+    assert error(farm.client(Role.ANON).join("farm", {"table": table})).startswith("Unauthorized: permission denied")
+
+
+@pytest.mark.parametrize("table", ["accounts", "sessions", "events", "pc_device_summary", "nothing"])
+async def test_a_table_without_live_rows_is_refused_with_those_that_have_some(farm, table):
+    assert "has no live rows; use aep_compositions" in error(farm.client().join("farm", {"table": table}))
+
+
+@pytest.mark.req("DI-08")
+async def test_the_key_of_a_device_hears_its_own_rows_only_and_no_key_of_others(farm):
+    phone = farm.client(Role.DEVICE)
+    phone.join("mine", {"table": "devices"}, {"table": "job_assignments"})
+    farm.tell("devices", A_ROW, {"id": OTHER}, gone=[[OTHER]])
+    farm.tell("job_assignments", {"id": "1", "device_id": MINE}, {"id": "2", "device_id": OTHER}, gone=[["3"]])
+    assert [row for _, row, _ in phone.changes()] == [A_ROW, {"id": "1", "device_id": MINE}]
+
+
+async def test_columns_that_are_withheld_are_left_out_of_rows_and_columns(farm):
+    farm.beat("render")
+    client = farm.client()
+    client.join("farm", {"table": "render_queue"}, {"table": "render_queue", "select": ["id", "gfx_data"]})
+    farm.tell("render_queue", {"id": 1, "gfx_data": None, "gfx_data_error": None, "status": "pending"})
+    told = [what["data"] for _, _, what in client.take()]
+    assert [one["record"] for one in told] == [{"id": 1, "status": "pending"}, {"id": 1}]
+    assert not any(column["name"].startswith("gfx_data") for one in told for column in one["columns"])
+
+
+async def test_the_token_of_a_join_counts_and_not_the_key_of_the_socket(farm):
+    client = farm.client(Role.ANON)
+    assert client.join("farm", {"table": "render_queue"}, token=key_of())["status"] == "ok"
+    assert error(client.join("other", {"table": "devices"}, token="nonsense")).startswith("InvalidJWTToken")
+
+
+async def test_a_token_that_expires_closes_its_channel_and_says_so():
+    now = [time.time()]
+    farm = Farm(clock=lambda: now[0])
+    client = farm.client()
+    client.join("lasting", {"table": "devices"})
+    client.join("farm", {"table": "devices"}, token=key_of(now_s=now[0], lifetime_s=60))
+    now[0] += 61
+    client.session.look()
+    (_, event, said), closed = client.take()
+    assert (event, said["status"], said["message"]) == ("system", "error", "InvalidJWTToken: Token has expired")
+    assert closed == ("realtime:farm", "phx_close", {})
+    farm.tell("devices", A_ROW)
+    assert [topic for topic, _, _ in client.take()] == ["realtime:lasting"]
+    assert (
+        error(client.join("farm", {}, token=key_of(now_s=now[0] - 61, lifetime_s=60))) == "InvalidJWTToken: JWT expired"
+    )
+
+
+@pytest.mark.req("DI-08")
+async def test_a_newer_token_keeps_the_channel_and_brings_its_own_rights():
+    now = [time.time()]
+    farm = Farm(clock=lambda: now[0])
+    farm.beat()
+    client = farm.client(Role.ANON)
+    client.join("farm", {"table": "devices"}, token=key_of(now_s=now[0], lifetime_s=60))
+    client.say("realtime:farm", "access_token", {"access_token": key_of(Role.DEVICE, now_s=now[0])})
+    now[0] += 61
+    client.session.look()
+    farm.tell("devices", A_ROW, {"id": OTHER})
+    assert [row for _, row, _ in client.changes()] == [A_ROW], "the newer token is of a device"
+    client.say("realtime:farm", "access_token", {"access_token": None})
+    assert client.take() == []
+    client.say("realtime:farm", "access_token", {"access_token": "nonsense"})
+    assert [event for _, event, _ in client.take()] == ["system", "phx_close"]
+
+
+async def test_a_newer_token_with_fewer_rights_closes_the_channel(farm):
+    farm.beat("render")
+    client = farm.client()
+    client.join("farm", {"table": "render_queue"})
+    client.say("realtime:farm", "access_token", {"access_token": key_of(Role.ANON)})
+    (_, _, said), _ = client.take()
+    assert said["message"].startswith("Unauthorized: permission denied for table render_queue")
+    farm.tell("render_queue", {"id": 1})
+    assert client.take() == []
+
+
+# What was missed
+
+
+@pytest.mark.req("DI-08")
+@pytest.mark.parametrize("how", ["hole", "epoch", "behind"])
+async def test_whoever_may_have_missed_a_change_gets_an_error_that_makes_clients_join_again(farm, how):
+    client, other = farm.client(), farm.client()
+    client.join("farm", {"table": "devices"})
+    other.join("renders", {"table": "render_queue"})
+    if how == "hole":
+        farm.tell("devices", A_ROW, hole=True)
+    elif how == "behind":
+        farm.tell("devices", reset=True)
+    else:
+        farm.epoch = "e2"
+        farm.beat()
+    farm.now += limits.REJOIN_AFTER_S
+    farm.watcher.look()
+    ((topic, event, said),) = client.take()
+    assert (topic, event) == ("realtime:farm", "phx_error")
+    assert said == {"reason": f"Changes were missed ({how}): join again, then read again"}
+    assert other.take() == []
+    farm.tell("devices", A_ROW)
+    assert client.take() == [], "it has not joined again"
+    client.join("farm", {"table": "devices"})
+    farm.tell("devices", A_ROW)
+    assert len(client.changes()) == 1
+
+
+async def test_while_a_projector_is_behind_clients_join_again_in_turns_and_not_each_second(farm, monkeypatch):
+    monkeypatch.setattr(watcher, "REJOINS_PER_LOOK_MAX", 2)
+    clients = [farm.client() for _ in range(3)]
+    joins = [0, 0, 0]
+    for second in range(30):
+        for number, client in enumerate(clients):
+            if second == 0 or any(event == "phx_error" for _, event, _ in client.take()):
+                client.join("farm", {"table": "devices"})
+                joins[number] += 1
+        farm.tell("devices", reset=True)
+        farm.now += 1.0
+        farm.watcher.look()
+    assert all(4 <= count <= 6 for count in joins), joins
+
+
+async def test_who_has_left_is_not_told_to_join_again(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    farm.tell("devices", reset=True)
+    client.say("realtime:farm", "phx_leave", {})
+    client.take()
+    farm.now += limits.REJOIN_AFTER_S
+    farm.watcher.look()
+    assert client.take() == []
+    assert farm.watcher._to_rejoin == {}
+
+
+async def test_the_first_word_of_a_projector_is_no_reason_to_join_again():
+    farm = Farm()
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    farm.tell("devices", A_ROW)
+    farm.beat()
+    assert [row for _, row, _ in client.changes()] == [A_ROW]
+
+
+# Frames
+
+
+async def test_heartbeats_are_answered_and_a_leave_ends_the_changes(farm):
+    client = farm.client()
+    client.say("phoenix", "heartbeat", {}, join_ref=None)
+    assert client.take() == [("phoenix", "phx_reply", {"status": "ok", "response": {}})]
+    client.join("farm", {"table": "devices"})
+    client.say("realtime:farm", "phx_leave", {})
+    assert [event for _, event, _ in client.take()] == ["phx_reply", "phx_close"]
+    farm.tell("devices", A_ROW)
+    assert client.take() == []
+    assert "devices" not in farm.office.subscriptions
+
+
+async def test_a_second_join_of_a_topic_replaces_the_first(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    client.join("farm", {"table": "jobs"})
+    farm.tell("devices", A_ROW)
+    assert client.take() == []
+
+
+async def test_what_is_sent_to_a_topic_that_was_not_joined_is_refused(farm):
+    client = farm.client()
+    client.say("realtime:farm", "broadcast", {"event": "x"})
+    ((_, _, reply),) = client.take()
+    assert error(reply) == "unmatched topic"
+    client.say("rooms:farm", "phx_join", {})
+    ((_, _, reply),) = client.take()
+    assert "realtime:<name>" in error(reply)
+
+
+@pytest.mark.parametrize(
+    ("binding", "why"),
+    [
+        ({"table": "devices", "filter": "nothing=eq.1"}, "no column nothing"),
+        ({"table": "devices", "select": ["nothing"]}, "no column nothing"),
+        ({"table": "devices", "event": "TRUNCATE"}, "event TRUNCATE is not known"),
+        ({"table": "devices", "schema": "auth"}, "schema auth has no tables"),
+        ({"table": 7}, "Expected `str"),
+        ({"filter": "id=eq.1"}, "needs a table"),
+    ],
+)
+async def test_a_subscription_that_cannot_be_is_refused_with_the_reason(farm, binding, why):
+    assert why in error(farm.client().join("farm", binding))
+
+
+async def test_a_configuration_that_cannot_be_read_is_refused(farm):
+    client = farm.client()
+    client.say("realtime:farm", "phx_join", {"config": {"broadcast": "loud"}})
+    ((_, _, reply),) = client.take()
+    assert "cannot be read" in error(reply)
+    with pytest.raises(BadFrame):
+        client.session.receive("{")
+
+
+async def test_nothing_is_left_of_a_client_that_is_gone(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices", "filter": f"id=eq.{MINE}"}, {"table": "jobs"})
+    client.say("realtime:farm", "presence", {"event": "track", "payload": {}})
+    client.session.close()
+    assert len(farm.office.subscriptions) == 0
+    assert (farm.rooms._members, farm.rooms.presences._topics) == ({}, {})
+
+
+# Limits
+
+
+async def test_channels_and_subscriptions_have_a_limit(farm):
+    client = farm.client()
+    too_many = [{"table": "devices"}] * (limits.SUBSCRIPTIONS_PER_CHANNEL_MAX + 1)
+    assert f"at most {limits.SUBSCRIPTIONS_PER_CHANNEL_MAX}" in error(client.join("farm", *too_many))
+    for number in range(limits.CHANNELS_PER_SOCKET_MAX):
+        assert client.join(f"farm-{number}")["status"] == "ok"
+    assert error(client.join("one-more")).startswith("ChannelRateLimitReached")
+
+
+async def test_a_client_that_sends_too_fast_is_stopped(farm):
+    client = farm.client()
+    with pytest.raises(TooManyMessages):
+        repeat(lambda: client.say("phoenix", "heartbeat", {}), int(limits.MESSAGES_BURST) * 2)
+
+
+async def test_a_broadcast_to_many_counts_for_more(farm):
+    client = farm.client()
+    client.join("farm")
+    for _ in range(limits.FRAMES_PER_MESSAGE * 10):
+        farm.client().join("farm")
+    with pytest.raises(TooManyMessages):
+        repeat(lambda: client.say("realtime:farm", "broadcast", {"event": "x"}), int(limits.MESSAGES_BURST / 5))
+
+
+# Broadcast
+
+
+@pytest.mark.req("DI-08")
+async def test_a_broadcast_reaches_the_others_and_oneself_only_if_asked_for(farm):
+    one, echo, old, elsewhere = farm.client(), farm.client(), farm.client(vsn=Vsn.ONE), farm.client()
+    one.join("farm")
+    echo.join("farm", broadcast={"self": True, "ack": True})
+    old.join("farm")
+    elsewhere.join("other")
+    said = {"type": "broadcast", "event": "moved", "payload": {"x": 1}}
+    one.say("realtime:farm", "broadcast", said)
+    assert one.take() == []
+    assert echo.take() == old.take() == [("realtime:farm", "broadcast", said)]
+    echo.say("realtime:farm", "broadcast", said)
+    assert [event for _, event, _ in echo.take()] == ["broadcast", "phx_reply"]
+    assert len(one.take()) == 1
+    assert elsewhere.take() == []
+
+
+async def test_bytes_are_broadcast_to_those_who_can_read_them(farm):
+    one, two, old = farm.client(), farm.client(), farm.client(vsn=Vsn.ONE)
+    for client in (one, two, old):
+        client.join("farm")
+    topic = b"realtime:farm"
+    one.session.receive(bytes((3, 1, 1, len(topic), 1, 0, 0)) + b"19" + topic + b"e" + b"\xff")
+    assert two.frames == [bytes((4, len(topic), 1, 0, 0)) + topic + b"e\xff"]
+    assert isinstance(two.frames[0], Binary)
+    assert old.frames == []
+
+
+@pytest.mark.parametrize("role", [Role.ANON, Role.DEVICE])
+async def test_private_channels_are_for_people_and_the_back_office_and_a_world_of_their_own(farm, role):
+    assert error(farm.client(role).join("farm", private=True)).startswith("Unauthorized")
+    office, public = farm.client(), farm.client(role)
+    assert office.join("farm", private=True)["status"] == "ok"
+    public.join("farm")
+    public.say("realtime:farm", "broadcast", {"event": "x"})
+    assert office.take() == []
+
+
+# Presence
+
+
+@pytest.mark.req("DI-08")
+async def test_presence_is_told_as_it_is_and_as_it_changes(farm):
+    one, two = farm.client(), farm.client()
+    one.join("farm", presence={"key": "one"})
+    one.say("realtime:farm", "presence", {"type": "presence", "event": "track", "payload": {"at": "desk"}})
+    (_, _, diff), (_, event, reply) = one.take()
+    assert (event, reply["status"]) == ("phx_reply", "ok")
+    ((meta,),) = [entry["metas"] for entry in diff["joins"].values()]
+    assert (meta["at"], diff["leaves"]) == ("desk", {})
+
+    two.say("realtime:farm", "phx_join", {"config": {"presence": {"key": "two", "enabled": True}}})
+    assert two.take()[-1] == ("realtime:farm", "presence_state", {"one": {"metas": [meta]}})
+
+    one.say("realtime:farm", "presence", {"event": "track", "payload": {"at": "door"}})
+    ((_, _, diff),) = two.take()
+    ((newer,),) = [entry["metas"] for entry in diff["joins"].values()]
+    assert (newer["at"], newer["phx_ref_prev"]) == ("door", meta["phx_ref"])
+    assert diff["leaves"] == {"one": {"metas": [meta]}}
+
+    one.session.close()
+    assert two.take() == [("realtime:farm", "presence_diff", {"joins": {}, "leaves": {"one": {"metas": [newer]}}})]
+
+
+async def test_untracking_ends_a_presence_and_its_size_has_a_limit(farm):
+    client = farm.client()
+    client.join("farm", presence={"key": "one", "enabled": True})
+    client.say("realtime:farm", "presence", {"event": "track", "payload": {"x": "x" * limits.PRESENCE_BYTES_MAX}})
+    ((_, _, reply),) = client.take()
+    assert "at most" in error(reply)
+    client.say("realtime:farm", "presence", {"event": "track", "payload": {}})
+    client.say("realtime:farm", "presence", {"event": "untrack"})
+    assert [event for _, event, _ in client.take()] == ["presence_diff", "phx_reply", "presence_diff", "phx_reply"]
+    assert msgspec.json.decode(farm.rooms.presences.state(next(iter(farm.rooms._members)))) == {}
+
+
+async def test_who_does_not_look_at_presence_hears_nothing_of_it(farm):
+    one, two = farm.client(), farm.client()
+    one.join("farm")
+    two.join("farm")
+    one.say("realtime:farm", "presence", {"event": "track", "payload": {}})
+    assert two.take() == []
+
+
+async def test_a_topic_has_a_limited_number_of_presences(farm, monkeypatch):
+    monkeypatch.setattr(limits, "PRESENCES_PER_TOPIC_MAX", 1)
+    one, two = farm.client(), farm.client()
+    for client in (one, two, one):
+        client.join("farm")
+        client.say("realtime:farm", "presence", {"event": "track", "payload": {}})
+    assert [reply["status"] for _, _, reply in one.take()] == ["ok"]
+    ((_, _, reply),) = two.take()
+    assert error(reply) == "A topic has at most 1 presences"
+
+
+async def test_what_this_process_told_the_others_is_not_heard_twice(farm):
+    told = []
+    farm.rooms.tell = told.append
+    client = farm.client()
+    client.join("farm", broadcast={"self": True})
+    client.say("realtime:farm", "broadcast", {"event": "x"})
+    for message in told:
+        farm.rooms.hear(message)
+    assert len(client.take()) == 1
+
+
+async def test_a_frame_of_an_earlier_join_does_not_end_the_later_one(farm):
+    client = farm.client()
+    client.join("farm", {"table": "devices"})
+    client.say("realtime:farm", "phx_leave", {}, join_ref="0")
+    ((_, _, reply),) = client.take()
+    assert error(reply) == "unmatched topic"
+    farm.tell("devices", A_ROW)
+    assert len(client.changes()) == 1
+
+
+class People:
+    """An issuer whose tokens all belong to one session."""
+
+    issuer = "people"
+    token = f"x.{urlsafe_b64encode(msgspec.json.encode({'iss': 'people'})).decode()}.x"
+
+    def verify(self, token, now):
+        return Principal(Role.ADMIN, "user:1", float("inf"), user_id="1", session_id="s-1", issuer="people")
+
+
+async def test_a_session_that_ends_closes_its_channels():
+    ended = set()
+    farm = Farm(people=[People()], ended=ended)
+    farm.beat()
+    client = farm.client(Role.ANON)
+    assert client.join("farm", {"table": "alerts"}, token=People.token)["status"] == "ok"
+    client.session.look()
+    farm.watcher.look()
+    assert client.take() == []
+    ended.add("s-1")
+    client.session.look()
+    assert [event for _, event, _ in client.take()] == ["system", "phx_close"]
+
+
+async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "SUBSCRIPTIONS_PER_SOCKET_MAX", 3)
+    monkeypatch.setattr(limits, "AGENT_SUBSCRIPTIONS_MAX", 4)
+    monkeypatch.setattr(limits, "SUBSCRIPTIONS_MAX", 5)
+    phone, other, office = farm.client(Role.ANON), farm.client(Role.ANON), farm.client()
+    assert phone.join("one", {"table": "devices"}, {"table": "jobs"})["status"] == "ok"
+    reason = "ChannelRateLimitReached: At most 3 subscriptions on one socket"
+    assert error(phone.join("two", {"table": "devices"}, {"table": "jobs"})) == reason
+    assert error(other.join("all", {})) == "ChannelRateLimitReached: Too many subscriptions are open"
+    assert other.join("one", {"table": "devices"}, {"table": "jobs"})["status"] == "ok"
+    assert error(phone.join("two", {"table": "devices"})) == "ChannelRateLimitReached: Too many subscriptions are open"
+    assert phone.join("room")["status"] == "ok", "a channel without subscriptions takes no place"
+    assert office.join("one", {"table": "devices"})["status"] == "ok"
+    assert "Too many" in error(office.join("two", {"table": "devices"}))
+    phone.session.close()
+    assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_presences_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "PRESENCES_MAX", 1)
+    client = farm.client()
+    replies = []
+    for name in ("one", "two"):
+        client.join(name)
+        client.say(f"realtime:{name}", "presence", {"event": "track", "payload": {}})
+        replies += [reply["status"] for _, _, reply in client.take()]
+    assert replies == ["ok", "error"]
+
+
+async def test_after_a_gap_only_some_are_told_at_once(farm, monkeypatch):
+    monkeypatch.setattr(watcher, "REJOINS_PER_LOOK_MAX", 2)
+    clients = [farm.client() for _ in range(3)]
+    for client in clients:
+        client.join("farm", {"table": "devices"})
+    farm.tell("devices", reset=True)
+    farm.now += limits.REJOIN_AFTER_S
+    told = []
+    for _ in range(3):
+        farm.watcher.look()
+        told.append(sum(len(client.take()) for client in clients))
+    assert told == [2, 1, 0]
