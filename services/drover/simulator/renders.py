@@ -22,7 +22,7 @@ COMPOSITIONS: Final = {
 }
 """For each composition: its name in After Effects, and its number of slots."""
 PLAYERS: Final = ("A. MORI", "B. KIM", "C. SILVA", "D. NOVAK", "E. JANSEN", "F. ROSSI", "G. OKAFOR", "H. LINDQVIST")
-COUNTRIES: Final = ("South Korea", "Japan", "Brazil", "Norway", "Italy", "Nigeria")
+COUNTRIES: Final = ("South Korea", "Japan", "Brazil", "Norway", "Italy", "Nigeria", "United States")
 SLIP_EVERY: Final = 9
 """One request in this many has a field for which there is no layer."""
 

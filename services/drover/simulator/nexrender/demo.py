@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from drover.domain.render.images import FLAG_SUFFIX, FLAGS_FOLDER
 from drover.simulator.nexrender.script import DEMO
 from drover.simulator.nexrender.server import simulated_nexrender
+from drover.simulator.renders import COUNTRIES
 
 MACHINES: Final = 2
 TEMPLATE: Final = "demo.aep"
@@ -35,7 +37,12 @@ async def demo_nexrender(data_dir: Path) -> AsyncIterator[dict[str, str]]:
 
 def _folders(data_dir: Path) -> list[Path]:
     folders = [data_dir.resolve() / "renders" / name for name in ("nas", "output", "templates", "images")]
-    for folder in folders:
+    *_, templates, images = folders
+    flags = images / FLAGS_FOLDER
+    for folder in (*folders, flags):
         folder.mkdir(parents=True, exist_ok=True)
-    (folders[2] / TEMPLATE).touch()  # workers check that it exists; nobody opens it
+    # Workers check that these files exist; nobody opens them.
+    (templates / TEMPLATE).touch()
+    for country in COUNTRIES:
+        (flags / f"{country}{FLAG_SUFFIX}").touch()
     return folders
