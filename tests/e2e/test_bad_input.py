@@ -61,6 +61,14 @@ BY_ITSELF = {"presence", "cron"}
 """What the platform does unasked: phones fall silent, and a cleanup runs on the hour."""
 
 
+UNKNOWN_COLUMNS = ("colour", "[1].x", "battery")
+
+
+def _code(field: str | None) -> str:
+    """PostgREST has a code of its own for a column that the table does not have."""
+    return "PGRST204" if field in UNKNOWN_COLUMNS else "VALIDATION_ERROR"
+
+
 @pytest.fixture
 async def unchanged(http):
     """Fails the test if it has made anybody but the shared platform's own phones do anything on record."""
@@ -79,7 +87,7 @@ async def unchanged(http):
 async def test_a_bad_registration(http, unchanged, name):
     raw, field = BAD_BODIES[name]
     answer = await http.call("POST", "/rest/v1/devices", data=raw, headers=JSON)
-    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+    assert (answer.status, answer.code) == (400, _code(field))
     assert set(answer.json) == {"code", "message", "details", "hint"}
     assert (answer.json["details"] or {}).get("field") == field
 
@@ -89,9 +97,9 @@ async def test_a_bad_heartbeat_is_no_sign_of_life(http):
     for name, (raw, field) in BAD_HEARTBEATS.items():
         path = "/rest/v1/devices?serial_number=eq.BADBEAT001"
         answer = await http.call("PATCH", path, anon=True, data=raw, headers=JSON)
-        assert (answer.status, answer.code) == (400, "VALIDATION_ERROR"), name
+        assert (answer.status, answer.code) == (400, _code(field)), name
         assert (answer.json["details"] or {}).get("field") == field, name
-    for filters in ("", "?status=eq.online", "?serial_number=gt.A", "?serial_number=eq.bad", "?id=eq.x"):
+    for filters in ("", "?status=eq.offline", "?serial_number=gt.A", "?serial_number=eq.bad", "?id=eq.x"):
         answer = await http.call("PATCH", f"/rest/v1/devices{filters}", anon=True, json={})
         assert 400 <= answer.status < 500, filters
     assert (await http.beat("BADBEAT002")).status == 404

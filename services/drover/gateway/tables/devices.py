@@ -95,6 +95,9 @@ def _merge(results: dict[str, Result], ids: Sequence[str], outcomes: Sequence[Ou
 
 
 async def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    if any(target.by for target in targets):
+        message = "A heartbeat names its phones by id or serial_number alone: a filter cannot know who is alive"
+        raise invalid(message, field="filter")
     edge, now, claims = sending.edge, datetime.now(UTC), change.claims()
     heard = Accepted(0, {"last_seen_at": now})
     results: dict[str, Result] = {target.id: _known(edge, target.id) or heard for target in targets}
