@@ -64,6 +64,7 @@ class Reactor:
         self._partition = writer.partition.name
         self._wake = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
+        self._claiming: asyncio.Task[None] | None = None
         self._in_hand = 0
 
     @asynccontextmanager
@@ -83,6 +84,8 @@ class Reactor:
         await end(self._loop)
         try:
             async with asyncio.timeout(DRAIN_S):
+                if self._claiming is not None:
+                    await asyncio.gather(self._claiming, return_exceptions=True)
                 await self._sender.withdraw(self._partition)
                 while self._in_hand:
                     self._wake.clear()
@@ -130,7 +133,9 @@ class Reactor:
             await self._sleep(min(wait_s, POLL_S))
         else:
             # Make the next claim while one is being sent, so that its slowest sending holds up nothing.
-            await self._claim(limit)
+            # Shielded, because a claim that is recorded but not received could not be released by a stop.
+            self._claiming = asyncio.create_task(self._claim(limit), name=f"claim-{self._partition}")
+            await asyncio.shield(self._claiming)
 
     async def _sleep(self, seconds: float) -> None:
         with suppress(TimeoutError):
