@@ -8,7 +8,7 @@ HISTORY = [
     "1 RETRY_SCHEDULED",
     "2 CREATED",
     "2 SENT",
-    "2 STALE_REPORT",
+    "1 STALE_REPORT",
     "2 ACKED",
     "2 SUCCEEDED",
 ]

@@ -88,6 +88,9 @@ class Work:
     def progressed(self, progress_pct: int, ad_playing: bool = False) -> Event:
         return e.AttemptProgressed(*self._about(), self.run, self.attempt, progress_pct, ad_playing)
 
+    def error_noted(self) -> Event:
+        return e.AttemptErrorNoted(*self._about(), self.run, self.attempt, "APP_CRASH", "it starts again")
+
     def succeeded(self) -> Event:
         self.status, self.timed_out = "completed", False
         fields = (self._assigned_at, self._started_at, 156, True, False, self.run % 2 == 0, None)
@@ -151,6 +154,7 @@ def succeeds(work: Work) -> Iterator[Commit]:
 def fails_once(work: Work) -> Iterator[Commit]:
     yield from _begin(work)
     yield [work.progressed(50)]
+    yield [work.error_noted()]
     yield [work.failed("VIDEO_NETWORK_ERROR", "no route"), work.retried()]
     yield from succeeds(work)
 
@@ -370,5 +374,8 @@ class FarmHistory:
         await self._farm.commit(e.JobNeedAdded(returned, "age_verified"), e.JobReturned(returned))
         resumed = await self._create("pending")
         await self._farm.commit(e.JobPaused(resumed, "admin", None), e.JobResumed(resumed))
+        reopened = await self._create("pending")
+        await self._farm.commit(e.JobDeactivated(reopened, None))
+        await self._farm.commit(e.JobReopened(reopened))
         first = next(iter(self.task_status))
         await self._farm.commit(e.JobArchived(first))
