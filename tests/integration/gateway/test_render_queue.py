@@ -6,13 +6,18 @@ import base64
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import SimpleNamespace
 
 import aiohttp
 import pytest
 from postgrest import AsyncPostgrestClient, CountMethod
 from postgrest.exceptions import APIError
+from zstandard import FRAME_HEADER, ZstdDecompressor
 
+from drover.archive.creating import create
+from drover.archive.reading import ends_of, placed_commits
+from drover.archive.text import event_lines
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.render import RENDER
@@ -198,22 +203,26 @@ async def test_gfx_data_cannot_be_searched_and_nothing_of_it_is_in_the_log(offic
 
 
 @pytest.mark.req("RN-17")
-async def test_nothing_of_gfx_data_is_in_a_snapshot_or_in_what_is_exported(farm, request_render):
-    """A snapshot stores the image of the fold, and an export the payloads of commits; both are looked into as bytes."""
+async def test_nothing_of_gfx_data_is_in_a_snapshot_an_export_or_an_archive(farm, request_render, tmp_path):
     await request_render()
-    log, fold = JetStreamLog(farm.client, Partition("render")), Fold(RENDER)
-    last = await log.last()
-    commits = [await log.get(seq) for seq in range(1, last.seq + 1)]
-    for commit in commits:
-        fold.apply(commit)
-    snapshot, exported = encode_image(fold), b"".join(commit.payload for commit in commits)
+    log, fold, exported = JetStreamLog(farm.client, Partition("render")), Fold(RENDER), []
+    async for placed in placed_commits([log], await ends_of([log]), 0):
+        fold.apply(placed.commit)
+        exported += event_lines("render", placed)
     assert fold.state.renders[1].gfx_data, "the input is there, sealed"
-    for stored in (snapshot, exported):
+    await create(tmp_path, [log])
+    archived = b"".join(unpacked(path) for path in tmp_path.rglob("*") if path.is_file())
+    for stored in (encode_image(fold), b"".join(exported), archived):
         assert b"comp_123" in stored, "what is not secret can be found, so a secret could be"
         for secret in ("PHIL IVEY", "대한민국", "Table 1", "12345678901234567890123"):
             assert secret.encode() not in stored
             assert secret.encode("utf-16-le") not in stored
             assert base64.b64encode(secret.encode())[:-4] not in stored
+
+
+def unpacked(path: Path) -> bytes:
+    data = path.read_bytes()
+    return ZstdDecompressor().stream_reader(data).read() if data.startswith(FRAME_HEADER) else data
 
 
 @pytest.mark.req("RN-13")
