@@ -1,10 +1,15 @@
-"""`deploy/compose.yaml`: every service is there, with settings that exist, and no more rights than it needs."""
+"""`deploy/compose.yaml`: every service is there, with settings that exist, and no more rights than it needs.
+
+Docker Compose reads and resolves the file. Without Docker, nothing here shows that containers start.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +19,7 @@ from drover.platform.registry import REGISTRY
 from drover.platform.settings import FIELDS
 from drover.service.secret_files import SUFFIX
 from tests.deploy.permitted_nats import DEPLOY
+from tests.deploy.programs import output
 from tools.nats_users import USERS
 
 TEXT = (DEPLOY / "compose.yaml").read_text()
@@ -25,6 +31,33 @@ PUBLISHED = {"nats-1", "nats-2", "nats-3", "edge", "prometheus", "grafana"}
 
 def environment(name):
     return ALL[name].get("environment") or {}
+
+
+def resolved_in(folder: Path, *flags: str) -> dict:
+    """The project as Docker Compose understands it: merged, with its variables filled in. It refuses mistakes."""
+    return json.loads(output("docker-compose", "-f", folder / "compose.yaml", *flags, "config", "--format", "json"))
+
+
+@pytest.fixture(scope="module")
+def resolved():
+    """The project with all profiles."""
+    return resolved_in(DEPLOY, "--profile", "*")
+
+
+@pytest.mark.req("EV-08")
+def test_docker_compose_accepts_it_with_each_profile(resolved):
+    profiles = {profile for one in ALL.values() for profile in one.get("profiles", ())}
+    for profile in profiles:
+        wanted = {name for name, one in ALL.items() if profile in one.get("profiles", [profile])}
+        assert set(resolved_in(DEPLOY, "--profile", profile)["services"]) == wanted, profile
+    assert set(resolved["services"]) == set(ALL)
+
+
+@pytest.mark.control
+def test_docker_compose_refuses_a_mistake(tmp_path):
+    (tmp_path / "compose.yaml").write_text("services: {api: {image: x, comand: [serve]}}")
+    with pytest.raises(AssertionError, match="comand"):
+        resolved_in(tmp_path)
 
 
 @pytest.mark.req("EV-01", "EV-08")
@@ -40,6 +73,14 @@ def test_every_setting_is_one_that_drover_reads():
         for variable in environment(name):
             if variable.startswith("DROVER_"):
                 assert variable in FIELDS or variable.removesuffix(SUFFIX) in FIELDS, (name, variable)
+
+
+@pytest.mark.req("DI-12")
+def test_whoever_takes_keys_knows_what_the_anon_key_may_do():
+    """The api too: it serves Realtime to that key."""
+    for name in SERVICES:
+        takes_keys = "DROVER_IDENTITY_SECRETS_FILE" in environment(name)
+        assert takes_keys == ({"DROVER_ANON", "DROVER_ANON_MAY_CREATE_JOBS"} <= environment(name).keys()), name
 
 
 def test_what_is_read_from_a_file_is_a_secret_of_that_container():
@@ -66,25 +107,24 @@ def test_secrets_are_files_that_git_does_not_have():
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_a_container_can_do_little_and_is_bounded(name):
-    one = ALL[name]
+def test_a_container_can_do_little_and_is_bounded(resolved, name):
+    one = resolved["services"][name]
     assert one["read_only"] is True
     assert one["cap_drop"] == ["ALL"]
     assert one["security_opt"] == ["no-new-privileges:true"]
-    assert one["pids_limit"] <= 512
-    limits = one["deploy"].get("resources", {}).get("limits")
-    assert one.get("restart") == "no" or (limits and {"cpus", "memory"} <= limits.keys()) or name == "farm"
+    limits = one["deploy"]["resources"]["limits"]
+    assert limits["pids"] <= 512
+    assert one["restart"] == "no" or {"cpus", "memory"} <= limits.keys() or name == "farm"
     assert one["logging"]["options"]["max-size"]
-    image = one["image"].replace("${DROVER_VERSION:-0.1.0}", "0.1.0")
-    assert re.search(r":[v0-9][\w.-]*$", image), "a tag that stays what it is"
-    assert "latest" not in image
+    assert re.search(r":[v0-9][\w.-]*$", one["image"]), "a tag that stays what it is"
+    assert "latest" not in one["image"]
 
 
-def test_only_the_edge_is_open_to_a_network():
-    for name, one in ALL.items():
+def test_only_the_edge_is_open_to_a_network(resolved):
+    for name, one in resolved["services"].items():
         assert bool(one.get("ports")) == (name in PUBLISHED), name
         for port in one.get("ports", ()):
-            assert name == "edge" or port.startswith(("127.0.0.1:", "${NATS_BIND:-127.0.0.1}:")), port
+            assert name == "edge" or port["host_ip"] == "127.0.0.1", port
 
 
 def test_the_database_is_reached_by_those_only_who_read_it():
@@ -136,9 +176,8 @@ def test_prometheus_scrapes_every_service():
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing: it makes the certificates")
 @pytest.mark.parametrize(("profile", "nodes"), [("single", 1), ("cluster", 3)])
 def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp_path, profile, nodes):
-    for name in ("setup.sh", "make-certificates.sh"):
-        (tmp_path / name).write_text((DEPLOY / name).read_text())
-        (tmp_path / name).chmod(0o755)
+    for name in ("setup.sh", "make-certificates.sh", "compose.yaml"):
+        shutil.copy(DEPLOY / name, tmp_path)
     (tmp_path / "nats").mkdir()
     (tmp_path / "nats" / "users.conf").write_text((DEPLOY / "nats" / "users.conf").read_text())
     run = [tmp_path / "setup.sh", profile, "farm.example.com", "192.0.2.7"]
@@ -150,7 +189,10 @@ def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp
     assert url.count("tls://gateway:") == nodes
     passwords = (tmp_path / "secrets" / "nats" / "passwords.conf").read_text()
     assert len(passwords.splitlines()) == len(USERS) + 1, "one each, and that of the system account"
-    assert f"NATS_CONFIG={profile}\n" in (tmp_path / ".env").read_text()
+    services = resolved_in(tmp_path)["services"]
+    assert services["nats-1"]["command"][-1].endswith(f"/{profile}.conf")
+    assert sum(name.startswith("nats-") for name in services) == nodes
+    assert services["api"]["environment"]["DROVER_NATS_REPLICAS"] == str(nodes)
     before = {
         path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "credentials.json"
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-import yaml
 
 from tests.contract.routes import BY_SERVICE
+from tests.deploy.chart import of_kind
 from tests.deploy.permitted_nats import DEPLOY
 
 BEHIND = ("api", "cleanup", "reminder", "gateway")
@@ -28,9 +28,8 @@ def by_edge():
 
 
 def by_ingress():
-    text = (DEPLOY / "helm" / "drover" / "templates" / "ingress.yaml").read_text()
-    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("- {path:")]
-    rules = [yaml.safe_load(line.replace("{{ $full }}", "x"))[0] for line in lines]
+    (ingress,) = of_kind("Ingress", "ingress.enabled=true").values()
+    rules = ingress["spec"]["rules"][0]["http"]["paths"]
 
     def fits(rule, path):
         if rule["pathType"] == "Exact":
@@ -40,21 +39,23 @@ def by_ingress():
 
     def find(path):
         best = max((rule for rule in rules if fits(rule, path)), key=lambda rule: len(rule["path"]))
-        return best["backend"]["service"]["name"].removeprefix("x-")
+        return best["backend"]["service"]["name"].removeprefix("farm-drover-")
 
     return find
 
 
 @pytest.mark.req("EV-01")
-@pytest.mark.parametrize("find", [by_edge(), by_ingress()], ids=["edge", "ingress"])
+@pytest.mark.parametrize("find", [by_edge, by_ingress], ids=["edge", "ingress"])
 def test_every_path_leads_to_the_service_that_has_it(find):
-    assert [(path, find(path)) for service, path in PATHS if find(path) != service] == []
+    found = find()
+    assert [(path, found(path)) for service, path in PATHS if found(path) != service] == []
 
 
-@pytest.mark.parametrize("find", [by_edge(), by_ingress()], ids=["edge", "ingress"])
+@pytest.mark.parametrize("find", [by_edge, by_ingress], ids=["edge", "ingress"])
 def test_the_dashboard_is_the_apis(find):
+    found = find()
     for path in ("/", "/fleet", "/assets/index.js", "/sign-in"):
-        assert find(path) == "api"
+        assert found(path) == "api"
 
 
 def test_metrics_are_not_for_the_world():

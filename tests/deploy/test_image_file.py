@@ -1,4 +1,7 @@
-"""`deploy/Dockerfile`: what must hold of the image, as far as its recipe shows it. That it builds, Docker shows."""
+"""`deploy/Dockerfile`: what must hold of the image, as far as its recipe shows it.
+
+hadolint reads the recipe as Docker does, its shell lines included. Only Docker can show that the image builds.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,24 @@ import tomllib
 import pytest
 
 from tests.deploy.permitted_nats import DEPLOY
+from tests.deploy.programs import output, run
 
 ROOT = DEPLOY.parent
 RECIPE = (DEPLOY / "Dockerfile").read_text()
 *_, LAST = re.split(r"^FROM ", RECIPE, flags=re.MULTILINE)
+
+
+@pytest.mark.req("EV-08")
+def test_hadolint_has_nothing_to_say_against_it():
+    assert output("hadolint", "--failure-threshold", "info", DEPLOY / "Dockerfile") == ""
+
+
+@pytest.mark.control
+def test_hadolint_finds_a_mistake_in_an_instruction_and_one_in_the_shell(tmp_path):
+    (tmp_path / "Dockerfile").write_text("FROM python:3.11\nRUNN true\n")
+    assert "Dockerfile:2:" in run("hadolint", tmp_path / "Dockerfile").stdout
+    (tmp_path / "Dockerfile").write_text('FROM python:3.11\nRUN if [ -f x ] then echo "$(x" ; fi\n')
+    assert "SC10" in run("hadolint", tmp_path / "Dockerfile").stdout
 
 
 def test_everything_that_is_installed_is_pinned_with_hashes():

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
 
 import aiohttp
 import pytest
 from postgrest import AsyncPostgrestClient, CountMethod
 from postgrest.exceptions import APIError
+from zstandard import FRAME_HEADER, ZstdDecompressor
 
+from drover.archive.creating import create
+from drover.archive.reading import ends_of, placed_commits
+from drover.archive.text import event_lines
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
 from drover.domain.render import RENDER
 from drover.domain.render import commands as c
+from drover.domain.render.polling import Pace
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
-from drover.render.nudges import CLEAR_CACHE
+from drover.render.composition_cache import CompositionCache
+from drover.render.queue import Queue
+from drover.render.workers import Workers
+from drover.testing.waiting import eventually
 from drover.writer.fold import Fold, encode_image
 from tests.unit.domain.render.world import Hand
 
@@ -192,17 +203,16 @@ async def test_gfx_data_cannot_be_searched_and_nothing_of_it_is_in_the_log(offic
 
 
 @pytest.mark.req("RN-17")
-async def test_nothing_of_gfx_data_is_in_a_snapshot_or_in_what_is_exported(farm, request_render):
-    """A snapshot stores the image of the fold, and an export the payloads of commits; both are looked into as bytes."""
+async def test_nothing_of_gfx_data_is_in_a_snapshot_an_export_or_an_archive(farm, request_render, tmp_path):
     await request_render()
-    log, fold = JetStreamLog(farm.client, Partition("render")), Fold(RENDER)
-    last = await log.last()
-    commits = [await log.get(seq) for seq in range(1, last.seq + 1)]
-    for commit in commits:
-        fold.apply(commit)
-    snapshot, exported = encode_image(fold), b"".join(commit.payload for commit in commits)
+    log, fold, exported = JetStreamLog(farm.client, Partition("render")), Fold(RENDER), []
+    async for placed in placed_commits([log], await ends_of([log]), 0):
+        fold.apply(placed.commit)
+        exported += event_lines("render", placed)
     assert fold.state.renders[1].gfx_data, "the input is there, sealed"
-    for stored in (snapshot, exported):
+    await create(tmp_path, [log])
+    archived = b"".join(unpacked(path) for path in tmp_path.rglob("*") if path.is_file())
+    for stored in (encode_image(fold), b"".join(exported), archived):
         assert b"comp_123" in stored, "what is not secret can be found, so a secret could be"
         for secret in ("PHIL IVEY", "대한민국", "Table 1", "12345678901234567890123"):
             assert secret.encode() not in stored
@@ -210,19 +220,62 @@ async def test_nothing_of_gfx_data_is_in_a_snapshot_or_in_what_is_exported(farm,
             assert base64.b64encode(secret.encode())[:-4] not in stored
 
 
+def unpacked(path: Path) -> bytes:
+    data = path.read_bytes()
+    return ZstdDecompressor().stream_reader(data).read() if data.startswith(FRAME_HEADER) else data
+
+
 @pytest.mark.req("RN-13")
-async def test_clearing_the_cache_reaches_every_worker(farm, office):
-    heard = asyncio.Queue()
-    for _ in range(2):
+async def test_clearing_the_cache_makes_every_worker_forget(farm, office):
+    await office.table("aep_compositions").insert({"id": "comp_123", "name": "Chips"}).execute()
+    machines = [SimpleNamespace(compositions=CompositionCache(), elapsed=time.monotonic) for _ in range(2)]
+    queue = Queue(farm.bus, W1)
+    version = (await queue.composition("comp_123")).version
 
-        async def note(message):
-            heard.put_nowait(message.subject)
+    async def remembered():
+        return [await machine.compositions.get(queue, "comp_123", version) for machine in machines]
 
-        await farm.client.subscribe(CLEAR_CACHE, cb=note)
-    await farm.client.flush()
-    assert (await office.rpc("clear_render_cache", {}).execute()).data == {"asked": True}
-    async with asyncio.timeout(10):
-        assert [await heard.get() for _ in range(2)] == [CLEAR_CACHE] * 2
+    async with AsyncExitStack() as stack:
+        for number, machine in enumerate(machines):
+            crew = Workers(farm.bus, machine, None, [f"worker-{number}"], Pace)
+            await stack.enter_async_context(crew.nudges.running(farm.client))
+        await farm.client.flush()
+        first = await remembered()
+        assert all(before is after for before, after in zip(first, await remembered(), strict=True))
+        assert (await office.rpc("clear_render_cache", {}).execute()).data == {"asked": True}
+
+        async def have_forgotten():
+            return not any(before is after for before, after in zip(first, await remembered(), strict=True))
+
+        assert await eventually(have_forgotten)
+
+
+@pytest.mark.req("EV-04")
+async def test_each_attempt_at_a_render_is_rows_with_its_run_and_its_number(farm, office, worker, request_render):
+    await request_render()
+    late, hand = Hand(1, 1, W1), Hand(1, 2, "worker-2")
+    await worker(c.Claim(W1))
+    await worker(late.submits())
+    await worker(c.ReleaseRender(1))
+    await worker(c.Claim("worker-2"))
+    await worker(hand.submits())
+    refused = await farm.bus.send("render", late.completes(), by=f"worker:{W1}")
+    assert refused.code == "STALE_ATTEMPT"
+    for said in (hand.has_rendered(), hand.completes()):
+        await worker(said)
+    rows = office.table("renders_event").select("event_type,attempt,run,worker_id").eq("render_queue_id", 1).order("id")
+    assert [tuple(row.values()) for row in (await rows.execute()).data] == [
+        ("CREATED", 1, 0, None),
+        ("SENT", 1, 1, W1),
+        ("ACKED", 1, 1, W1),
+        ("ROLLED_BACK", 1, 1, W1),
+        ("SENT", 1, 2, "worker-2"),
+        ("ACKED", 1, 2, "worker-2"),
+        ("STALE_REPORT", 1, 1, W1),
+        ("SUCCEEDED", 1, 2, "worker-2"),
+    ]
+    embedded = office.table("render_queue").select("id,renders_event(event_type)").eq("id", 1).single()
+    assert len((await embedded.execute()).data["renders_event"]) == 8
 
 
 @pytest.mark.req("RN-14")

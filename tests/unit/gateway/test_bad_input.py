@@ -154,6 +154,17 @@ async def test_paths_and_methods_that_are_not_there(world):
     assert (await world.client.get("/rest/v1/nope")).status == 401
 
 
+async def test_a_page_of_another_origin_gets_no_permission(world):
+    """Until there is an allow-list (SE-14), a browser keeps such a page from reading the answer, or from asking."""
+    origin = {"Origin": "https://elsewhere.example.com"}
+    asked = origin | {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "apikey"}
+    for answer in (
+        await world.client.options("/rest/v1/devices", headers=asked),
+        await world.client.get("/rest/v1/devices", headers=world.service | origin),
+    ):
+        assert not [name for name in answer.headers if name.lower().startswith("access-control-")]
+
+
 @pytest.mark.parametrize(
     ("query", "headers", "status", "code"),
     [

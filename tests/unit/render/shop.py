@@ -17,6 +17,7 @@ from drover.domain.render import RENDER
 from drover.domain.render import commands as c
 from drover.domain.render.polling import Pace
 from drover.nas.store import Digest, NasAway
+from drover.render.composition_cache import CompositionCache
 from drover.render.nexrender.answers import RemoteJob
 from drover.render.nexrender.errors import NexrenderDown
 from drover.render.nexrender.states import Dialect, Stage
@@ -365,6 +366,7 @@ class Shop:
             now=self.loop.now,
             elapsed=self.loop.time,
             aside=here,
+            compositions=CompositionCache(self.loop.time),
         )
         self.crew = None
         self.crews = []
