@@ -50,6 +50,8 @@ class Merge(msgspec.Struct, Generic[C], frozen=True):
     """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
     on_conflict: tuple[str, ...]
     """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
+    show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]] | None = None
+    """The merged rows for the answer, by id. None: the command has all that the answer shows."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
+from drover.gateway.rows import Row
 from drover.gateway.writes.body import RowBody
 from drover.gateway.writes.declaration import Insert, Merge, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -59,6 +60,7 @@ class Inserts:
         )
         self._check(given.rows, commands, sending, given.many)
         outcomes: Sequence[Outcome | None] = await sending.send(commands)
+        existing = [_exists(outcome) for outcome in outcomes]
         if insert.merge is not None and preferences.resolution is not None:
             preferences = preferences.resolving()
             if preferences.resolution == "merge-duplicates":
@@ -68,14 +70,20 @@ class Inserts:
         # So that the next request, for example of a phone registered a moment ago, finds it here.
         await sending.settle_locally()
         self._refuse(outcomes, sending, given.many)
-        made = [(command, done) for command, done in zip(commands, outcomes, strict=True) if isinstance(done, Accepted)]
-        return answer_creation(
-            [insert.show(edge, command, done) for command, done in made],
-            preferences,
-            headers,
-            select=select,
-            extra=sending.headers,
-        )
+        made = [
+            (insert.show(edge, command, done), done, merged)
+            for command, done, merged in zip(commands, outcomes, existing, strict=True)
+            if isinstance(done, Accepted)
+        ]
+        rows = await self._whole(made, sending) if preferences.representation else []
+        return answer_creation(rows, preferences, headers, select=select, extra=sending.headers)
+
+    async def _whole(self, made: Sequence[tuple[Row, Accepted, bool]], sending: Sending) -> list[Row]:
+        """The rows for the answer. A row that was merged has columns that the request does not."""
+        show, key = self._insert.merge and self._insert.merge.show, self._table.key
+        merged = {str(row[key]): done for row, done, existed in made if existed and show}
+        whole = {str(row[key]): row for row in await show(self._edge, merged, sending)} if show and merged else {}
+        return [whole.get(str(row.get(key)), row) for row, _, _ in made]
 
     def _commands(self, rows: Sequence[msgspec.Struct], many: bool) -> list[Command]:
         commands: list[Command] = []
