@@ -85,7 +85,7 @@ USERS: Final = {
     "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=PROGRESS),
     "reminder": User(
         writes=("reminder",),
-        reads=("identity",),
+        reads=("identity", "analysis"),
         commands=("reminder",),
         says=("peers.reminder",),
         hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, *PROGRESS),
