@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from aiohttp import web
@@ -42,7 +43,7 @@ async def stall_and_clean(platform, user: str, tests: int) -> None:
     began = (datetime.now(UTC) - timedelta(minutes=35)).isoformat()
     async with platform.calling() as http:
         assert (await http.call("POST", "/rest/v1/users", json={"id": user, "remaining_tests": 1})).status == 201
-        rows = [{"user_id": user, "created_at": began}] * tests
+        rows = [{"id": str(uuid4()), "user_id": user, "created_at": began} for _ in range(tests)]
         assert (await http.call("POST", "/rest/v1/saju_tests", json=rows)).status == 201
         secret = {"X-Cron-Secret": platform.credentials["cron_secret"]}
         cleaned = await http.call("POST", "/api/system/cleanup-tests", headers=secret)

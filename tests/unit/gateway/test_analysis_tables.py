@@ -26,6 +26,19 @@ class Saju:
         self.ask = office.ask
         self.bus = office.bus
         self.do = office.bus.do
+        self.ended_long_ago: list[dict[str, str]] = []
+        """What the read model says of tests that the writer may have forgotten."""
+        self._read, office.pool.fetchrow = office.pool.fetchrow, self._fetchrow
+
+    async def _fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
+        pool = self.office.pool
+        if '"completed_at" <' not in query or pool.rows is None:
+            return await self._read(query, *args, timeout=timeout)
+        rows, pool.rows = pool.rows, self.ended_long_ago
+        try:
+            return await self._read(query, *args, timeout=timeout)
+        finally:
+            pool.rows = rows
 
     @property
     def state(self):
@@ -180,6 +193,27 @@ async def test_a_test_is_upserted_by_its_id(saju):
         assert (answer.status, (await answer.json())["status"]) == (201, status)
     assert saju.state.ended[T1].status == "completed"
     assert datetime.fromisoformat((await answer.json())["created_at"]) == datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.mark.req("DI-05", "SY-06")
+async def test_a_test_that_the_writer_has_forgotten_is_not_recorded_again(saju):
+    """It could be cleaned again, and given back again."""
+    saju.user()
+    row = {"id": T1, "user_id": ANN, "status": "processing", "created_at": "2026-02-01T00:00:00Z"}
+    saju.reads()
+    saju.ended_long_ago = [{"id": T1}]
+    answer = await saju.ask("POST", "saju_tests", [row, row, {"user_id": ANN}])
+    body = await answer.json()
+    assert (answer.status, body["code"], body["details"]["accepted"]) == (409, "23505", [2])
+    assert T1 not in saju.state.tests
+    ((_, *values), *_) = saju.office.pool.asked
+    assert any(T1 in str(value) for value in values)
+    answer = await saju.ask("POST", "saju_tests", row, **IGNORE)
+    assert (answer.status, await answer.json()) == (201, [])
+    assert (await saju.ask("POST", "saju_tests", row, **MERGE)).status == 404, "as for an update"
+    saju.office.pool.rows = None
+    assert (await saju.ask("POST", "saju_tests", row)).status == 503, "nobody can tell"
+    assert (await saju.ask("POST", "saju_tests", {"user_id": ANN})).status == 201, "a new id needs no look"
 
 
 @pytest.mark.req("DI-05")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -12,6 +13,7 @@ from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.analysis.commands import ChangeTest, RecordTest
+from drover.domain.analysis.policy import ARCHIVE_AFTER
 from drover.domain.analysis.state import TestStatus
 from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import Insert, Merge, Target, Update, WriteTable, can_change, each
@@ -19,8 +21,19 @@ from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.shown import recorded, stored
 from drover.readmodel.models import RELATIONS
 from drover.web.errors import invalid
+from drover.web.postgrest.ast import Column, Filter, Query
+from drover.web.postgrest.read import fetch
 
 RELATION: Final = "saju_tests"
+FORGOTTEN_AFTER: Final = ARCHIVE_AFTER / 2
+"""The writer may have forgotten a test that ended longer ago than this; the half is for clocks that differ."""
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+_decode: Final = msgspec.json.Decoder(list[_Id]).decode
 
 
 class TestOutcome(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,6 +74,18 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:
+    """Tests that ended long ago: recorded again, they could be given back again."""
+    named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
+    if not named:
+        return frozenset()
+    ended_before = (datetime.now(UTC) - FORGOTTEN_AFTER).isoformat()
+    where = (Filter("id", "in", tuple(named.values())), Filter("completed_at", "lt", ended_before))
+    page = await fetch(RELATIONS[RELATION], Query(select=(Column("id"),), where=where), edge.pool)
+    known = {row.id for row in _decode(page.body)}
+    return frozenset(place for place, id_ in named.items() if id_ in known)
+
+
 def _recorded(edge: Edge, command: RecordTest, done: Accepted) -> Row:
     relation = RELATIONS[RELATION]
     return dict.fromkeys(relation.columns) | {"id": command.test_id, "refunded": False} | recorded(relation, done)
@@ -96,6 +121,7 @@ SAJU_TESTS: Final = WriteTable(
         show=_recorded,
         names={"test_id": "id"},
         merge=Merge(_as_sent, ("id",), show=stored(RELATION)),
+        forgotten=_forgotten,
     ),
     update=Update(
         shape=TestOutcome,

@@ -27,6 +27,7 @@ from drover.web.postgrest.respond import check_profile
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
 _ON_CONFLICT: Final = "on_conflict"
+_KNOWN: Final = Rejected(Code.UNIQUE_VIOLATION, "There is a row with this key already")
 
 
 class Inserts:
@@ -59,7 +60,7 @@ class Inserts:
             ignored=given.ignored,
         )
         self._check(given.rows, commands, sending, given.many)
-        outcomes: Sequence[Outcome | None] = await sending.send(commands)
+        outcomes: Sequence[Outcome | None] = await self._send(given.rows, commands, sending)
         existing = [_exists(outcome) for outcome in outcomes]
         if insert.merge is not None and preferences.resolution is not None:
             preferences = preferences.resolving()
@@ -93,6 +94,18 @@ class Inserts:
             except ApiError as error:
                 raise self._placed(error, index if many else None) from error
         return commands
+
+    async def _send(
+        self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending
+    ) -> list[Outcome | None]:
+        forgotten = self._insert.forgotten
+        known = await forgotten(self._edge, rows) if forgotten is not None else ()
+        places = [place for place in range(len(commands)) if place not in known]
+        done = await sending.send([commands[place] for place in places], list(map(str, places)))
+        outcomes: list[Outcome | None] = [_KNOWN] * len(commands)
+        for place, outcome in zip(places, done, strict=True):
+            outcomes[place] = outcome
+        return outcomes
 
     async def _merged(
         self, merge: Merge[Any], commands: Sequence[Command], outcomes: Sequence[Outcome | None], sending: Sending
