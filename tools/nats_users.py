@@ -76,7 +76,7 @@ USERS: Final = {
     "gateway": User(
         reads=("fleet", "identity"),
         resumes=True,
-        commands=("fleet", "render"),
+        commands=("fleet", "render", "analysis"),
         says=("tel.fleet", CLEAR_CACHE),
         hears=PROGRESS,
     ),
@@ -85,7 +85,7 @@ USERS: Final = {
     "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=PROGRESS),
     "reminder": User(
         writes=("reminder",),
-        reads=("identity",),
+        reads=("identity", "analysis"),
         commands=("reminder",),
         says=("peers.reminder",),
         hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, *PROGRESS),

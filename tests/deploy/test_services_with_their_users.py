@@ -109,6 +109,7 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
         async with apart.calling("cleanup") as cleanup:
             person = {"user_id": "user_1", "remaining_tests": 3}
             assert (await cleanup.call("POST", "/api/saju/users", json=person)).status == 201
+        assert (await edge.call("POST", "/rest/v1/users", json={"id": "user_2"})).status == 201
         async with apart.calling("reminder") as reminder:
             zone = {"timezone": "Europe/Berlin"}
             path = "/api/reminder/users/00000000-0000-4000-8000-000000000001/timezone"

@@ -16,7 +16,6 @@ def _check_balances(analyses: Analyses, books: Books) -> None:
     assert analyses.users.keys() == books.initial.keys()
     for user in analyses.users.values():
         assert user.remaining == books.balance(user.user_id) >= 0
-        assert user.refunded <= user.charged
         assert user.tier == books.tier[user.user_id]
 
 
@@ -25,7 +24,7 @@ def _check_tests(analyses: Analyses, books: Books) -> None:
     assert analyses.ended.keys() <= books.ended.keys()
     for test in analyses.tests.values():
         assert test.started_at == books.started[test.test_id]
-        assert test.user_id == books.charges[test.test_id]
+        assert test.user_id == books.owner[test.test_id]
     for test_id, ended in analyses.ended.items():
         assert ended.status == books.ended[test_id]
         assert ended.refunded is (test_id in books.refunds)

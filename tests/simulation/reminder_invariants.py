@@ -8,6 +8,9 @@ from drover.domain.reminder import REMINDER
 from drover.domain.reminder import events as e
 from drover.domain.reminder.state import Reminders, minute_of
 
+NOTICE = "notice-"
+"""How page ids of notices begin in these tests."""
+
 
 def check(state: Reminders, said_crowded: set[tuple[str, int]]) -> None:
     """`said_crowded`: page and minute of every `MinuteCrowded` so far."""
@@ -15,6 +18,7 @@ def check(state: Reminders, said_crowded: set[tuple[str, int]]) -> None:
     _queues(state)
     assert {a.user.user_id for a in state.alarms.values()} <= state.users.keys()
     assert state.delivered.keys() <= state.alarms.keys()
+    assert state.once == {page_id for page_id in state.alarms if page_id.startswith(NOTICE)}
 
 
 def _minutes(state: Reminders, said_crowded: set[tuple[str, int]]) -> None:
@@ -65,6 +69,8 @@ class Sendings:
                 self.in_hand[event.page_id] = event
             case e.AlarmSent():
                 self.sent[event.page_id, event.sending, event.life] += 1
+                if event.page_id.startswith(NOTICE):
+                    assert sum(page_id == event.page_id for page_id, _, _ in self.sent) == 1, "a notice was sent twice"
                 assert event.sent_count == event.sending + 1
                 self.in_hand.pop(event.page_id, None)
             case e.SendingFailed() | e.AlarmDeleted():

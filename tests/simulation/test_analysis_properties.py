@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from drover.domain.analysis import ANALYSIS, cleanup, ledger, users
 from drover.domain.analysis import commands as c
+from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Rejection, Tick
 from drover.eventlog.codec import Codec
 from tests.simulation import analysis_invariants
@@ -37,6 +38,7 @@ class Office(RuleBasedStateMachine):
         self.codec = Codec.of(ANALYSIS)
         self.books = Books()
         self.n = self.ids = 0
+        self.given_back_by_caller: set[str] = set()
 
     # The writer's part
 
@@ -58,6 +60,7 @@ class Office(RuleBasedStateMachine):
         assert len(self.codec.encode(events)) <= DECISION_BYTES_MAX
         self.books.see(*events)
         analysis_invariants.check(self.state, self.books)
+        assert not self.books.refunds.keys() & self.given_back_by_caller, "given back by Drover and by the caller"
         told = ANALYSIS.answer(events) if events else result
         assert (told if isinstance(told, Rejection) else None) == (rejection if events else None)
         self.events = events
@@ -113,6 +116,54 @@ class Office(RuleBasedStateMachine):
     @rule(data=st.data(), ends=st.sampled_from([c.CompleteTest, c.FailTest]))
     def a_worker_reports_in_time(self, data, ends) -> None:
         self.do(ends(self.pick(data, self.state.tests)))
+
+    # What a back end does that writes the tables: it charges and gives back by itself
+
+    def write_balance(self, user, by) -> None:
+        """Read the balance, then write it with the difference, as 001 does."""
+        wanted = self.books.balance(user) + by
+        self.do(c.ChangeUser(user, remaining_tests=wanted))
+        if self.settles_after_each:
+            assert self.books.balance(user) == max(0, wanted)
+
+    @rule(data=st.data(), minutes=st.lists(st.integers(0, 90), min_size=1, max_size=3), charges=st.booleans())
+    def a_caller_records_tests(self, data, minutes, charges) -> None:
+        """`charges`: it does so now; otherwise it did so before it moved over."""
+        user = self.pick(data, self.state.users)
+        for ago in minutes:
+            self.ids += 1
+            test, had = uuid(1, self.ids), self.books.balance(user)
+            told = self.do(c.RecordTest(test, user, created_at=self.now - timedelta(minutes=ago)))
+            if isinstance(told, Rejection):
+                assert self.state.users[user].frozen
+                continue
+            if self.settles_after_each:
+                assert self.books.balance(user) == had, "only the caller charges"
+            if charges:
+                self.write_balance(user, -1)
+
+    @precondition(lambda self: self.state.tests)
+    @rule(minutes=st.integers(0, 40), crons=st.integers(1, 2))
+    def callers_clean_the_table(self, minutes, crons) -> None:
+        """Each cron process has read the same rows, and gives back what it has failed."""
+        limit = self.now - timedelta(minutes=minutes)
+        found = [test.test_id for test in self.state.tests.values() if test.started_at < limit]
+        for _ in range(crons):
+            for test in found:
+                told = self.do(c.ChangeTest(test, TestStatus.FAILED, only_if=TestStatus.PROCESSING))
+                if not isinstance(told, Rejection):
+                    assert test not in self.given_back_by_caller, "two cron processes cleaned it"
+                    self.given_back_by_caller.add(test)
+                    self.write_balance(self.books.owner[test], 1)
+
+    @precondition(lambda self: self.books.started)
+    @rule(data=st.data(), status=st.sampled_from(TestStatus))
+    def a_caller_writes_a_status(self, data, status) -> None:
+        test = self.pick(data, self.books.started)
+        told = self.do(c.ChangeTest(test, status))
+        if told is not None and not isinstance(told, Rejection) and status is TestStatus.FAILED:
+            self.given_back_by_caller.add(test)
+            self.write_balance(self.books.owner[test], 1)
 
     @rule(data=st.data(), freeze=st.none() | st.booleans(), tests=st.none() | st.integers(1, BALANCE_MAX))
     def the_back_office_changes_a_user(self, data, freeze, tests) -> None:
@@ -208,7 +259,7 @@ def small_bounds(monkeypatch):
 QUIET = settings(max_examples=120, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.req("SY-01", "SY-02", "SY-03", "SY-06")
+@pytest.mark.req("SY-01", "SY-02", "SY-03", "SY-06", "DI-05")
 def test_whatever_happens_the_ledger_balances():
     run_state_machine_as_test(Office, settings=QUIET)
 

@@ -40,6 +40,7 @@ class Partition(RuleBasedStateMachine):
         self.sendings = reminder_invariants.Sendings()
         self.crowded: set[tuple[str, int]] = set()
         self.reports: list[e.AlarmDispatched] = []
+        self.asked: dict[str, c.Notify] = {}
         self.n = 0
 
     def do(self, command) -> None:
@@ -86,6 +87,12 @@ class Partition(RuleBasedStateMachine):
         for number in range(first, len(PAGES)):
             self.do(c.RegisterByPage(PAGES[number], user))
             self.do(c.Schedule(PAGES[number], user, time + timedelta(minutes=number % 3)))
+
+    @rule(number=st.integers(0, 3), user=st.sampled_from(USERS))
+    def notify(self, number, user) -> None:
+        """Once, or again and again, as after a restart."""
+        page = f"{reminder_invariants.NOTICE}{number}"
+        self.do(self.asked.setdefault(page, c.Notify(page, user, "t", "b", self.now)))
 
     @rule(user=st.sampled_from(USERS), zone=st.sampled_from(ZONES))
     def move(self, user, zone) -> None:
@@ -138,7 +145,7 @@ class ShortPauses(Partition):
     decider = SHORT
 
 
-@pytest.mark.req("RM-06", "RM-09", "RM-10")
+@pytest.mark.req("RM-06", "RM-09", "RM-10", "SY-16")
 @pytest.mark.parametrize("machine", [Partition, ShortPauses])
 def test_no_two_alarms_of_a_user_share_a_minute_unless_fifty_tries_were_in_vain_and_that_was_said(machine):
     run_state_machine_as_test(

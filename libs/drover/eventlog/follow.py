@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Final
 
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
@@ -41,6 +42,20 @@ async def follow(log: EventLog, after: int, take: Take, *, until: int | None = N
 async def from_the_end(last: StoredCommit | None) -> int:
     """Return the end of the log as the position to begin after: all existing commits are skipped."""
     return 0 if last is None else last.seq
+
+
+async def last_before(log: EventLog, moment: datetime, last: int) -> int:
+    """Return the last sequence before that moment, by binary search up to `last`. A missing sequence counts as
+    older."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high + 1) // 2
+        commit = await log.get(middle)
+        if commit is None or commit.stored_at < moment:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class Follower:

@@ -10,13 +10,13 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from drover.eventlog.codec import lines
-from drover.eventlog.follow import Follower
+from drover.eventlog.follow import Follower, last_before
 from drover.eventlog.log import EventLog, StoredCommit
 from drover.service.access_tokens import LIFETIME_S_MAX
 
@@ -67,22 +67,12 @@ class EndedSessions:
             yield
 
     async def _begin(self, last: StoredCommit | None) -> int:
-        return 0 if last is None else await self._before(self._clock() - KEPT_S, last.seq)
-
-    async def _before(self, moment_s: float, last: int) -> int:
-        """Return the last sequence before that moment, by binary search. A missing sequence counts as older."""
-        low, high = 0, last
-        while low < high:
-            middle = (low + high + 1) // 2
-            commit = await self._log.get(middle)
-            if commit is None or _seconds(commit.stored_at) < moment_s:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        if last is None:
+            return 0
+        return await last_before(self._log, datetime.fromtimestamp(self._clock() - KEPT_S, UTC), last.seq)
 
     def _note(self, commit: StoredCommit) -> None:
-        now, at = self._clock(), _seconds(commit.stored_at)
+        now, at = self._clock(), commit.stored_at.timestamp()
         for raw in lines(commit.payload):
             if b"SessionEnded" not in raw:
                 continue
@@ -99,7 +89,3 @@ class EndedSessions:
             if at > now - KEPT_S and len(self._ended) <= REMEMBERED_MAX:
                 return
             del self._ended[session_id]
-
-
-def _seconds(moment: datetime) -> float:
-    return moment.timestamp()

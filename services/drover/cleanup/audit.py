@@ -48,7 +48,7 @@ class Audit:
         if told is not None:
             told(self, event)
 
-    def _started(self, event: e.TestStarted) -> None:
+    def _started(self, event: e.TestStarted | e.TestRecorded) -> None:
         metrics.TESTS.labels("started").inc()
 
     def _completed(self, event: e.TestCompleted) -> None:
@@ -80,6 +80,7 @@ class Audit:
 
 _TOLD: Final[dict[type, Callable[[Audit, Any], None]]] = {
     e.TestStarted: Audit._started,
+    e.TestRecorded: Audit._started,
     e.TestCompleted: Audit._completed,
     e.TestFailed: Audit._failed,
     e.LateReportRefused: Audit._late,

@@ -11,6 +11,8 @@ from aiohttp import web
 from drover.bus.broadcast import broadcast
 from drover.bus.messages import Bus
 from drover.bus.telemetry import TelemetryOut
+from drover.domain.analysis import ANALYSIS
+from drover.domain.analysis.validation import validate as validate_analysis
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.validation import validate as validate_fleet
 from drover.domain.render import RENDER
@@ -73,6 +75,7 @@ class Gateway:
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
+        to_analysis = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate_analysis)
         limits = DeviceLimits(
             self.bus, per_s=self.limits.device_requests_per_s, burst=self.limits.device_requests_burst
         )
@@ -93,6 +96,7 @@ class Gateway:
             jobs_for=self.limits.jobs_for,
             fleet=to_fleet,
             render=to_render,
+            analysis=to_analysis,
         )
         tables = Tables(edge)
         more = render_functions(self.tell)

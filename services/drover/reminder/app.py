@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from nats.aio.client import Client
 
 from drover.bus.messages import Bus
+from drover.domain.analysis import ANALYSIS
 from drover.domain.errors import DroverError
 from drover.domain.reminder import REMINDER, reminder_decider
 from drover.domain.reminder.local_time import is_timezone
@@ -32,6 +33,7 @@ from drover.reminder.edge.users import Users
 from drover.reminder.page_events import listening
 from drover.reminder.providers.choice import chosen_provider
 from drover.reminder.reactor import Reactor
+from drover.reminder.refund_notices import RefundNotices
 from drover.reminder.sender import Sender
 from drover.reminder.settings import ReminderSettings
 from drover.service.config import Settings
@@ -201,6 +203,17 @@ def assemble(host: Host) -> Assembly:
     ]
     if not host.has_reactors_off(REMINDER.context):
         components.append(Component("reminder sending", Phase.REACTOR, service.sending()))
+        # Without a sender, notices would wait for ever.
+        if settings.reminder_sends and not host.has_reactors_off(ANALYSIS.context):
+            notices = RefundNotices(
+                host.log(ANALYSIS.context),
+                edge.clients,
+                title=settings.reminder_refund_title,
+                body=settings.reminder_refund_body,
+            )
+            components.append(
+                Component("refund notices", Phase.REACTOR, notices.running(), failure=notices.wait_failed)
+            )
     return Assembly(handlers=edge.handlers(), access=host.access, components=components, writers=service.writers)
 
 

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Outcome
 from drover.domain.contexts import CONTEXTS
-from drover.domain.decider import Command
+from drover.domain.decider import Command, Decider
 from drover.domain.render import RENDER
 from drover.domain.render.state import Render, RenderQueue
 from drover.eventlog.log import Partition
@@ -60,23 +60,24 @@ class AnybodyIs:
 class QueueWriter:
     """Stands in for bus and writer: commands and answers go through their wire form, ids are remembered."""
 
-    def __init__(self) -> None:
-        self.scenario = Scenario(RENDER)
+    def __init__(self, decider: Decider[Any] = RENDER) -> None:
+        self.scenario = Scenario(decider)
+        self._decider = decider
         self.sent: list[dict[str, Any]] = []
         self._seq = 0
         self._done: dict[str, Outcome] = {}
 
     async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
-        assert context == "render"
+        assert context == self._decider.context
         self.sent.append({"command": command, "by": by, "id": id})
         return self.do(command, id)
 
     def do(self, command: Command, id: str | None = None) -> Outcome:
         if id in self._done:
             return self._done[id]
-        decision = self.scenario.when(on_the_wire(command, RENDER.commands)).decision
+        decision = self.scenario.when(on_the_wire(command, self._decider.commands)).decision
         self._seq += bool(decision.events)
-        outcome = outcome_of(RENDER, decision, self._seq)
+        outcome = outcome_of(self._decider, decision, self._seq)
         if decision.events and id is not None:
             self._done[id] = outcome
         return outcome
@@ -120,8 +121,8 @@ class Reached:
 class RenderOffice:
     client: TestClient
 
-    def __init__(self) -> None:
-        self.bus = QueueWriter()
+    def __init__(self, bus: QueueWriter) -> None:
+        self.bus = bus
         self.pool = Shelf()
         self.positions = Reached()
         self.said: list[str] = []
@@ -152,8 +153,9 @@ class RenderOffice:
 
 
 @asynccontextmanager
-async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
-    office = RenderOffice()
+async def open_render_office(bus: QueueWriter | None = None, **settings: str) -> AsyncIterator[RenderOffice]:
+    """`bus`: the writer of another context."""
+    office = RenderOffice(bus or QueueWriter())
     app = create_application(Health(), body_bytes_max=1024 * 1024)
     gateway = Gateway(
         settings=load(SETTINGS | settings),

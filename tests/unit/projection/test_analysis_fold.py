@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis import commands as c
 from drover.domain.analysis import events as e
+from drover.domain.analysis.state import TestStatus
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
 from drover.projector.analysis import ANALYSIS_PROJECTION
@@ -133,6 +135,24 @@ def test_a_failure_that_a_worker_reported_belongs_to_no_cleanup():
     assert tables.only(TESTS)["skipped"] == "frozen"
 
 
+@pytest.mark.req("DI-05")
+def test_a_recorded_test_has_its_own_start_and_a_written_balance_is_an_entry():
+    tables = folded(
+        e.UserRegistered(ANN, "free", 2),
+        e.TestRecorded(T1, ANN, minute(0)),
+        e.TestsAdjusted(ANN, -1, 1),
+        e.TestFailed(T1, ANN, "caller", None, "no answer", None),
+    )
+    test, user = tables.only(TESTS), tables.only(USERS)
+    assert (test["created_at"], test["updated_at"], test["completed_at"]) == (minute(0), minute(4), minute(4))
+    assert (test["status"], test["reason"], test["refunded"]) == ("failed", "caller", False)
+    assert (user["remaining_tests"], user["granted"], user["adjusted"], user["charged"]) == (1, 2, -1, 0)
+    assert [(row["kind"], row["amount"], row["remaining_tests"]) for row in tables.shown(LEDGER)] == [
+        ("initial", 2, 2),
+        ("adjustment", -1, 1),
+    ]
+
+
 def test_a_late_report_shows_and_changes_nothing_else():
     tables = begun(e.TestCompleted(T1, ANN, None), e.LateReportRefused(T1, ANN, "failed", "completed", False))
     test = tables.only(TESTS)
@@ -165,6 +185,7 @@ class Walk:
         self.scenario = Scenario(ANALYSIS)
         self.tables = AnalysisTables(ANALYSIS_PROJECTION)
         self.seq = self.ids = 0
+        self.recorded: set[str] = set()
         for number in range(4):
             self.do(c.RegisterUser(f"user_{number}", 5, self.dice.choice(["free", "gold"])))
 
@@ -181,7 +202,7 @@ class Walk:
         dice, state = self.dice, self.scenario.state
         user = dice.choice([*state.users])
         tests = [*state.tests, *state.ended]
-        match dice.randrange(8):
+        match dice.randrange(11):
             case 0 | 1 | 2:
                 self.do(c.StartTest(self.new_id(), user))
             case 3 if tests:
@@ -192,6 +213,15 @@ class Walk:
                 grant, tier = dice.choice([None, 2]), dice.choice([None, "free", "gold"])
                 self.do(c.ChangeUser(user, tier, dice.choice([None, True, False, False]), grant))
             case 6:
+                test, ago = self.new_id(), timedelta(minutes=dice.choice([0, 20, 40]))
+                status = dice.choice([TestStatus.PROCESSING, *TestStatus])
+                self.recorded.add(test)
+                self.do(c.RecordTest(test, user, status, self.scenario.now - ago))
+            case 7 if tests:
+                self.do(c.ChangeTest(dice.choice(tests), dice.choice([*TestStatus])))
+            case 8:
+                self.do(c.ChangeUser(user, remaining_tests=dice.randrange(5)))
+            case 9:
                 self.do(c.Cleanup(self.new_id(), timeout_s=dice.choice([60, 1800])))
             case _:
                 self.scenario.after(minutes=dice.choice([1, 10, 600]))
@@ -212,7 +242,8 @@ def test_decider_and_read_model_are_two_folds_of_one_log_and_say_the_same(seed):
     for user in state.users.values():
         row = users[user.user_id]
         assert (row["tier"], row["frozen"]) == (user.tier, user.frozen)
-        assert row["remaining_tests"] == user.remaining == row["granted"] - row["charged"] + row["refunded"]
+        assert row["remaining_tests"] == user.remaining
+        assert user.remaining == row["granted"] + row["adjusted"] - row["charged"] + row["refunded"]
         mine = [entry for entry in tables.shown(LEDGER) if entry["user_id"] == user.user_id]
         assert sum(entry["amount"] for entry in mine) == user.remaining == mine[-1]["remaining_tests"]
     tests = {str(row["id"]): row for row in tables.shown(TESTS)}
@@ -223,7 +254,9 @@ def test_decider_and_read_model_are_two_folds_of_one_log_and_say_the_same(seed):
         assert (row["late_report"] is not None) is ended.late_noted
     charges = [row["test_id"] for row in tables.shown(LEDGER) if row["kind"] == "charge"]
     refunds = [row["test_id"] for row in tables.shown(LEDGER) if row["kind"] == "refund"]
-    assert len(charges) == len({*charges}) and len(refunds) == len({*refunds}) and {*refunds} <= {*charges}
+    assert len(charges) == len({*charges}) and len(refunds) == len({*refunds})
+    recorded = {*map(UUID, walk.recorded)}
+    assert not recorded & {*charges} and {*refunds} <= {*charges} | recorded
     runs = {str(row["id"]): row for row in tables.shown(RUNS)}
     for run in state.runs.values():
         row = runs[run.run_id]

@@ -12,12 +12,12 @@ from drover.domain.analysis.state import TestStatus
 from drover.domain.rules import answer_by
 
 
-def _registered(event: e.UserRegistered, _: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+def _registered(event: e.UserRegistered, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
     return {
         "id": event.user_id,
         "tier": event.tier,
         "remaining_tests": event.remaining_tests,
-        "frozen": False,
+        "frozen": any(isinstance(other, e.UserFrozen) for other in events),
         "created_at": event.at,
         "updated_at": event.at,
     }
@@ -29,7 +29,7 @@ def _changed(event: Any, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
     for other in events:
         if isinstance(other, e.UserTierChanged):
             told["tier"] = other.tier
-        elif isinstance(other, e.TestsGranted):
+        elif isinstance(other, e.TestsGranted | e.TestsAdjusted):
             told["remaining_tests"] = other.remaining_tests
         elif isinstance(other, e.UserFrozen | e.UserUnfrozen):
             told["frozen"] = isinstance(other, e.UserFrozen)
@@ -46,22 +46,28 @@ def _started(event: e.TestStarted, events: Sequence[e.AnalysisEvent]) -> dict[st
     }
 
 
+def _recorded(event: e.TestRecorded, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
+    _, *ends = events
+    begun = {**_test(event, TestStatus.PROCESSING), "created_at": event.created_at, "updated_at": event.at}
+    return begun | (answer(ends) or {})
+
+
 def _completed(event: e.TestCompleted, _: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
     return {**_test(event, TestStatus.COMPLETED), "result_ref": event.result_ref, "completed_at": event.at}
 
 
 def _failed(event: e.TestFailed, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
-    refunded = next(other for other in events if isinstance(other, e.TestRefunded))
+    refunds = [other.remaining_tests for other in events if isinstance(other, e.TestRefunded)]
     return {
         **_test(event, TestStatus.FAILED),
         "error_code": event.error_code,
         "error_message": event.error_message,
         "completed_at": event.at,
-        "remaining_tests": refunded.remaining_tests,
+        **({"remaining_tests": refunds[0]} if refunds else {}),
     }
 
 
-def _test(event: e.TestStarted | e.TestCompleted | e.TestFailed, status: TestStatus) -> dict[str, Any]:
+def _test(event: e.TestStarted | e.TestRecorded | e.TestCompleted | e.TestFailed, status: TestStatus) -> dict[str, Any]:
     return {"id": event.test_id, "user_id": event.user_id, "status": status.value}
 
 
@@ -83,7 +89,9 @@ _TELL: Final[dict[type, Callable[[Any, Sequence[e.AnalysisEvent]], Any]]] = {
     e.UserFrozen: _changed,
     e.UserUnfrozen: _changed,
     e.TestsGranted: _changed,
+    e.TestsAdjusted: _changed,
     e.TestStarted: _started,
+    e.TestRecorded: _recorded,
     e.TestCompleted: _completed,
     e.TestFailed: _failed,
     e.TestSkipped: _skipped,

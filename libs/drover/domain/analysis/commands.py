@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from drover.domain.analysis.policy import TIER_DEFAULT, TIMEOUT_DEFAULT_S
+from drover.domain.analysis.policy import TIMEOUT_DEFAULT_S
+from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command, Tick
 
 CRON: Final = "cron"
@@ -15,9 +16,20 @@ MANUAL: Final = "manual"
 
 
 class RegisterUser(Command):
+    """Register a user. A field that is None has its default: no tests, the tier `free`, not frozen."""
+
     user_id: str
-    remaining_tests: int = 0
-    tier: str = TIER_DEFAULT
+    remaining_tests: int | None = None
+    tier: str | None = None
+    frozen: bool | None = None
+
+
+class UserFence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user must still be for a change to apply. None: anything."""
+
+    tier: str | None = None
+    frozen: bool | None = None
+    remaining_tests: int | None = None
 
 
 class ChangeUser(Command):
@@ -27,6 +39,9 @@ class ChangeUser(Command):
     tier: str | None = None
     frozen: bool | None = None
     grant_tests: int | None = None
+    remaining_tests: int | None = None
+    """The balance to have afterwards. The ledger records the difference."""
+    only_if: UserFence = UserFence()
 
 
 class StartTest(Command):
@@ -45,6 +60,31 @@ class FailTest(Command):
     test_id: str
     error_code: str | None = None
     error_message: str | None = None
+
+
+class RecordTest(Command):
+    """Record a test as a row that its caller writes. The caller charges for it by writing `remaining_tests`."""
+
+    test_id: str
+    user_id: str
+    status: TestStatus = TestStatus.PROCESSING
+    created_at: datetime | None = None
+    """When it was started, for a test that is brought along. None: now."""
+    result_ref: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+class ChangeTest(Command):
+    """Change a test as a row. A caller who fails a test gives it back by writing `remaining_tests`."""
+
+    test_id: str
+    status: TestStatus
+    result_ref: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    only_if: TestStatus | None = None
+    """The status that the test must still have. None: any."""
 
 
 class Cleanup(Command):
@@ -78,6 +118,8 @@ AnalysisCommand = (
     | StartTest
     | CompleteTest
     | FailTest
+    | RecordTest
+    | ChangeTest
     | Cleanup
     | GetCleanupRun
     | ReportCleanupFailed

@@ -13,6 +13,7 @@ from drover.domain.analysis.deadlines import next_deadline, tick
 from drover.domain.analysis.events import AnalysisEvent
 from drover.domain.analysis.evolution import evolve
 from drover.domain.analysis.lifecycle import complete_test, fail_test, start_test
+from drover.domain.analysis.rows import change_test, record_test
 from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.users import change_user, register_user
 from drover.domain.analysis.validation import validate
@@ -25,6 +26,8 @@ _DECIDE: Final[dict[type[Command], Callable[[Analyses, Any, datetime], Decision]
     c.StartTest: start_test,
     c.CompleteTest: complete_test,
     c.FailTest: fail_test,
+    c.RecordTest: record_test,
+    c.ChangeTest: change_test,
     c.Cleanup: cleanup,
     c.GetCleanupRun: get_cleanup_run,
     c.ReportCleanupFailed: report_cleanup_failed,

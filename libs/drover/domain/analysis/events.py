@@ -1,7 +1,7 @@
 """Events of analyses and of users' balances. Additive only.
 
-`UserRegistered`, `TestsGranted`, `TestCharged` and `TestRefunded` are the ledger: a user's balance is their sum, and
-each of them carries the new balance.
+`UserRegistered`, `TestsGranted`, `TestsAdjusted`, `TestCharged` and `TestRefunded` are the ledger: a user's balance is
+their sum, and each of them carries the new balance.
 """
 
 from __future__ import annotations
@@ -39,6 +39,15 @@ class TestsGranted(Event):
     remaining_tests: int
 
 
+class TestsAdjusted(Event):
+    """A caller wrote the user's balance, for example to charge for a test that it has recorded by itself."""
+
+    user_id: str
+    tests: int
+    """The difference to the balance before; negative if it is less."""
+    remaining_tests: int
+
+
 class TestStarted(Event):
     """The test is now `processing`."""
 
@@ -54,6 +63,15 @@ class TestCharged(Event):
     remaining_tests: int
 
 
+class TestRecorded(Event):
+    """A caller wrote a test as a row; it is now `processing`. The caller charges for it: see `TestsAdjusted`."""
+
+    test_id: str
+    user_id: str
+    created_at: datetime
+    """When the test was started. A cleanup counts from here."""
+
+
 class TestCompleted(Event):
     test_id: str
     user_id: str
@@ -65,15 +83,16 @@ class TestFailed(Event):
     test_id: str
     user_id: str
     reason: str
-    """Who failed the test. `worker`: its worker reported a failure. `timeout`: a cleanup found the test stalled."""
+    """Who failed the test. `worker`: its worker reported a failure. `timeout`: a cleanup found the test stalled.
+    `caller`: somebody wrote it as a row, and gives it back by writing the user's balance."""
     error_code: str | None
     error_message: str | None
     run_id: str | None
-    """The cleanup that failed the test. None: its worker did."""
+    """The cleanup that failed the test. None: no cleanup did."""
 
 
 class TestRefunded(Event):
-    """A test was refunded. Always recorded together with `TestFailed`, and only once for each test."""
+    """A test was refunded. Recorded together with `TestFailed`, unless a `caller` failed it; once for each test."""
 
     test_id: str
     user_id: str
@@ -148,7 +167,9 @@ AnalysisEvent = (
     | UserFrozen
     | UserUnfrozen
     | TestsGranted
+    | TestsAdjusted
     | TestStarted
+    | TestRecorded
     | TestCharged
     | TestCompleted
     | TestFailed

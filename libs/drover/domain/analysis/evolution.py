@@ -55,11 +55,23 @@ def _tests_granted(analyses: Analyses, event: e.TestsGranted) -> None:
     analyses.users[event.user_id].granted += event.tests
 
 
+def _tests_adjusted(analyses: Analyses, event: e.TestsAdjusted) -> None:
+    analyses.users[event.user_id].adjusted += event.tests
+
+
 def _test_started(analyses: Analyses, event: e.TestStarted) -> None:
-    user = analyses.users[event.user_id]
-    user.under_way[event.test_id] = None
-    analyses.tests[event.test_id] = Underway(event.test_id, event.user_id, event.at)
-    _await(analyses, user.tier, event.test_id, event.at)
+    _begin(analyses, event.test_id, event.user_id, event.at)
+
+
+def _test_recorded(analyses: Analyses, event: e.TestRecorded) -> None:
+    _begin(analyses, event.test_id, event.user_id, event.created_at)
+
+
+def _begin(analyses: Analyses, test_id: str, user_id: str, started_at: datetime) -> None:
+    user = analyses.users[user_id]
+    user.under_way[test_id] = None
+    analyses.tests[test_id] = Underway(test_id, user_id, started_at)
+    _await(analyses, user.tier, test_id, started_at)
 
 
 def _test_charged(analyses: Analyses, event: e.TestCharged) -> None:
@@ -159,7 +171,9 @@ _EVOLVE: Final[dict[type, Callable[[Analyses, Any], None]]] = {
     e.UserFrozen: _user_frozen,
     e.UserUnfrozen: _user_unfrozen,
     e.TestsGranted: _tests_granted,
+    e.TestsAdjusted: _tests_adjusted,
     e.TestStarted: _test_started,
+    e.TestRecorded: _test_recorded,
     e.TestCharged: _test_charged,
     e.TestCompleted: _test_completed,
     e.TestFailed: _test_failed,

@@ -11,6 +11,7 @@ FROZEN = "frozen"
 FULL = "full"
 WORKER = "worker"
 TIMEOUT = "timeout"
+CALLER = "caller"
 
 
 def charge(user: User, test_id: str) -> list[Event]:

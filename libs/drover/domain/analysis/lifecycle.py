@@ -8,7 +8,7 @@ from drover.domain.analysis.commands import CompleteTest, FailTest, StartTest
 from drover.domain.analysis.events import LateReportRefused, TestCompleted, TestFailed, TestSkipped
 from drover.domain.analysis.ledger import WORKER, charge, give_back, why_no_refund
 from drover.domain.analysis.policy import MESSAGE_BYTES_MAX, RESULT_REF_BYTES_MAX, UNDER_WAY_PER_USER_MAX
-from drover.domain.analysis.state import Analyses, Ended, TestStatus, Underway
+from drover.domain.analysis.state import Analyses, Ended, TestStatus, Underway, User
 from drover.domain.analysis.users import unknown_user
 from drover.domain.decider import Decision, Rejection, accept, refuse_recording, reject
 from drover.domain.errors import Code
@@ -19,27 +19,34 @@ def start_test(analyses: Analyses, command: StartTest, now: datetime) -> Decisio
     user = analyses.users.get(command.user_id)
     if user is None:
         return unknown_user(command.user_id)
-    if command.test_id in analyses.tests or command.test_id in analyses.ended:
-        return reject(Code.UNIQUE_VIOLATION, "There is a test with this id already", field="id", value=command.test_id)
-    if user.frozen:
-        return reject(Code.CONFLICT, "The user is frozen", user_id=user.user_id)
+    if refusal := why_no_start(analyses, user, command.test_id):
+        return refusal
     if user.remaining <= 0:
         return reject(Code.NO_TESTS_LEFT, "No tests are left", user_id=user.user_id, remaining_tests=0)
-    if len(user.under_way) >= UNDER_WAY_PER_USER_MAX:
-        message = f"{UNDER_WAY_PER_USER_MAX} tests of this user are running, which is the maximum"
-        return reject(Code.CONFLICT, message, user_id=user.user_id)
     return accept(*charge(user, command.test_id))
 
 
+def why_no_start(analyses: Analyses, user: User, test_id: str) -> Decision | None:
+    """The refusal of a new test, whoever pays for it. None: it may start."""
+    if test_id in analyses.tests or test_id in analyses.ended:
+        return reject(Code.UNIQUE_VIOLATION, "There is a test with this id already", field="id", value=test_id)
+    if user.frozen:
+        return reject(Code.CONFLICT, "The user is frozen", user_id=user.user_id)
+    if len(user.under_way) >= UNDER_WAY_PER_USER_MAX:
+        message = f"{UNDER_WAY_PER_USER_MAX} tests of this user are running, which is the maximum"
+        return reject(Code.CONFLICT, message, user_id=user.user_id)
+    return None
+
+
 def complete_test(analyses: Analyses, command: CompleteTest, now: datetime) -> Decision:
-    test = _under_way(analyses, command.test_id, TestStatus.COMPLETED)
+    test = find_under_way(analyses, command.test_id, TestStatus.COMPLETED)
     if isinstance(test, Decision):
         return test
     return accept(TestCompleted(test.test_id, test.user_id, cut(command.result_ref, RESULT_REF_BYTES_MAX)))
 
 
 def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
-    test = _under_way(analyses, command.test_id, TestStatus.FAILED)
+    test = find_under_way(analyses, command.test_id, TestStatus.FAILED)
     if isinstance(test, Decision):
         return test
     user = analyses.users[test.user_id]
@@ -53,8 +60,8 @@ def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
     return accept(*give_back(user, test, failed))
 
 
-def _under_way(analyses: Analyses, test_id: str, reported: TestStatus) -> Underway | Decision:
-    """Find the running test that a worker reports about. If it is not running, return the refusal of the report."""
+def find_under_way(analyses: Analyses, test_id: str, reported: TestStatus) -> Underway | Decision:
+    """Find the running test that a report is about. If it is not running, return the refusal of the report."""
     if test := analyses.tests.get(test_id):
         return test
     ended = analyses.ended.get(test_id)

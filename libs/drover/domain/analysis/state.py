@@ -26,13 +26,15 @@ class User(msgspec.Struct):
     granted: int = 0
     charged: int = 0
     refunded: int = 0
+    adjusted: int = 0
+    """The sum of what callers added to the balance, or took from it, by writing it."""
     frozen: bool = False
     under_way: dict[str, None] = {}
     """Ids of running tests."""
 
     @property
     def remaining(self) -> int:
-        return self.initial + self.granted - self.charged + self.refunded
+        return self.initial + self.granted + self.adjusted - self.charged + self.refunded
 
 
 class Underway(msgspec.Struct):

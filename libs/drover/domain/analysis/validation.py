@@ -36,9 +36,18 @@ def _register_user(command: c.RegisterUser) -> Rejection | None:
 
 
 def _change_user(command: c.ChangeUser) -> Rejection | None:
-    return _TEXTS.check(user_id=command.user_id, tier=command.tier) or check_range(
-        1, REMAINING_MAX, grant_tests=command.grant_tests
+    return (
+        _TEXTS.check(user_id=command.user_id, tier=command.tier)
+        or check_range(1, REMAINING_MAX, grant_tests=command.grant_tests)
+        or check_range(0, REMAINING_MAX, remaining_tests=command.remaining_tests)
+        or _one_way(command)
     )
+
+
+def _one_way(command: c.ChangeUser) -> Rejection | None:
+    if command.grant_tests is None or command.remaining_tests is None:
+        return None
+    return invalid("grant_tests", command.grant_tests, "Either grant_tests or remaining_tests, not both")
 
 
 def _start_test(command: c.StartTest) -> Rejection | None:
@@ -50,6 +59,14 @@ def _complete_test(command: c.CompleteTest) -> Rejection | None:
 
 
 def _fail_test(command: c.FailTest) -> Rejection | None:
+    return _TEXTS.check(test_id=command.test_id, error_code=command.error_code)
+
+
+def _record_test(command: c.RecordTest) -> Rejection | None:
+    return _TEXTS.check(test_id=command.test_id, user_id=command.user_id, error_code=command.error_code)
+
+
+def _change_test(command: c.ChangeTest) -> Rejection | None:
     return _TEXTS.check(test_id=command.test_id, error_code=command.error_code)
 
 
@@ -86,6 +103,8 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     c.StartTest: _start_test,
     c.CompleteTest: _complete_test,
     c.FailTest: _fail_test,
+    c.RecordTest: _record_test,
+    c.ChangeTest: _change_test,
     c.Cleanup: _cleanup,
     c.GetCleanupRun: _get_cleanup_run,
 }

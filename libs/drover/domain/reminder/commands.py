@@ -17,6 +17,18 @@ class RegisterByPage(Command):
     body: str | None = None
 
 
+class Notify(Command):
+    """Send a user a message once. A repeat with the same `page_id` has no further effect."""
+
+    page_id: str
+    """An id that no page has."""
+    user_id: str
+    title: str
+    body: str
+    asked_at: datetime
+    """When the reason for the message arose. It is not sent long after that."""
+
+
 class Schedule(Command):
     """Set the next alarm time."""
 
@@ -105,6 +117,7 @@ class ChangeFetchLimit(Command):
 
 ReminderCommand = (
     RegisterByPage
+    | Notify
     | Schedule
     | SetTimezone
     | DeletePages

@@ -13,6 +13,7 @@ from drover.domain.reminder.answers import answer
 from drover.domain.reminder.events import ReminderEvent
 from drover.domain.reminder.evolution import evolve
 from drover.domain.reminder.image import ReminderImage, from_image, to_image
+from drover.domain.reminder.notices import ends_notice, notify
 from drover.domain.reminder.policy import Policy
 from drover.domain.reminder.registration import delete_pages, register_by_page, schedule, set_timezone
 from drover.domain.reminder.sending import claim_due, report_failed, report_sent, report_unknown
@@ -38,13 +39,14 @@ def tick(state: Reminders, command: object, now: datetime, policy: Policy) -> De
 
 _DECIDE: Final[dict[type, Callable[[Reminders, Any, datetime, Policy], Decision]]] = {
     c.RegisterByPage: register_by_page,
+    c.Notify: notify,
     c.Schedule: schedule,
     c.SetTimezone: set_timezone,
     c.DeletePages: delete_pages,
     c.ClaimDue: claim_due,
-    c.ReportSent: report_sent,
-    c.ReportFailed: report_failed,
-    c.ReportUnknown: report_unknown,
+    c.ReportSent: ends_notice(report_sent),
+    c.ReportFailed: ends_notice(report_failed),
+    c.ReportUnknown: ends_notice(report_unknown),
     c.AddSubscription: add_subscription,
     c.RemoveSubscription: remove_subscription,
     c.ChangeFetchLimit: change_fetch_limit,

@@ -39,6 +39,8 @@ class AlarmRegistered(AlarmEvent):
     sent_count: int
     life: int
     """1, or more if the page had another alarm until recently. It keeps the sending keys of both apart."""
+    once: bool = False
+    """Whether it is a notice, which ends with its first sending."""
 
 
 class AlarmRenewed(AlarmEvent):

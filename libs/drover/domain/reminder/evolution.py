@@ -50,6 +50,8 @@ def _registered(state: Reminders, event: e.AlarmRegistered) -> None:
         life=event.life,
     )
     state.alarms[alarm.page_id] = alarm
+    if event.once:
+        state.once.add(alarm.page_id)
     state.waiting.push(alarm)
     state.waiting.tidy()
 
@@ -81,6 +83,7 @@ def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
         alarm.user.leave(alarm.minute)
     state.in_hand.pop(event.page_id, None)
     state.delivered.pop(event.page_id, None)
+    state.once.discard(event.page_id)
     state.waiting.tidy()
     state.recovering.tidy()
     _remember_keys(state, Tombstone(alarm.page_id, event.life, seconds_of(event.at)))

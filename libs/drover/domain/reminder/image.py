@@ -39,6 +39,7 @@ class ReminderImage(msgspec.Struct):
     timers: Timers
     failed_in_row: int
     fetch_limit: int | None
+    once: list[str] = []
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -53,6 +54,7 @@ def to_image(state: Reminders) -> ReminderImage:
         timers=state.timers,
         failed_in_row=state.failed_in_row,
         fetch_limit=state.fetch_limit,
+        once=sorted(state.once),
     )
 
 
@@ -80,6 +82,7 @@ def from_image(image: ReminderImage) -> Reminders:
         user.minutes = array("I", sorted(user.minutes))
     state = Reminders(alarms, {user.user_id: user for user in users})
     state.delivered = image.delivered
+    state.once = set(image.once)
     state.subscriptions = {
         user_id: {known.subscription_id: known for known in list_} for user_id, list_ in image.subscriptions.items()
     }

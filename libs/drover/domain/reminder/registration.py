@@ -47,7 +47,7 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
             Code.CONFLICT, f"This user has {ALARMS_PER_USER_MAX} alarms, which is the maximum", user_id=command.user_id
         )
     return accept(
-        *_new_user(state, command.user_id, policy.timezone_default),
+        *new_user(state, command.user_id, policy.timezone_default),
         AlarmRegistered(
             page_id=command.page_id,
             user_id=command.user_id,
@@ -60,7 +60,7 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
     )
 
 
-def _new_user(state: Reminders, user_id: str, timezone: str) -> list[Event]:
+def new_user(state: Reminders, user_id: str, timezone: str) -> list[Event]:
     return [] if user_id in state.users else [UserAdded(user_id, timezone)]
 
 

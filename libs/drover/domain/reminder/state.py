@@ -101,6 +101,7 @@ class Reminders:
         "failed_in_row",
         "fetch_limit",
         "in_hand",
+        "once",
         "recovering",
         "subscriptions",
         "timers",
@@ -116,6 +117,8 @@ class Reminders:
         self.recovering = Due(self.in_hand, dispatched=True)
         self.delivered: dict[str, tuple[str, ...]] = {}
         """For claimed sendings that were delivered in part: the subscriptions that received them."""
+        self.once: set[str] = set()
+        """Page ids of notices: alarms that end with their first sending."""
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
         """Subscriptions by user, then by id."""
         self.deleted: dict[str, int] = {}

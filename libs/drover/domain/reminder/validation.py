@@ -13,6 +13,7 @@ from drover.domain.reminder.commands import (
     ChangeFetchLimit,
     ClaimDue,
     DeletePages,
+    Notify,
     RegisterByPage,
     RemoveSubscription,
     ReportFailed,
@@ -62,7 +63,7 @@ def _text(**fields: str) -> Rejection | None:
     return None
 
 
-def _register(command: RegisterByPage) -> Rejection | None:
+def _register(command: RegisterByPage | Notify) -> Rejection | None:
     return _text(page_id=command.page_id, user_id=command.user_id)
 
 
@@ -131,6 +132,7 @@ def _remove_subscription(command: RemoveSubscription) -> Rejection | None:
 
 _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     RegisterByPage: _register,
+    Notify: _register,
     Schedule: _schedule,
     SetTimezone: _set_timezone,
     DeletePages: _delete_pages,

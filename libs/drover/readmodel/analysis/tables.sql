@@ -57,12 +57,14 @@ CREATE TABLE user_rows (
   remaining_tests int4 NOT NULL,
   frozen          bool NOT NULL,
   granted         int8 NOT NULL,
+  adjusted        int8 NOT NULL,
   charged         int8 NOT NULL,
   refunded        int8 NOT NULL,
   created_at      timestamptz NOT NULL,
   updated_at      timestamptz NOT NULL
 ) WITH (fillfactor = 70);
-COMMENT ON COLUMN user_rows.granted IS 'All tests ever granted, including the initial ones: remaining = granted - charged + refunded.';
+COMMENT ON COLUMN user_rows.granted IS 'All tests ever granted, including the initial ones: remaining = granted + adjusted - charged + refunded.';
+COMMENT ON COLUMN user_rows.adjusted IS 'The sum of all differences by which the balance was written through this table.';
 CREATE INDEX user_rows_tier ON user_rows (tier);
 
 -- A test of a user, and its outcome. The row stays after the decider has forgotten the test.
@@ -82,7 +84,7 @@ CREATE TABLE test_rows (
   updated_at     timestamptz NOT NULL,
   completed_at   timestamptz
 ) WITH (fillfactor = 70);
-COMMENT ON COLUMN test_rows.reason IS 'Who failed the test: its `worker`, or a cleanup after a `timeout`.';
+COMMENT ON COLUMN test_rows.reason IS 'Who failed the test: its `worker`, a cleanup after a `timeout`, or a `caller` who wrote this row.';
 COMMENT ON COLUMN test_rows.skipped IS 'The reason why the test could not be refunded at the last try.';
 COMMENT ON COLUMN test_rows.late_report IS 'What a worker reported after the end of the test, without effect.';
 CREATE INDEX test_rows_user_id ON test_rows (user_id, created_at);
@@ -137,7 +139,7 @@ CREATE TABLE test_ledger (
   user_id         text NOT NULL
 );
 COMMENT ON COLUMN test_ledger.id IS 'The id, computed from the position of the event in the log: sequence of the commit * 65536 + line.';
-COMMENT ON COLUMN test_ledger.kind IS 'The kind of change: `initial`, `grant`, `charge` or `refund`.';
+COMMENT ON COLUMN test_ledger.kind IS 'The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` by a written balance.';
 COMMENT ON COLUMN test_ledger.remaining_tests IS 'Tests that the user has left after this change.';
 CREATE INDEX test_ledger_user_id ON test_ledger (user_id, id);
 CREATE INDEX test_ledger_test_id ON test_ledger (test_id) WHERE test_id IS NOT NULL;
@@ -177,6 +179,7 @@ SELECT u.id,
        u.remaining_tests,
        u.frozen,
        u.granted,
+       u.adjusted,
        u.charged,
        u.refunded,
        u.created_at,

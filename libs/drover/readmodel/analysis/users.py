@@ -24,7 +24,9 @@ class UserRow(Row, frozen=True):
     remaining_tests: int
     frozen: bool
     granted: BigInt
-    """All tests ever granted, including the initial ones: remaining = granted - charged + refunded."""
+    """All tests ever granted, including the initial ones: remaining = granted + adjusted - charged + refunded."""
+    adjusted: BigInt
+    """The sum of all differences by which the balance was written through this table."""
     charged: BigInt
     refunded: BigInt
     created_at: datetime
@@ -39,8 +41,8 @@ class TestRow(Row, frozen=True):
     id: UUID
     user_id: str
     status: TestStatus
-    reason: Annotated[str, words("worker", "timeout")] | None
-    """Who failed the test: its `worker`, or a cleanup after a `timeout`."""
+    reason: Annotated[str, words("worker", "timeout", "caller")] | None
+    """Who failed the test: its `worker`, a cleanup after a `timeout`, or a `caller` who wrote this row."""
     error_code: str | None
     error_message: str | None
     result_ref: str | None
@@ -61,7 +63,7 @@ class LedgerEntry(Row, frozen=True):
     id: BigInt
     """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line."""
     kind: str
-    """The kind of change: `initial`, `grant`, `charge` or `refund`."""
+    """The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` by a written balance."""
     amount: int
     remaining_tests: int
     """Tests that the user has left after this change."""

@@ -11,8 +11,10 @@ from drover.gateway.tables.field_mapping import FIELD_MAPPING
 from drover.gateway.tables.jobs import JOBS
 from drover.gateway.tables.pcs import PCS
 from drover.gateway.tables.render_queue import RENDER_QUEUE
+from drover.gateway.tables.saju_tests import SAJU_TESTS
 from drover.gateway.tables.task_devices import TASK_DEVICES
 from drover.gateway.tables.tasks import TASKS
+from drover.gateway.tables.users import USERS
 from drover.gateway.tables.workers import WORKERS
 
 TABLES: Final = (
@@ -26,4 +28,6 @@ TABLES: Final = (
     RENDER_QUEUE,
     COMPOSITIONS,
     FIELD_MAPPING,
+    USERS,
+    SAJU_TESTS,
 )

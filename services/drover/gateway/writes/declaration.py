@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -50,6 +50,8 @@ class Merge(msgspec.Struct, Generic[C], frozen=True):
     """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
     on_conflict: tuple[str, ...]
     """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
+    show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]] | None = None
+    """The merged rows for the answer, by id. None: the command has all that the answer shows."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
@@ -65,6 +67,9 @@ class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
     names: Mapping[str, str] = MappingProxyType({})
     """Fields of the command that have another name for clients."""
     merge: Merge[C] | None = None
+    forgotten: Callable[[Edge, Sequence[T]], Awaitable[Collection[int]]] | None = None
+    """Finds rows of the body that exist although their writer has forgotten them, by their place. They count as
+    duplicates: to record them again would replace what they say."""
 
 
 class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):

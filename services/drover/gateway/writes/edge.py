@@ -31,3 +31,4 @@ class Edge:
     jobs_for: JobsFor
     fleet: CommandClient
     render: CommandClient
+    analysis: CommandClient

@@ -11,6 +11,7 @@ from aiohttp import web
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
+from drover.gateway.rows import Row
 from drover.gateway.writes.body import RowBody
 from drover.gateway.writes.declaration import Insert, Merge, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -26,6 +27,7 @@ from drover.web.postgrest.respond import check_profile
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
 _ON_CONFLICT: Final = "on_conflict"
+_KNOWN: Final = Rejected(Code.UNIQUE_VIOLATION, "There is a row with this key already")
 
 
 class Inserts:
@@ -58,7 +60,8 @@ class Inserts:
             ignored=given.ignored,
         )
         self._check(given.rows, commands, sending, given.many)
-        outcomes: Sequence[Outcome | None] = await sending.send(commands)
+        outcomes: Sequence[Outcome | None] = await self._send(given.rows, commands, sending)
+        existing = [_exists(outcome) for outcome in outcomes]
         if insert.merge is not None and preferences.resolution is not None:
             preferences = preferences.resolving()
             if preferences.resolution == "merge-duplicates":
@@ -68,14 +71,20 @@ class Inserts:
         # So that the next request, for example of a phone registered a moment ago, finds it here.
         await sending.settle_locally()
         self._refuse(outcomes, sending, given.many)
-        made = [(command, done) for command, done in zip(commands, outcomes, strict=True) if isinstance(done, Accepted)]
-        return answer_creation(
-            [insert.show(edge, command, done) for command, done in made],
-            preferences,
-            headers,
-            select=select,
-            extra=sending.headers,
-        )
+        made = [
+            (insert.show(edge, command, done), done, merged)
+            for command, done, merged in zip(commands, outcomes, existing, strict=True)
+            if isinstance(done, Accepted)
+        ]
+        rows = await self._whole(made, sending) if preferences.representation else []
+        return answer_creation(rows, preferences, headers, select=select, extra=sending.headers)
+
+    async def _whole(self, made: Sequence[tuple[Row, Accepted, bool]], sending: Sending) -> list[Row]:
+        """The rows for the answer. A row that was merged has columns that the request does not."""
+        show, key = self._insert.merge and self._insert.merge.show, self._table.key
+        merged = {str(row[key]): done for row, done, existed in made if existed and show}
+        whole = {str(row[key]): row for row in await show(self._edge, merged, sending)} if show and merged else {}
+        return [whole.get(str(row.get(key)), row) for row, _, _ in made]
 
     def _commands(self, rows: Sequence[msgspec.Struct], many: bool) -> list[Command]:
         commands: list[Command] = []
@@ -85,6 +94,18 @@ class Inserts:
             except ApiError as error:
                 raise self._placed(error, index if many else None) from error
         return commands
+
+    async def _send(
+        self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending
+    ) -> list[Outcome | None]:
+        forgotten = self._insert.forgotten
+        known = await forgotten(self._edge, rows) if forgotten is not None else ()
+        places = [place for place in range(len(commands)) if place not in known]
+        done = await sending.send([commands[place] for place in places], list(map(str, places)))
+        outcomes: list[Outcome | None] = [_KNOWN] * len(commands)
+        for place, outcome in zip(places, done, strict=True):
+            outcomes[place] = outcome
+        return outcomes
 
     async def _merged(
         self, merge: Merge[Any], commands: Sequence[Command], outcomes: Sequence[Outcome | None], sending: Sending

@@ -17,6 +17,7 @@ Entry = tuple[str, int, UUID | None, UUID | None]
 _ENTRIES: Final[dict[type, Callable[[Any], Entry]]] = {
     e.UserRegistered: lambda event: ("initial", event.remaining_tests, None, None),
     e.TestsGranted: lambda event: ("grant", event.tests, None, None),
+    e.TestsAdjusted: lambda event: ("adjustment", event.tests, None, None),
     e.TestCharged: lambda event: ("charge", -1, test_of(event), None),
     e.TestRefunded: lambda event: ("refund", 1, test_of(event), run_of(event)),
 }

@@ -27,5 +27,5 @@ ANALYSIS_PROJECTION: Final = context_projection(
     READ_MODEL,
     rules=RULES,
     follow=_follow,
-    version=3,
+    version=4,
 )

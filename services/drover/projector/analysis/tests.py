@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 from drover.domain.analysis import events as e
@@ -14,6 +15,14 @@ from drover.readmodel.analysis.users import TESTS, USERS, TestRow
 
 
 def _started(tables: Tables, event: e.TestStarted) -> None:
+    _put(tables, event, created_at=event.at)
+
+
+def _recorded(tables: Tables, event: e.TestRecorded) -> None:
+    _put(tables, event, created_at=event.created_at)
+
+
+def _put(tables: Tables, event: Any, *, created_at: datetime) -> None:
     row = TestRow(
         id=test_of(event),
         user_id=event.user_id,
@@ -26,7 +35,7 @@ def _started(tables: Tables, event: e.TestStarted) -> None:
         cleanup_run_id=None,
         skipped=None,
         late_report=None,
-        created_at=event.at,
+        created_at=created_at,
         updated_at=event.at,
         completed_at=None,
     )
@@ -79,6 +88,7 @@ _TEST: Final = ((TESTS, test_of),)
 
 TEST_RULES: Final[Rules] = {
     e.TestStarted: Rule(_started, lambda e: (e.test_id, e.user_id)),
+    e.TestRecorded: Rule(_recorded, lambda e: (e.test_id, e.user_id)),
     e.TestCompleted: Rule(_completed, lambda e: (e.test_id, e.user_id), _TEST),
     e.TestFailed: Rule(_failed, lambda e: (e.test_id, e.user_id), _TEST),
     e.TestRefunded: Rule(_refunded, lambda e: (e.test_id, e.user_id), ((TESTS, test_of), (USERS, user_of))),

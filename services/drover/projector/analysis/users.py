@@ -19,6 +19,7 @@ def _registered(tables: Tables, event: e.UserRegistered) -> None:
         remaining_tests=tests,
         frozen=False,
         granted=tests,
+        adjusted=0,
         charged=0,
         refunded=0,
         created_at=event.at,
@@ -48,6 +49,11 @@ def _granted(tables: Tables, event: e.TestsGranted) -> None:
     _change(tables, event, remaining_tests=event.remaining_tests, granted=granted)
 
 
+def _adjusted(tables: Tables, event: e.TestsAdjusted) -> None:
+    adjusted = need(tables, USERS, event.user_id).adjusted + event.tests
+    _change(tables, event, remaining_tests=event.remaining_tests, adjusted=adjusted)
+
+
 def _charged(tables: Tables, event: e.TestCharged) -> None:
     charged = need(tables, USERS, event.user_id).charged + 1
     _change(tables, event, remaining_tests=event.remaining_tests, charged=charged)
@@ -66,6 +72,7 @@ USER_RULES: Final[Rules] = {
     e.UserFrozen: Rule(_frozen, lambda e: (e.user_id,), _USER),
     e.UserUnfrozen: Rule(_unfrozen, lambda e: (e.user_id,), _USER),
     e.TestsGranted: Rule(_granted, lambda e: (e.user_id,), _USER),
+    e.TestsAdjusted: Rule(_adjusted, lambda e: (e.user_id,), _USER),
     e.TestCharged: Rule(_charged, lambda e: (e.test_id, e.user_id), _USER),
     e.UserNotificationRequested: Rule(change_no_row, lambda e: (e.user_id, e.run_id)),
 }

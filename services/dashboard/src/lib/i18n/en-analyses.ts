@@ -86,13 +86,13 @@ export const analyses = {
   what: "Entry",
   amount: "Tests",
   since: "User since",
-  sum: (granted: string, charged: string, refunded: string) =>
-    `${granted} granted − ${charged} charged + ${refunded} refunded`,
+  sum: (granted: string, adjusted: string | null, charged: string, refunded: string) =>
+    `${granted} granted ${adjusted === null ? "" : `${adjusted} adjusted `}− ${charged} charged + ${refunded} refunded`,
   frozen: "Frozen",
   frozenHint: "Nothing is charged or refunded until the user is unfrozen.",
   ledger: "Ledger, newest first",
   noLedger: "No entries yet.",
-  kinds: { initial: "Initial grant", grant: "Granted", charge: "Charged", refund: "Refunded" },
+  kinds: { initial: "Initial grant", grant: "Granted", charge: "Charged", refund: "Refunded", adjustment: "Adjusted" },
   office: "Manage user",
   grant: "Grant tests",
   give: "Grant",

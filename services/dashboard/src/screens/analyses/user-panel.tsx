@@ -14,7 +14,7 @@ import { Form } from "@/ui/form";
 import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
-import { Ledger } from "./ledger";
+import { Ledger, signed } from "./ledger";
 
 const PAGE = 50;
 const GRANT_MAX = 1_000_000;
@@ -53,7 +53,12 @@ export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
       <Section title={t.analyses.left}>
         <p className="text-2xl leading-8 font-semibold">{format.number(data.remaining_tests)}</p>
         <p className="mb-2 text-sm text-ink-3">
-          {t.analyses.sum(format.number(data.granted), format.number(data.charged), format.number(data.refunded))}
+          {t.analyses.sum(
+            format.number(data.granted),
+            data.adjusted === 0 ? null : signed(data.adjusted, format.number),
+            format.number(data.charged),
+            format.number(data.refunded),
+          )}
         </p>
         <Facts facts={[[t.analyses.since, format.full(data.created_at)]]} />
         {data.frozen && <p className="mt-2 text-sm text-held-ink">{t.analyses.frozenHint}</p>}

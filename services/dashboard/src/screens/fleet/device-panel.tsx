@@ -171,7 +171,7 @@ function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
   );
 }
 
-function Reset({ device }: { device: Device }): ReactNode {
+export function Reset({ device }: { device: Device }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
   const mayReset = useMay("reset-device");

@@ -13,6 +13,7 @@ import { useText } from "@/lib/i18n/i18n";
 import { phaseOf } from "@/lib/live/fleet";
 import { useRow } from "@/lib/live/hooks";
 import { cancelAssignments } from "@/lib/rest/commands";
+import { randomKey } from "@/lib/rest/key";
 import { rows } from "@/lib/rest/read";
 import type { AssignmentRow, JobRow } from "@/lib/rest/rows";
 import { useFormat } from "@/lib/time/format";
@@ -190,7 +191,10 @@ function AssignmentLine({ assignment, isJobOpen }: { assignment: AssignmentRow; 
   const live = useRow(fleet.assignments, assignment.id);
   const mayCancel = useMay("cancel-assignment");
   const cancel = useMutation({
-    mutationFn: () => cancelAssignments(client, [assignment.id]),
+    mutationFn: () => {
+      const key = randomKey();
+      return client.sensitive(t.queue.cancelAssignment, () => cancelAssignments(client, [assignment.id], key));
+    },
     onSuccess: () => toasts.show({ kind: "done", title: t.queue.assignmentCancelled }),
   });
   const phase = live?.phase ?? phaseOf(assignment);

@@ -71,7 +71,7 @@ function Description({ composition }: { composition: CompositionRow }): ReactNod
   );
 }
 
-function Remove({ composition, removed }: { composition: CompositionRow; removed: () => void }): ReactNode {
+export function Remove({ composition, removed }: { composition: CompositionRow; removed: () => void }): ReactNode {
   const t = useText();
   const { client, toasts } = useApp();
   const mayChange = useMay("change-mapping");

@@ -2,6 +2,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { usePrepareSensitive } from "@/app/prepare-sensitive";
 import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
 import { useErrorText } from "@/lib/errors/error-text";
@@ -88,13 +89,17 @@ export function Accounts({
 
 export function NewAccount({ close, created }: { close: () => void; created: (id: string) => void }): ReactNode {
   const t = useText();
+  usePrepareSensitive();
   const { client, toasts } = useApp();
   const errorText = useErrorText();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const create = useMutation({
-    mutationFn: () => client.json<Person>("/api/accounts", withBody("POST", { email: email.trim(), password, role })),
+    mutationFn: () => {
+      const body = withBody("POST", { email: email.trim(), password, role });
+      return client.sensitive(t.system.newAccount, () => client.json<Person>("/api/accounts", body));
+    },
     onSuccess: (account) => {
       toasts.show({ kind: "done", title: t.system.accountMade(account.email ?? account.id) });
       created(account.id);

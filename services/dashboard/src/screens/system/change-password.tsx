@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { usePrepareSensitive } from "@/app/prepare-sensitive";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { withBody } from "@/lib/rest/commands";
@@ -11,6 +12,7 @@ import { Field } from "@/ui/field";
 
 export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const t = useText();
+  usePrepareSensitive();
   const { client, toasts } = useApp();
   const errorText = useErrorText();
   const [before, setBefore] = useState("");
@@ -18,7 +20,9 @@ export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const change = useMutation({
     mutationFn: () => {
       const body = { current_password: before, new_password: after };
-      return client.request("/api/auth/password", withBody("POST", body));
+      return client.sensitive(t.system.changePassword, () =>
+        client.request("/api/auth/password", withBody("POST", body)),
+      );
     },
     onSuccess: () => {
       toasts.show({ kind: "done", title: t.system.passwordChanged });

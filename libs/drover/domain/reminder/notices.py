@@ -1,0 +1,60 @@
+"""Notices: messages that are sent to a user once, as alarms that end with their sending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from drover.domain.decider import NOTHING, Decision, accept
+from drover.domain.reminder.commands import Notify, Report, ReportFailed, ReportSent
+from drover.domain.reminder.events import AlarmDeleted, AlarmRegistered
+from drover.domain.reminder.policy import SENT_COUNT_FIRST, Policy
+from drover.domain.reminder.registration import new_user
+from drover.domain.reminder.state import Alarm, Reminders, moment_at
+from drover.domain.reminder.texts import cut
+
+TOLD_WITHIN: Final = timedelta(hours=24)
+"""A notice is dropped if it could not be sent within this time. It is shorter than the ids of deleted pages are
+remembered, so that a repeated request never sends a notice again."""
+
+Rule = Callable[[Reminders, Any, datetime, Policy], Decision]
+
+
+def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> Decision:
+    if command.page_id in state.alarms or command.page_id in state.deleted:
+        return NOTHING  # it waits, or it is over
+    if now - command.asked_at > TOLD_WITHIN:
+        return NOTHING
+    registered = AlarmRegistered(
+        page_id=command.page_id,
+        user_id=command.user_id,
+        title=cut(command.title),
+        body=cut(command.body),
+        next_alarm_time=now,
+        sent_count=SENT_COUNT_FIRST,
+        life=1,
+        once=True,
+    )
+    return accept(*new_user(state, command.user_id, policy.timezone_default), registered)
+
+
+def ends_notice(rule: Rule) -> Rule:
+    """Extend a rule about reports: a notice is deleted once it was sent, or cannot be sent."""
+
+    def decide(state: Reminders, command: Report, now: datetime, policy: Policy) -> Decision:
+        decision = rule(state, command, now, policy)
+        alarm = state.alarms.get(command.page_id)
+        if alarm is None or alarm.page_id not in state.once or decision.rejection is not None:
+            return decision
+        if not _is_over(command, alarm, now):
+            return decision
+        return accept(*decision.events, AlarmDeleted(alarm.page_id, alarm.user.user_id, alarm.life))
+
+    return decide
+
+
+def _is_over(command: Report, alarm: Alarm, now: datetime) -> bool:
+    if isinstance(command, ReportSent) or (isinstance(command, ReportFailed) and command.permanent):
+        return True
+    return now - moment_at(alarm.next_s) > TOLD_WITHIN

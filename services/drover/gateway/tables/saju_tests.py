@@ -1,0 +1,133 @@
+"""Writes of `saju_tests` (001). Whoever writes rows here charges and refunds by writing `users.remaining_tests`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from uuid_utils import uuid7
+
+from drover.bus.messages import Accepted, Rejected
+from drover.domain.analysis.commands import ChangeTest, RecordTest
+from drover.domain.analysis.policy import ARCHIVE_AFTER
+from drover.domain.analysis.state import TestStatus
+from drover.gateway.rows import Row
+from drover.gateway.writes.declaration import Insert, Merge, Target, Update, WriteTable, can_change, each
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.shown import recorded, stored
+from drover.readmodel.models import RELATIONS
+from drover.web.errors import invalid
+from drover.web.postgrest.ast import Column, Filter, Query
+from drover.web.postgrest.read import fetch
+
+RELATION: Final = "saju_tests"
+FORGOTTEN_AFTER: Final = ARCHIVE_AFTER / 2
+"""The writer may have forgotten a test that ended longer ago than this; the half is for clocks that differ."""
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+_decode: Final = msgspec.json.Decoder(list[_Id]).decode
+
+
+class TestOutcome(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client may write of a test. An end is final."""
+
+    __test__ = False  # pytest must not collect it
+
+    status: TestStatus | UnsetType = UNSET
+    result_ref: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+class NewTest(TestOutcome, kw_only=True):
+    """A row of `saju_tests` as a client writes it. Without a status it is `processing`."""
+
+    user_id: str
+    id: UUID | UnsetType = UNSET
+    created_at: datetime | None = None
+    """When it was started. Without an offset it is UTC."""
+
+
+def _record(edge: Edge, row: NewTest) -> RecordTest:
+    return RecordTest(
+        test_id=str(uuid7() if row.id is UNSET else row.id),
+        user_id=row.user_id,
+        status=TestStatus.PROCESSING if row.status is UNSET else row.status,
+        created_at=_utc(row.created_at),
+        result_ref=row.result_ref,
+        error_code=row.error_code,
+        error_message=row.error_message,
+    )
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:
+    """Tests that ended long ago: recorded again, they could be given back again."""
+    named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
+    if not named:
+        return frozenset()
+    ended_before = (datetime.now(UTC) - FORGOTTEN_AFTER).isoformat()
+    where = (Filter("id", "in", tuple(named.values())), Filter("completed_at", "lt", ended_before))
+    page = await fetch(RELATIONS[RELATION], Query(select=(Column("id"),), where=where), edge.pool)
+    known = {row.id for row in _decode(page.body)}
+    return frozenset(place for place, id_ in named.items() if id_ in known)
+
+
+def _recorded(edge: Edge, command: RecordTest, done: Accepted) -> Row:
+    relation = RELATIONS[RELATION]
+    return dict.fromkeys(relation.columns) | {"id": command.test_id, "refunded": False} | recorded(relation, done)
+
+
+def _as_sent(command: RecordTest, refused: Rejected) -> ChangeTest:
+    return ChangeTest(command.test_id, command.status, command.result_ref, command.error_code, command.error_message)
+
+
+def _change(change: TestOutcome, target: Target) -> ChangeTest:
+    assert change.status is not UNSET
+    return ChangeTest(
+        target.id,
+        change.status,
+        change.result_ref,
+        change.error_code,
+        change.error_message,
+        only_if=target.fence("status"),
+    )
+
+
+def _require_status(change: TestOutcome) -> None:
+    if change.status is UNSET:
+        raise invalid("status is required", field="status")
+
+
+SAJU_TESTS: Final = WriteTable(
+    relation=RELATION,
+    client=lambda edge, command: edge.analysis,
+    insert=Insert(
+        shape=NewTest,
+        command=_record,
+        show=_recorded,
+        names={"test_id": "id"},
+        merge=Merge(_as_sent, ("id",), show=stored(RELATION)),
+        forgotten=_forgotten,
+    ),
+    update=Update(
+        shape=TestOutcome,
+        apply=each(_change, check=_require_status),
+        show=stored(RELATION),
+        hint=can_change(TestOutcome),
+    ),
+    fence=("status",),
+)
