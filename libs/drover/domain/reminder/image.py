@@ -39,6 +39,8 @@ class ReminderImage(msgspec.Struct):
     timers: Timers
     failed_in_row: int
     fetch_limit: int | None
+    outside: list[str] = []
+    unlisted: list[str] = []
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -53,6 +55,8 @@ def to_image(state: Reminders) -> ReminderImage:
         timers=state.timers,
         failed_in_row=state.failed_in_row,
         fetch_limit=state.fetch_limit,
+        outside=sorted(state.outside),
+        unlisted=sorted(state.unlisted),
     )
 
 
@@ -87,6 +91,7 @@ def from_image(image: ReminderImage) -> Reminders:
     state.deleted = {stone.page_id: stone.life for stone in image.deletions}
     state.alerts, state.timers = image.alerts, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
+    state.outside, state.unlisted = set(image.outside), set(image.unlisted)
     return state
 
 
