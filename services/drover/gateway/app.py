@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -13,8 +14,11 @@ from drover.bus.messages import Bus
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.validation import validate as validate_fleet
+from drover.domain.reminder import REMINDER
+from drover.domain.reminder.validation import validate as validate_reminder
 from drover.domain.render import RENDER
 from drover.domain.render.validation import validate as validate_render
+from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.feed import RosterFeed
 from drover.gateway.gfx_data import GfxData
@@ -41,7 +45,7 @@ from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.application import ANY, nothing_here
 from drover.web.auth import Authenticator
-from drover.web.commands import CommandClient
+from drover.web.commands import CommandClient, PartitionedClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
@@ -63,6 +67,7 @@ class Gateway:
     freshness: Freshness
     roster_at: Waiter
     """The position of the roster."""
+    reminder_partitions: Sequence[Partition] = ()
     tell: Tell = tell_nobody
 
     def handlers(self) -> list[object]:
@@ -73,6 +78,13 @@ class Gateway:
             self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
+        to_reminder = PartitionedClient(
+            self.bus,
+            REMINDER.context,
+            [partition.name for partition in self.reminder_partitions],
+            freshness=freshness,
+            validate=validate_reminder,
+        )
         limits = DeviceLimits(
             self.bus, per_s=self.limits.device_requests_per_s, burst=self.limits.device_requests_burst
         )
@@ -93,6 +105,7 @@ class Gateway:
             jobs_for=self.limits.jobs_for,
             fleet=to_fleet,
             render=to_render,
+            reminder=to_reminder,
         )
         tables = Tables(edge)
         more = render_functions(self.tell)
@@ -132,6 +145,7 @@ def assemble(host: Host) -> Assembly:
         positions=host.positions,
         freshness=host.freshness,
         roster_at=feed.at,
+        reminder_partitions=host.partitions[REMINDER.context],
         tell=partial(broadcast, host.client),
     )
     return Assembly(

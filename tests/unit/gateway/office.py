@@ -219,6 +219,7 @@ async def open_office(
         jobs_for=jobs_for,
         fleet=fleet,
         render=None,
+        reminder=None,
     )
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
     handlers = [

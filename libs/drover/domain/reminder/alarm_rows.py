@@ -26,7 +26,7 @@ from drover.domain.reminder.events import (
 )
 from drover.domain.reminder.local_time import MINUTE, wall_of
 from drover.domain.reminder.policy import SENT_COUNT_FIRST, Policy
-from drover.domain.reminder.registration import alarm_of, too_far_ahead, too_many_alarms
+from drover.domain.reminder.registration import alarm_of, anothers_page, too_far_ahead, too_many_alarms
 from drover.domain.reminder.schedule import following_spot, scheduled
 from drover.domain.reminder.sending import RELEASED, claim, notification_id, sent
 from drover.domain.reminder.spacing import Spot, find_spot
@@ -42,9 +42,10 @@ Step = Callable[[Reminders, datetime], Sequence[Event]]
 
 def add_alarm(state: Reminders, command: AddAlarm, now: datetime, policy: Policy) -> Decision:
     alarm = state.alarms.get(command.page_id)
+    if alarm is not None and alarm.user.user_id != command.user_id:
+        return anothers_page(command.page_id)
     if alarm is not None:
-        message = "This page has an alarm already"
-        return reject(Code.UNIQUE_VIOLATION, message, page_id=alarm.page_id, user_id=alarm.user.user_id)
+        return reject(Code.UNIQUE_VIOLATION, "This page has an alarm already", page_id=command.page_id)
     refusal = too_many_alarms(state, command.user_id) or _too_far(command, now)
     if refusal is not None:
         return Decision(rejection=refusal)

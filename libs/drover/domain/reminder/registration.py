@@ -29,7 +29,7 @@ def register_by_page(state: Reminders, command: RegisterByPage, now: datetime, p
     if alarm is None:
         return _register(state, command, now, policy)
     if alarm.user.user_id != command.user_id:
-        return reject(Code.CONFLICT, "This page has an alarm of another user", page_id=command.page_id)
+        return anothers_page(command.page_id)
     title, body = unpack(alarm.text)
     title = title if command.title is None else cut(command.title)
     body = body if command.body is None else cut(command.body)
@@ -51,6 +51,10 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
             life=state.deleted.get(command.page_id, 0) + 1,
         ),
     )
+
+
+def anothers_page(page_id: str) -> Decision:
+    return reject(Code.CONFLICT, "This page has an alarm of another user", page_id=page_id)
 
 
 def too_many_alarms(state: Reminders, user_id: str) -> Rejection | None:

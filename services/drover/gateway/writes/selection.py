@@ -54,6 +54,9 @@ async def select_rows(
     keys = _keys(table, query)
     if keys is None:
         return await _matching(table, query, edge, request, principal)
+    if table.finds_keys:
+        found = await _matching(table, query, edge, request, principal)
+        return msgspec.structs.replace(found, by_key=bool(found.targets))
     column, values = keys
     if column == table.key:
         ids = values

@@ -63,9 +63,10 @@ class TestRows:
         world.at(world.now + 5 * HOUR + timedelta(seconds=1)).claimed().then(e.AlarmDispatched)
 
     @pytest.mark.req("DI-04", "DI-18")
-    def test_a_second_row_of_a_page_is_refused_and_says_whose_the_first_is(self):
+    def test_a_second_row_of_a_page_is_refused(self):
         world = World().registered()
-        world.when(c.AddAlarm(PAGE, "user_2")).then_rejected(Code.UNIQUE_VIOLATION, page_id=PAGE, user_id=USER)
+        world.when(c.AddAlarm(PAGE, USER)).then_rejected(Code.UNIQUE_VIOLATION, page_id=PAGE)
+        world.when(c.AddAlarm(PAGE, "user_2")).then_rejected(Code.CONFLICT, page_id=PAGE)
         world.when(c.ChangeAlarm(PAGE, "user_2", title="x")).then_rejected(Code.NOT_FOUND)
 
     def test_a_user_has_a_bounded_number_of_alarms_by_the_table_too(self):
