@@ -20,6 +20,7 @@ from drover.domain.reminder.policy import SENT_COUNT_FIRST
 from drover.domain.reminder.texts import cut
 from drover.domain.spec import fields_of
 from drover.gateway.rows import Row
+from drover.gateway.tables.user_info import client_of
 from drover.gateway.writes.declaration import (
     Delete,
     Insert,
@@ -125,7 +126,7 @@ def _seen(target: Target) -> AlarmSeen | None:
 
 ALARM: Final = WriteTable(
     relation=RELATION,
-    client=lambda edge, command: edge.reminder.of("" if command is None else command.user_id),
+    client=client_of,
     insert=Insert(
         shape=NewAlarm,
         command=_add,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -22,6 +22,7 @@ from drover.gateway.writes.declaration import (
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.shown import recorded, stored
 from drover.readmodel.models import RELATIONS
+from drover.web.commands import CommandClient
 
 RELATION: Final = "user_info"
 
@@ -37,6 +38,11 @@ class NewUserInfo(msgspec.Struct, forbid_unknown_fields=True):
 
     user_id: str
     timezone: str | None = None
+
+
+def client_of(edge: Edge, command: Any) -> CommandClient:
+    """The client of the user's partition. Without a command any of them: they give refusals the same text."""
+    return edge.reminder.of("" if command is None else command.user_id)
 
 
 def _add(edge: Edge, row: NewUserInfo) -> AddUser:
@@ -60,7 +66,7 @@ def _change(change: UserInfoChange, target: Target) -> SetTimezone:
 
 USER_INFO: Final = WriteTable(
     relation=RELATION,
-    client=lambda edge, command: edge.reminder.of("" if command is None else command.user_id),
+    client=client_of,
     insert=Insert(shape=NewUserInfo, command=_add, show=_added, unique="user_id", merge=Merge(_as_sent, ("user_id",))),
     update=Update(
         shape=UserInfoChange,
