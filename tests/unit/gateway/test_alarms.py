@@ -10,7 +10,6 @@ import pytest
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
-from drover.domain.contexts import CONTEXTS
 from drover.domain.reminder import commands as c
 from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
@@ -38,6 +37,8 @@ class Office:
         self.bus = LocalBus()
         self.pool = Shelf()
         self.pool.rows = []
+        self.positions = Reached()
+        self.newest = Newest(Partition("reminder", name) for name in PARTITIONS)
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, role: str = "service_role", **headers: str
@@ -72,7 +73,6 @@ class Office:
 @pytest.fixture
 async def office():
     office = Office()
-    positions = Reached()
     gateway = Gateway(
         settings=load(SETTINGS),
         limits=GatewaySettings(),
@@ -81,9 +81,9 @@ async def office():
         telemetry=None,
         roster=Roster(),
         pool=office.pool,
-        positions=positions,
-        freshness=Freshness(positions, Newest(map(Partition, CONTEXTS))),
-        roster_at=positions,
+        positions=office.positions,
+        freshness=Freshness(office.positions, office.newest),
+        roster_at=office.positions,
         reminder_partitions=[Partition("reminder", name) for name in PARTITIONS],
     )
     app = create_application(Health(), body_bytes_max=1024 * 1024)
@@ -240,6 +240,26 @@ class TestAlarm:
         sent = len(office.bus.sent)
         answer = await office.ask("PATCH", "alarm?page_id=eq.page-1", {"title": "x"})
         assert answer.status == 503
+        assert len(office.bus.sent) == sent
+
+    @pytest.mark.req("DI-04", "DI-07")
+    async def test_a_page_that_a_late_read_model_does_not_show_may_exist_so_the_client_shall_retry(
+        self, office, monkeypatch
+    ):
+        await office.registered()
+
+        async def never(place, seq, timeout_s):
+            return False
+
+        monkeypatch.setattr(office.positions, "wait", never)
+        office.newest.observe("reminder.p0", 77)
+        answer = await office.ask("PATCH", "alarm?page_id=eq.page-1", {"title": "x"})
+        assert (answer.status, "Drover-Behind" in answer.headers) == (204, True), "it is there"
+        office.pool.rows = []
+        sent = len(office.bus.sent)
+        for path in ("alarm?page_id=eq.page-1", "alarm?page_id=in.(page-1,page-2)"):
+            answer = await office.ask("PATCH", path, {"title": "x"})
+            assert (answer.status, "Retry-After" in answer.headers) == (503, True)
         assert len(office.bus.sent) == sent
 
     @pytest.mark.req("DI-04", "RM-05")
