@@ -76,7 +76,7 @@ USERS: Final = {
     "gateway": User(
         reads=("fleet", "identity"),
         resumes=True,
-        commands=("fleet", "render", "analysis"),
+        commands=("fleet", "render", "analysis", "reminder"),
         says=("tel.fleet", CLEAR_CACHE),
         hears=PROGRESS,
     ),

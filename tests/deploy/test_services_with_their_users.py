@@ -106,6 +106,9 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
             return [row["status"] for row in await edge.rows("render_queue")] not in ([], ["pending"])
 
         await eventually(taken, READY_S)
+        alarm = {"page_id": "page-1", "user_id": "user_1"}
+        assert (await edge.call("POST", "/rest/v1/alarm", json=alarm)).status == 201
+
         async with apart.calling("cleanup") as cleanup:
             person = {"user_id": "user_1", "remaining_tests": 3}
             assert (await cleanup.call("POST", "/api/saju/users", json=person)).status == 201

@@ -19,6 +19,8 @@ def check(state: Reminders, said_crowded: set[tuple[str, int]]) -> None:
     assert {a.user.user_id for a in state.alarms.values()} <= state.users.keys()
     assert state.delivered.keys() <= state.alarms.keys()
     assert state.once == {page_id for page_id in state.alarms if page_id.startswith(NOTICE)}
+    assert state.outside <= state.in_hand.keys()
+    assert state.unlisted == {user_id for user_id in state.unlisted if state.users[user_id].alarms}
 
 
 def _minutes(state: Reminders, said_crowded: set[tuple[str, int]]) -> None:
@@ -67,6 +69,9 @@ class Sendings:
                 assert held is None or held.recover_at.replace(microsecond=0) <= event.at, "claimed by two at once"
                 assert (event.page_id, event.sending, event.life) not in self.sent, "a key is used once"
                 self.in_hand[event.page_id] = event
+            case e.ClaimGivenUp():
+                assert self.in_hand[event.page_id].outside, "only a sender of the users' own gives a claim up"
+                self.in_hand[event.page_id].recover_at = event.recover_at
             case e.AlarmSent():
                 self.sent[event.page_id, event.sending, event.life] += 1
                 if event.page_id.startswith(NOTICE):

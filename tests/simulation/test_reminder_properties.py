@@ -127,6 +127,38 @@ class Partition(RuleBasedStateMachine):
         }[how]
         self.do(command)
 
+    @rule(page=st.sampled_from(PAGES), user=st.sampled_from(USERS), minutes=st.integers(-400, 90), seen=st.booleans())
+    def mark(self, page, user, minutes, seen) -> None:
+        """A sender of the users' own claims one alarm, or gives one up."""
+        only_if = c.AlarmSeen(claimed=False) if seen else None
+        self.do(c.ChangeAlarm(page, user, processed_at=self.now + timedelta(minutes=minutes), only_if=only_if))
+
+    @rule(
+        page=st.sampled_from(PAGES),
+        user=st.sampled_from(USERS),
+        minutes=st.one_of(st.none(), st.integers(-5, 90)),
+        count=st.one_of(st.none(), st.integers(1, 4)),
+        release=st.booleans(),
+    )
+    def write(self, page, user, minutes, count, release) -> None:
+        """Apps and senders write whatever columns they like."""
+        time = None if minutes is None else self.now + timedelta(minutes=minutes)
+        self.do(c.ChangeAlarm(page, user, "t", None, time, count, "n", release=release))
+
+    @rule(page=st.sampled_from(PAGES), user=st.sampled_from(USERS), minutes=st.integers(-5, 90), claimed=st.booleans())
+    def add(self, page, user, minutes, claimed) -> None:
+        time = self.now + timedelta(minutes=minutes)
+        self.do(c.AddAlarm(page, user, next_alarm_time=time, processed_at=self.now if claimed else None))
+
+    @rule(user=st.sampled_from(USERS), zone=st.sampled_from(ZONES))
+    def list_a_user_anew(self, user, zone) -> None:
+        self.do(c.RemoveUser(user))
+        self.do(c.AddUser(user, zone))
+
+    @rule(user=st.sampled_from(USERS))
+    def remove_a_user(self, user) -> None:
+        self.do(c.RemoveUser(user))
+
     @rule(minutes=st.sampled_from([0, 0, 1, 30, 60, 400, 1440, 3000]))
     def time_passes(self, minutes) -> None:
         self.now += timedelta(minutes=minutes, seconds=1)

@@ -147,7 +147,7 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("saju_tests", "users"), (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.SERVICE_ROLE, ("cleanup_runs",), (Verb.CREATE,)),
     _Rule(Role.SERVICE_ROLE, _ALARMS, (Verb.READ,)),
-    _Rule(Role.SERVICE_ROLE, ("alarm",), (Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
+    _Rule(Role.SERVICE_ROLE, ("alarm", "user_info"), (Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),

@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.checks import alerts, checklist, copies, machine, platform
+from drover.cli.checks import alerts, checklist, copies, machine, platform, reminders
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
 from drover.cli.options import DATA_DIR_DEFAULT
@@ -55,6 +55,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("issuer", checklist.issuer_has_keys),
     ("sign-in", checklist.people_can_sign_in),
     ("HTTPS", checklist.https_beyond_here),
+    ("reminders", reminders.reminders_are_sent),
     ("alerts", alerts.alerts_are_told),
     ("log level", checklist.log_level),
     ("health endpoint", checklist.health_answers),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -15,8 +16,11 @@ from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.validation import validate as validate_analysis
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.validation import validate as validate_fleet
+from drover.domain.reminder import REMINDER
+from drover.domain.reminder.validation import validate as validate_reminder
 from drover.domain.render import RENDER
 from drover.domain.render.validation import validate as validate_render
+from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.feed import RosterFeed
 from drover.gateway.gfx_data import GfxData
@@ -43,7 +47,7 @@ from drover.service.lifecycle import Component, Phase
 from drover.service.sealing import Sealer
 from drover.web.application import ANY, nothing_here
 from drover.web.auth import Authenticator
-from drover.web.commands import CommandClient
+from drover.web.commands import CommandClient, PartitionedClient
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
@@ -65,6 +69,7 @@ class Gateway:
     freshness: Freshness
     roster_at: Waiter
     """The position of the roster."""
+    reminder_partitions: Sequence[Partition] = ()
     tell: Tell = tell_nobody
 
     def handlers(self) -> list[object]:
@@ -76,6 +81,13 @@ class Gateway:
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
         to_analysis = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate_analysis)
+        to_reminder = PartitionedClient(
+            self.bus,
+            REMINDER.context,
+            [partition.name for partition in self.reminder_partitions],
+            freshness=freshness,
+            validate=validate_reminder,
+        )
         limits = DeviceLimits(
             self.bus, per_s=self.limits.device_requests_per_s, burst=self.limits.device_requests_burst
         )
@@ -97,6 +109,7 @@ class Gateway:
             fleet=to_fleet,
             render=to_render,
             analysis=to_analysis,
+            reminder=to_reminder,
         )
         tables = Tables(edge)
         more = render_functions(self.tell)
@@ -136,6 +149,7 @@ def assemble(host: Host) -> Assembly:
         positions=host.positions,
         freshness=host.freshness,
         roster_at=feed.at,
+        reminder_partitions=host.partitions[REMINDER.context],
         tell=partial(broadcast, host.client),
     )
     return Assembly(

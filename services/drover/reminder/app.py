@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
+import structlog
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from nats.aio.client import Client
@@ -44,6 +45,8 @@ from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
 from drover.writer.peers import Peers
 from drover.writer.writer import Writer
+
+log: Final = structlog.get_logger("drover.reminder")
 
 
 class UnknownTimezone(DroverError):
@@ -119,6 +122,7 @@ class ReminderService:
         """Send due alarms. Stopped before the writers. On exit, wait for the unfinished sendings of all partitions at
         the same time."""
         if not self._settings.reminder_sends:
+            log.warning("reminders_are_not_sent", setting="DROVER_REMINDER_SENDS=0", advice="another sender has to")
             yield
             return
         async with self._sender.running(), AsyncExitStack() as stack:

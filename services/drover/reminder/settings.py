@@ -44,7 +44,8 @@ class ReminderSettings(Section, frozen=True, kw_only=True):
     reminder_concurrency: Concurrency = 10
     """Maximum of reminders that this process sends at the same time; others wait."""
     reminder_sends: Flag = True
-    """Whether this process sends reminders. Off: it still accepts commands, and due alarms wait."""
+    """Whether this process sends reminders. Off: it still accepts commands, and due alarms wait for another process, or
+    for a sender of your own."""
     reminder_provider: Provider = "log"
     """How reminders are sent: into the log of this process, to an address of yours, to browsers, or by apprise."""
     reminder_send_timeout_s: Seconds = 10.0

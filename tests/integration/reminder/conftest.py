@@ -17,6 +17,9 @@ from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
+from drover.gateway.app import Gateway
+from drover.gateway.roster import Roster
+from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.memory import MemoryTables
@@ -24,18 +27,15 @@ from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.projector.reminder import REMINDER_PROJECTION
-from drover.readmodel.models import RELATIONS
 from drover.reminder.app import ReminderEdge, ReminderService
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.access import Access
-from drover.web.application import add_handlers, add_route, create_application
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
-from drover.web.postgrest.read import read
-from drover.web.postgrest.sight import Sight
 from drover.writer.nats_writer import prepare
 from tests.settings import load
 
@@ -93,16 +93,23 @@ class Platform:
         )
         await stack.enter_async_context(edge.listening(self.nats))
         app = create_application(Health(), body_bytes_max=1024 * 1024)
-        add_handlers(app, edge.handlers(), Access.of(settings, Authenticator([SECRET])))
-        add_route(app, "GET", "/rest/v1/{relation}", self._read)
+        gateway = Gateway(
+            settings=settings,
+            limits=GatewaySettings(),
+            auth=Authenticator([SECRET]),
+            bus=bus,
+            telemetry=None,
+            roster=Roster(),
+            pool=self.pool,
+            positions=self.positions,
+            freshness=self.freshness,
+            roster_at=self.positions,
+            reminder_partitions=self.partitions,
+        )
+        add_handlers(app, [*edge.handlers(), *gateway.handlers()], Access.of(settings, gateway.auth))
         self.client = TestClient(TestServer(app))
         await self.client.start_server()
         stack.push_async_callback(self.client.close)
-
-    async def _read(self, request):
-        relation = RELATIONS[request.match_info["relation"]]
-        await self.freshness.wait(request.headers, "reminder")
-        return await read(request, relation, self.pool, sight=Sight(RELATIONS))
 
     async def call(self, method: str, path: str, json: Any = None, **headers: str):
         headers["apikey"] = issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+import structlog
 
 from drover.api.status import StatusReader
 from drover.domain.partitions import partition_of
@@ -98,10 +99,13 @@ async def test_pages_that_another_program_says_are_deleted_lose_their_alarms(pla
     assert not any(state.alarms for state in platform.states)
 
 
-@pytest.mark.req("RM-03", "RM-06")
+@pytest.mark.req("RM-03", "RM-06", "DI-04")
 async def test_after_a_restart_everything_goes_on_and_what_is_overdue_is_sent(make_platform):
     async with AsyncExitStack() as stack:
-        platform = await make_platform(stack, SENDS="0")
+        with structlog.testing.capture_logs() as lines:
+            platform = await make_platform(stack, SENDS="0")
+        (said,) = [line for line in lines if line["event"] == "reminders_are_not_sent"]
+        assert (said["log_level"], said["setting"]) == ("warning", "DROVER_REMINDER_SENDS=0")
         for number in range(20):
             await platform.register(f"page-{number}", f"user-{number}")
         await platform.post(

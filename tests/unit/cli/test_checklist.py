@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from drover.cli.checks import checklist
+from drover.cli.checks import checklist, reminders
 from drover.cli.checks.finding import Scene, Verdict
 from drover.cli.errors import ServerDown
 from drover.cli.target import ENVIRONMENT, Target
@@ -101,6 +101,19 @@ async def test_settings_are_judged(check, environ, verdict, remedy):
     finding = await check(scene(**environ))
     assert (finding.verdict, remedy in finding.remedy) == (verdict, True), finding
     assert "AAAA" not in finding.found + finding.remedy
+
+
+@pytest.mark.req("DI-04")
+@pytest.mark.parametrize(
+    ("environ", "found"),
+    [
+        ({}, "sent by the provider log"),
+        ({"DROVER_REMINDER_SENDS": "0"}, "Drover sends none (DROVER_REMINDER_SENDS=0); a sender of your own has to"),
+    ],
+)
+async def test_it_says_who_sends_reminders(environ, found):
+    finding = await reminders.reminders_are_sent(scene(**environ))
+    assert (finding.verdict, finding.found) == (Verdict.OK, found)
 
 
 @pytest.mark.req("SY-22")

@@ -220,6 +220,7 @@ async def open_office(
         fleet=fleet,
         render=None,
         analysis=None,
+        reminder=None,
     )
     app = create_application(Health(), body_bytes_max=BODY_BYTES_MAX)
     handlers = [

@@ -82,6 +82,35 @@ def test_schedules_renewals_and_deletions_are_followed():
     assert [row["event_type"] for row in gone.history] == ["REGISTERED", "DELETED"]
 
 
+@pytest.mark.req("DI-04", "DI-19")
+def test_the_marks_of_a_sender_of_the_users_own_are_shown_as_it_wrote_them():
+    claim = e.AlarmDispatched(*SENDING, "table", minute(100), outside=True, processed_at=minute(1))
+    assert folded(registered(), claim).alarm.processed_at == minute(1)
+    given_up = e.ClaimGivenUp(*SENDING, minute(-500), minute(-140))
+    tables = folded(registered(), claim, given_up)
+    assert (tables.alarm.processed_at, tables.alarm.recover_at) == (minute(-500), minute(-140))
+    assert [row["event_type"] for row in tables.history] == ["REGISTERED", "DISPATCHED", "GIVEN_UP"]
+
+
+@pytest.mark.req("DI-04")
+def test_edited_texts_are_followed_and_are_not_in_the_table_of_events():
+    edited = e.AlarmEdited(*ABOUT, "new", "words", None, minute(1), 1)
+    noted = e.AlarmEdited(*ABOUT, "new", "words", "n-7", minute(1), 1)
+    assert folded(registered(), edited).alarm.last_notification_id is None
+    tables = folded(registered(), edited, noted)
+    assert (tables.alarm.title, tables.alarm.body, tables.alarm.last_notification_id) == ("new", "words", "n-7")
+    shown = [row[EVENTS.columns.index("data")] for row in tables.rows(EVENTS)]
+    assert "words" not in shown[1] and '"page_id"' in shown[1]
+
+
+@pytest.mark.req("DI-04")
+def test_a_row_of_user_info_comes_and_goes():
+    added, removed = e.UserAdded(USER, "UTC"), e.UserRemoved(USER, "Asia/Seoul")
+    assert folded(added, removed).rows(USERS) == []
+    again = folded(added, removed, e.UserAdded(USER, "Asia/Seoul"))
+    assert again.row(USERS, USER).timezone == "Asia/Seoul"
+
+
 @pytest.mark.req("EV-04", "RM-10")
 def test_the_history_has_a_row_for_each_step_with_its_key():
     tables = folded(

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 import structlog
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from drover.reminder.notification import Delivered, Failed, Uncertain
 from drover.reminder.providers import missing
@@ -108,6 +110,32 @@ async def test_apprise_is_asked_for_each_address_by_itself():
 async def test_apprise_says_no_or_nothing():
     assert await apprise_with(a=False).send(notification()) == Failed(permanent=False, code="apprise_failed", error="a")
     assert (await apprise_with(a=None).send(notification())).code == "timed_out"
+
+
+@pytest.mark.req("RM-10", "RM-11")
+@pytest.mark.parametrize("schema", ["json", "xml", "form"])
+async def test_a_repeat_through_apprise_has_the_same_key_where_it_takes_headers(schema):
+    seen = []
+
+    async def handler(request):
+        seen.append((request.headers.get("Idempotency-Key"), request.headers.get("X-Mine")))
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/hook", handler)
+    async with TestServer(app) as server:
+        provider = Apprise([f"{schema}://127.0.0.1:{server.port}/hook?+X-Mine=1"], timeout_s=10)
+        keys = ["page-1:1", "page-1:1", "page-1:2~3"]
+        outcomes = await asyncio.gather(*(provider.send(notification(key=key)) for key in keys))
+    assert outcomes == [Delivered(notification_id=key) for key in keys]
+    assert sorted(seen) == [(key, "1") for key in sorted(keys)]
+
+
+@pytest.mark.req("RM-10")
+def test_apprise_has_no_key_for_other_services():
+    """As docs/reminders.md says: a repeat looks the same there, but nothing marks it."""
+    provider = Apprise(["ntfy://localhost/topic"], timeout_s=1)
+    assert provider._target("apprise-1", "page-1:1") is provider._targets["apprise-1"]
 
 
 def test_an_address_that_apprise_does_not_know_is_refused_without_showing_it():

@@ -93,6 +93,25 @@ async def test_the_browser_can_read_it_and_the_push_service_knows_who_sent_it():
     assert (seen["TTL"], seen["Content-Encoding"], len(seen["Topic"])) == ("86400", "aes128gcm", 32)
 
 
+@pytest.mark.req("RM-10", "RM-11")
+async def test_a_repeat_has_the_same_topic_and_the_same_key_inside():
+    """A push service keeps one message of a topic for an offline browser; the service worker uses the key as tag."""
+    topics, bodies = [], []
+
+    async def handler(request):
+        topics.append(request.headers["Topic"])
+        bodies.append(await request.read())
+        return web.Response(status=201)
+
+    keys = ["page-1:1", "page-1:1", "page-1:2"]
+    read = []
+    for key in keys:
+        _, (browser,) = await push(handler, key=key)
+        read.append(browser.read(bodies[-1])["key"])
+    assert read == keys
+    assert topics[0] == topics[1] != topics[2]
+
+
 @pytest.mark.req("RM-11")
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_dead_subscription_is_said_to_be_gone(status):

@@ -11,13 +11,22 @@ from drover.domain.reminder.registration import past_schedule
 
 
 def answer(events: Sequence[e.ReminderEvent]) -> Any:
-    """Make the answer from the first event of a type that has an answer. Clients read what followed in the read
-    models."""
-    for event in events:
+    """Make the answer from the first event of a type that has an answer. If more events change the same alarm, it also
+    has the columns that they changed."""
+    for index, event in enumerate(events):
         tell = _TELL.get(type(event))
         if tell is not None:
-            return tell(event, events)
+            told = tell(event, events)
+            return told | _changed(events[index + 1 :]) if isinstance(told, dict) else told
     return None
+
+
+def _changed(events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for event in events:
+        if (changed := _COLUMNS.get(type(event))) is not None:
+            columns |= changed(event)
+    return columns
 
 
 def _user(event: e.UserAdded, events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
@@ -57,6 +66,15 @@ def _scheduled(event: e.AlarmScheduled, events: Sequence[e.ReminderEvent]) -> di
     }
 
 
+def _edited(event: e.AlarmEdited, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
+    return {"page_id": event.page_id, "user_id": event.user_id, **_due(event), **_texts(event)}
+
+
+def _texts(event: e.AlarmEdited) -> dict[str, Any]:
+    noted = {} if event.notification_id is None else {"last_notification_id": event.notification_id}
+    return {"title": event.title, "body": event.body, **noted}
+
+
 def _skipped(event: e.ScheduleSkipped, _: Sequence[e.ReminderEvent]) -> Rejection:
     return past_schedule(event)
 
@@ -65,7 +83,10 @@ def _deleted(_: e.AlarmDeleted, events: Sequence[e.ReminderEvent]) -> dict[str, 
     return {"deleted": [event.page_id for event in events if isinstance(event, e.AlarmDeleted)]}
 
 
-def _claimed(_: e.AlarmDispatched, events: Sequence[e.ReminderEvent]) -> list[dict[str, Any]]:
+def _claimed(event: e.AlarmDispatched, events: Sequence[e.ReminderEvent]) -> Any:
+    """Our senders get a list of what they claimed, a sender of the users' own the columns of its one alarm."""
+    if event.outside:
+        return {"page_id": event.page_id, "user_id": event.user_id, **_claim(event)}
     return [
         {"page_id": event.page_id, "sending": event.sending, "life": event.life, "attempt": event.attempt}
         for event in events
@@ -73,16 +94,36 @@ def _claimed(_: e.AlarmDispatched, events: Sequence[e.ReminderEvent]) -> list[di
     ]
 
 
+def _claim(event: e.AlarmDispatched | e.ClaimGivenUp) -> dict[str, Any]:
+    return {
+        "processed_at": event.processed_at,
+        "recover_at": event.recover_at,
+        "sent_count": event.sending,
+        "attempt": event.attempt,
+    }
+
+
+def _given_up(event: e.ClaimGivenUp, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
+    return {"page_id": event.page_id, "user_id": event.user_id, **_claim(event)}
+
+
+def _sending(event: e.AlarmSent) -> dict[str, Any]:
+    return {**_due(event), "last_notification_id": event.notification_id, "processed_at": None}
+
+
 def _sent(event: e.AlarmSent, events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
     return {
-        "next_alarm_time": event.next_alarm_time,
-        "sent_count": event.sent_count,
+        **_sending(event),
         "crowded": any(isinstance(other, e.MinuteCrowded) for other in events),
     }
 
 
 def _failed(event: e.SendingFailed, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
-    return {"retry_at": event.retry_at, "next_alarm_time": event.next_alarm_time, "sent_count": event.sending}
+    return {"next_alarm_time": event.next_alarm_time, "sent_count": event.sending, **_failure(event)}
+
+
+def _failure(event: e.SendingFailed) -> dict[str, Any]:
+    return {"retry_at": event.retry_at, "processed_at": None}
 
 
 def _uncertain(event: e.SendingUncertain, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
@@ -97,15 +138,31 @@ def _fetch_limit(event: e.FetchLimitChanged, _: Sequence[e.ReminderEvent]) -> di
     return {"fetch_limit": event.fetch_limit}
 
 
+def _due(event: e.AlarmRenewed | e.AlarmEdited | e.AlarmScheduled | e.AlarmSent) -> dict[str, Any]:
+    return {"next_alarm_time": event.next_alarm_time, "sent_count": event.sent_count}
+
+
+_COLUMNS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
+    e.AlarmEdited: _texts,
+    e.AlarmRenewed: _due,
+    e.AlarmScheduled: _due,
+    e.AlarmDispatched: _claim,
+    e.ClaimGivenUp: _claim,
+    e.AlarmSent: _sending,
+    e.SendingFailed: _failure,
+}
+"""The columns of `alarm` that an event changes."""
 _TELL: Final[dict[type, Callable[[Any, Sequence[e.ReminderEvent]], Any]]] = {
     e.UserAdded: _user,
     e.TimezoneSet: _timezone,
     e.AlarmRegistered: _registered,
     e.AlarmRenewed: _registered,
+    e.AlarmEdited: _edited,
     e.AlarmScheduled: _scheduled,
     e.ScheduleSkipped: _skipped,
     e.AlarmDeleted: _deleted,
     e.AlarmDispatched: _claimed,
+    e.ClaimGivenUp: _given_up,
     e.AlarmSent: _sent,
     e.SendingFailed: _failed,
     e.SendingUncertain: _uncertain,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from drover.domain.decider import Command, Tick
 
 
@@ -43,6 +45,67 @@ class SetTimezone(Command):
 
     user_id: str
     timezone: str
+    existing: bool = False
+    """Whether to refuse it for a user without a row in `user_info`."""
+    only_if: str | None = None
+    """The time zone that the user must still have."""
+
+
+class AddUser(Command):
+    """Add a user's row in `user_info`, as a client wrote it."""
+
+    user_id: str
+    timezone: str | None = None
+    """None: the default time zone."""
+
+
+class RemoveUser(Command):
+    """Remove a user's row in `user_info`. Their alarms stay, in the default time zone."""
+
+    user_id: str
+    only_if: str | None = None
+    """The time zone that the user must still have."""
+
+
+class AlarmRow(Command):
+    """The columns of `alarm` that a client wrote. None: it did not write the column."""
+
+    page_id: str
+    user_id: str
+    title: str | None = None
+    body: str | None = None
+    next_alarm_time: datetime | None = None
+    """With an offset. A time that has passed, or is less than a minute ahead, means now."""
+    sent_count: int | None = None
+    """One more than before: the client has sent the alarm."""
+    last_notification_id: str | None = None
+    processed_at: datetime | None = None
+    """The client is about to send the alarm: this claims it."""
+    release: bool = False
+    """The client wrote null into `processed_at`: its claim ends."""
+
+
+class AddAlarm(AlarmRow):
+    """Create the alarm of a page. It is refused if the page has one."""
+
+
+class AlarmSeen(msgspec.Struct, frozen=True):
+    """What a client's filters have found in a row. The writer refuses a change if that no longer holds."""
+
+    claimed: bool | None = None
+    attempt: int | None = None
+    sent_count: int | None = None
+    next_alarm_time: datetime | None = None
+
+
+class ChangeAlarm(AlarmRow):
+    only_if: AlarmSeen | None = None
+
+
+class DeleteAlarm(Command):
+    page_id: str
+    user_id: str
+    only_if: AlarmSeen | None = None
 
 
 class DeletePages(Command):
@@ -120,6 +183,11 @@ ReminderCommand = (
     | Notify
     | Schedule
     | SetTimezone
+    | AddUser
+    | RemoveUser
+    | AddAlarm
+    | ChangeAlarm
+    | DeleteAlarm
     | DeletePages
     | ClaimDue
     | ReportSent

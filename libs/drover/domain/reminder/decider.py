@@ -9,16 +9,18 @@ from typing import Any, Final
 from drover.domain.alerts import expire_alert
 from drover.domain.decider import NOTHING, Decider, Decision, Tick, accept
 from drover.domain.reminder import commands as c
+from drover.domain.reminder.alarm_rows import add_alarm, change_alarm, delete_alarm
 from drover.domain.reminder.answers import answer
 from drover.domain.reminder.events import ReminderEvent
 from drover.domain.reminder.evolution import evolve
 from drover.domain.reminder.image import ReminderImage, from_image, to_image
 from drover.domain.reminder.notices import ends_notice, notify
 from drover.domain.reminder.policy import Policy
-from drover.domain.reminder.registration import delete_pages, register_by_page, schedule, set_timezone
+from drover.domain.reminder.registration import delete_pages, register_by_page, schedule
 from drover.domain.reminder.sending import claim_due, report_failed, report_sent, report_unknown
 from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.subscriptions import add_subscription, change_fetch_limit, remove_subscription
+from drover.domain.reminder.users import add_user, remove_user, set_timezone
 from drover.domain.reminder.validation import validate
 
 CONTEXT: Final = "reminder"
@@ -42,6 +44,11 @@ _DECIDE: Final[dict[type, Callable[[Reminders, Any, datetime, Policy], Decision]
     c.Notify: notify,
     c.Schedule: schedule,
     c.SetTimezone: set_timezone,
+    c.AddUser: add_user,
+    c.RemoveUser: remove_user,
+    c.AddAlarm: add_alarm,
+    c.ChangeAlarm: change_alarm,
+    c.DeleteAlarm: delete_alarm,
     c.DeletePages: delete_pages,
     c.ClaimDue: claim_due,
     c.ReportSent: ends_notice(report_sent),

@@ -23,6 +23,14 @@ class TimezoneSet(Event):
     timezone: str
 
 
+class UserRemoved(Event):
+    """A client deleted the user's row in `user_info`. Alarms that the user still has follow the default time zone."""
+
+    user_id: str
+    timezone: str
+    """The default time zone at that time."""
+
+
 class AlarmEvent(Event):
     """Fields that all events of an alarm share."""
 
@@ -48,6 +56,17 @@ class AlarmRenewed(AlarmEvent):
 
     title: str
     body: str
+    next_alarm_time: datetime
+    sent_count: int
+
+
+class AlarmEdited(AlarmEvent):
+    """A client wrote the texts or the id of the last notification. The alarm is due when it was before."""
+
+    title: str
+    body: str
+    notification_id: str | None
+    """None: it stays as it was."""
     next_alarm_time: datetime
     sent_count: int
 
@@ -92,11 +111,22 @@ class SendingEvent(AlarmEvent):
 
 
 class AlarmDispatched(SendingEvent):
-    """A sender claimed the alarm: `processed_at` is this event's time."""
+    """A sender claimed the alarm."""
 
     instance: str
     recover_at: datetime
     """When the alarm may be claimed again if no report about the sending arrives."""
+    outside: bool = False
+    """Whether a sender of the users' own claimed it, through the table `alarm`."""
+    processed_at: datetime | None = None
+    """The time that such a sender wrote. None: the time of this event."""
+
+
+class ClaimGivenUp(SendingEvent):
+    """A client wrote a `processed_at` so long ago that the claim of a sender of the users' own has expired."""
+
+    processed_at: datetime
+    recover_at: datetime
 
 
 class AlarmSent(SendingEvent):
@@ -151,13 +181,16 @@ ReminderEvent = (
     TermStarted
     | UserAdded
     | TimezoneSet
+    | UserRemoved
     | AlarmRegistered
     | AlarmRenewed
+    | AlarmEdited
     | AlarmScheduled
     | ScheduleSkipped
     | MinuteCrowded
     | AlarmDeleted
     | AlarmDispatched
+    | ClaimGivenUp
     | AlarmSent
     | SendingFailed
     | SendingUncertain

@@ -28,11 +28,26 @@ def _nothing(state: Reminders, event: object) -> None:
 
 
 def _user_added(state: Reminders, event: e.UserAdded) -> None:
-    state.users[event.user_id] = User(event.user_id, intern(event.timezone))
+    user = state.users.get(event.user_id)
+    if user is None:
+        state.users[event.user_id] = User(event.user_id, intern(event.timezone))
+    else:
+        user.timezone = intern(event.timezone)
+        state.unlisted.discard(event.user_id)
 
 
 def _timezone_set(state: Reminders, event: e.TimezoneSet) -> None:
     state.users[event.user_id].timezone = intern(event.timezone)
+
+
+def _user_removed(state: Reminders, event: e.UserRemoved) -> None:
+    """Keep what the alarms of the user need until the last of them is deleted."""
+    user = state.users[event.user_id]
+    user.timezone = intern(event.timezone)
+    if user.alarms:
+        state.unlisted.add(event.user_id)
+    else:
+        del state.users[event.user_id]
 
 
 def _registered(state: Reminders, event: e.AlarmRegistered) -> None:
@@ -62,6 +77,10 @@ def _renewed(state: Reminders, event: e.AlarmRenewed) -> None:
     _set_by_user(state, alarm, event.next_alarm_time, 0, immediate=True)
 
 
+def _edited(state: Reminders, event: e.AlarmEdited) -> None:
+    state.alarms[event.page_id].text = pack(event.title, event.body)
+
+
 def _scheduled(state: Reminders, event: e.AlarmScheduled) -> None:
     _set_by_user(state, state.alarms[event.page_id], event.next_alarm_time, event.shift_min, immediate=False)
 
@@ -81,7 +100,11 @@ def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
     alarm.user.alarms -= 1
     if alarm.minute is not None:
         alarm.user.leave(alarm.minute)
+    if not alarm.user.alarms and event.user_id in state.unlisted:
+        state.unlisted.discard(event.user_id)
+        del state.users[event.user_id]
     state.in_hand.pop(event.page_id, None)
+    state.outside.discard(event.page_id)
     state.delivered.pop(event.page_id, None)
     state.once.discard(event.page_id)
     state.waiting.tidy()
@@ -101,11 +124,24 @@ def _remember_keys(state: Reminders, stone: Tombstone) -> None:
 def _dispatched(state: Reminders, event: e.AlarmDispatched) -> None:
     alarm = state.alarms[event.page_id]
     alarm.attempt = event.attempt
-    alarm.wake_s = seconds_of(event.recover_at)
     alarm.dispatched = True
     state.in_hand[alarm.page_id] = alarm
-    state.recovering.push(alarm)
+    if event.outside:
+        state.outside.add(alarm.page_id)
+    else:
+        state.outside.discard(alarm.page_id)
+    _recover(state, alarm, event.recover_at)
     state.waiting.tidy()
+
+
+def _given_up(state: Reminders, event: e.ClaimGivenUp) -> None:
+    _recover(state, state.alarms[event.page_id], event.recover_at)
+
+
+def _recover(state: Reminders, alarm: Alarm, at: datetime) -> None:
+    """Set when a claimed alarm may be claimed again."""
+    alarm.wake_s = seconds_of(at)
+    state.recovering.push(alarm)
     state.recovering.tidy()
 
 
@@ -159,6 +195,7 @@ def _release(state: Reminders, alarm: Alarm) -> None:
     """End the claim of an alarm. The list of subscriptions that received it is kept until the sending is over."""
     alarm.dispatched = alarm.moved = False
     state.in_hand.pop(alarm.page_id, None)
+    state.outside.discard(alarm.page_id)
     state.recovering.tidy()
 
 
@@ -196,13 +233,16 @@ _EVOLVE: Final[dict[type, Callable[[Reminders, Any], None]]] = {
     TermStarted: _nothing,
     e.UserAdded: _user_added,
     e.TimezoneSet: _timezone_set,
+    e.UserRemoved: _user_removed,
     e.AlarmRegistered: _registered,
     e.AlarmRenewed: _renewed,
+    e.AlarmEdited: _edited,
     e.AlarmScheduled: _scheduled,
     e.ScheduleSkipped: _nothing,
     e.MinuteCrowded: _nothing,
     e.AlarmDeleted: _deleted,
     e.AlarmDispatched: _dispatched,
+    e.ClaimGivenUp: _given_up,
     e.AlarmSent: _sent,
     e.SendingFailed: _failed,
     e.SendingUncertain: _uncertain,

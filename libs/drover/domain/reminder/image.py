@@ -40,6 +40,8 @@ class ReminderImage(msgspec.Struct):
     failed_in_row: int
     fetch_limit: int | None
     once: list[str] = []
+    outside: list[str] = []
+    unlisted: list[str] = []
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -55,6 +57,8 @@ def to_image(state: Reminders) -> ReminderImage:
         failed_in_row=state.failed_in_row,
         fetch_limit=state.fetch_limit,
         once=sorted(state.once),
+        outside=sorted(state.outside),
+        unlisted=sorted(state.unlisted),
     )
 
 
@@ -90,6 +94,7 @@ def from_image(image: ReminderImage) -> Reminders:
     state.deleted = {stone.page_id: stone.life for stone in image.deletions}
     state.alerts, state.timers = image.alerts, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
+    state.outside, state.unlisted = set(image.outside), set(image.unlisted)
     return state
 
 

@@ -10,9 +10,9 @@ from drover.domain.decider import NOTHING, Decision, accept
 from drover.domain.reminder.commands import Notify, Report, ReportFailed, ReportSent
 from drover.domain.reminder.events import AlarmDeleted, AlarmRegistered
 from drover.domain.reminder.policy import SENT_COUNT_FIRST, Policy
-from drover.domain.reminder.registration import new_user
 from drover.domain.reminder.state import Alarm, Reminders, moment_at
 from drover.domain.reminder.texts import cut
+from drover.domain.reminder.users import new_user
 
 TOLD_WITHIN: Final = timedelta(hours=24)
 """A notice is dropped if it could not be sent within this time. It is shorter than the ids of deleted pages are
@@ -36,7 +36,7 @@ def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> 
         life=1,
         once=True,
     )
-    return accept(*new_user(state, command.user_id, policy.timezone_default), registered)
+    return accept(*new_user(state, command.user_id, policy), registered)
 
 
 def ends_notice(rule: Rule) -> Rule:
@@ -49,9 +49,13 @@ def ends_notice(rule: Rule) -> Rule:
             return decision
         if not _is_over(command, alarm, now):
             return decision
-        return accept(*decision.events, AlarmDeleted(alarm.page_id, alarm.user.user_id, alarm.life))
+        return accept(*decision.events, deletion(alarm))
 
     return decide
+
+
+def deletion(alarm: Alarm) -> AlarmDeleted:
+    return AlarmDeleted(alarm.page_id, alarm.user.user_id, alarm.life)
 
 
 def _is_over(command: Report, alarm: Alarm, now: datetime) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from drover.domain.alerts import raise_alert
 from drover.domain.event import Event
 from drover.domain.reminder.alerts import MINUTE_CROWDED
-from drover.domain.reminder.events import MinuteCrowded
+from drover.domain.reminder.events import AlarmScheduled, MinuteCrowded
 from drover.domain.reminder.local_time import resumed, wall_of
 from drover.domain.reminder.policy import CROWDED_ALERT_LASTS, Policy
 from drover.domain.reminder.spacing import Spot, find_spot
@@ -28,6 +28,21 @@ def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
         return Spot(moment_at(alarm.next_s), alarm.shift_min, 0, False)
     wall = resumed(wanted_wall(alarm), policy.pause(alarm.sent_count), alarm.user.timezone, now)
     return find_spot(alarm.user, alarm, wall, own_minute=alarm.minute)
+
+
+def scheduled(state: Reminders, alarm: Alarm, wanted: datetime, now: datetime) -> list[Event]:
+    """Make the events that set the alarm for a local time, or for the first free minute after it."""
+    user = alarm.user
+    spot = find_spot(user, alarm, wanted, own_minute=alarm.minute)
+    event = AlarmScheduled(
+        page_id=alarm.page_id,
+        user_id=user.user_id,
+        next_alarm_time=spot.moment,
+        shift_min=spot.shift_min,
+        timezone=user.timezone,
+        sent_count=alarm.sent_count,
+    )
+    return [event, *crowding(state, alarm, spot, now)]
 
 
 def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[Event]:

@@ -16,13 +16,16 @@ from drover.domain.reminder.commands import ClaimDue, Report, ReportFailed, Repo
 from drover.domain.reminder.events import AlarmDispatched, AlarmSent, SendingFailed, SendingUncertain
 from drover.domain.reminder.policy import ERROR_CHARS_MAX, FAILURES_ALERT_AT, NOTIFICATION_ID_CHARS_MAX, Policy
 from drover.domain.reminder.schedule import crowding, following_spot
+from drover.domain.reminder.spacing import Spot
 from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
 
 NO_SUBSCRIPTION: Final = "no_subscription"
 """Error code: the user has no subscription, so the reminder cannot be sent."""
 NOT_BEGUN: Final = "not_begun"
 """Error code: the process that claimed the alarm stopped before it began to send."""
-NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN})
+RELEASED: Final = "released"
+"""Error code: a sender of the users' own released its claim."""
+NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN, RELEASED})
 """Error codes that are not the provider's fault, so they raise no alert about it."""
 
 
@@ -35,17 +38,25 @@ def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders,
     first = state.first()
     if left == 0 or first is None or first[0] > seconds_of(now):
         return NOTHING
-    alarm = state.alarms[first[1]]
-    claimed = AlarmDispatched(
+    claimed = claim(state.alarms[first[1]], command.instance, now + policy.recover_after)
+    return accept(claimed, then=partial(_claim_first, command, left - 1, policy))
+
+
+def claim(
+    alarm: Alarm, instance: str, recover_at: datetime, *, processed_at: datetime | None = None
+) -> AlarmDispatched:
+    """Make the event of a claim. `processed_at`: the time that a sender of the users' own wrote."""
+    return AlarmDispatched(
         page_id=alarm.page_id,
         user_id=alarm.user.user_id,
         sending=alarm.sent_count,
         life=alarm.life,
         attempt=alarm.attempt + 1,
-        instance=command.instance,
-        recover_at=now + policy.recover_after,
+        instance=instance,
+        recover_at=recover_at,
+        outside=processed_at is not None,
+        processed_at=processed_at,
     )
-    return accept(claimed, then=partial(_claim_first, command, left - 1, policy))
 
 
 def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Policy) -> Decision:
@@ -55,19 +66,30 @@ def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Po
     if alarm is None:
         return _stale(command)
     spot = following_spot(alarm, policy, now)
-    sent = AlarmSent(
+    return accept(*sent(state, alarm, command.attempt, notification_id(command.notification_id), spot, now))
+
+
+def notification_id(given: str | None) -> str | None:
+    """Cut a provider's id of a notification. An empty one is none."""
+    return (given or "")[:NOTIFICATION_ID_CHARS_MAX] or None
+
+
+def sent(state: Reminders, alarm: Alarm, attempt: int, noted: str | None, spot: Spot, now: datetime) -> list[Event]:
+    """Make the events of a successful sending. `noted`: the id of the notification. `spot`: when the alarm is due
+    next."""
+    event = AlarmSent(
         page_id=alarm.page_id,
         user_id=alarm.user.user_id,
         sending=alarm.sent_count,
         life=alarm.life,
-        attempt=command.attempt,
-        notification_id=(command.notification_id or "")[:NOTIFICATION_ID_CHARS_MAX] or None,
+        attempt=attempt,
+        notification_id=noted,
         sent_count=alarm.sent_count + 1,
         next_alarm_time=spot.moment,
         shift_min=spot.shift_min,
     )
     works = resolve_alert(state.alerts, PUSH_FAILING, PROVIDER, "sent")
-    return accept(sent, *crowding(state, alarm, spot, now), *works)
+    return [event, *crowding(state, alarm, spot, now), *works]
 
 
 def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy: Policy) -> Decision:

@@ -102,9 +102,11 @@ class Reminders:
         "fetch_limit",
         "in_hand",
         "once",
+        "outside",
         "recovering",
         "subscriptions",
         "timers",
+        "unlisted",
         "users",
         "waiting",
     )
@@ -115,6 +117,10 @@ class Reminders:
         self.in_hand = {page_id: alarm for page_id, alarm in self.alarms.items() if alarm.dispatched}
         self.waiting = Due(self.alarms, dispatched=False)
         self.recovering = Due(self.in_hand, dispatched=True)
+        self.outside: set[str] = set()
+        """Claimed alarms whose sender is one of the users' own."""
+        self.unlisted: set[str] = set()
+        """Users with alarms whose row in `user_info` was deleted."""
         self.delivered: dict[str, tuple[str, ...]] = {}
         """For claimed sendings that were delivered in part: the subscriptions that received them."""
         self.once: set[str] = set()
@@ -130,6 +136,10 @@ class Reminders:
         self.failed_in_row = 0
         self.fetch_limit: int | None = None
         """The fetch limit that was set at run time. None: the configured one applies."""
+
+    def lists(self, user_id: str) -> bool:
+        """Whether the user has a row in `user_info`."""
+        return user_id in self.users and user_id not in self.unlisted
 
     def due_s(self) -> int | None:
         """When the next alarm can be claimed, in seconds since 1970."""

@@ -7,9 +7,10 @@ from datetime import datetime
 from drover.domain.decider import Decision, accept, answer, reject
 from drover.domain.errors import Code
 from drover.domain.reminder.commands import AddSubscription, ChangeFetchLimit, RemoveSubscription
-from drover.domain.reminder.events import FetchLimitChanged, SubscriptionAdded, SubscriptionRemoved, UserAdded
+from drover.domain.reminder.events import FetchLimitChanged, SubscriptionAdded, SubscriptionRemoved
 from drover.domain.reminder.policy import SUBSCRIPTIONS_PER_USER_MAX, Policy
 from drover.domain.reminder.state import Reminders
+from drover.domain.reminder.users import new_user
 
 
 def add_subscription(state: Reminders, command: AddSubscription, now: datetime, policy: Policy) -> Decision:
@@ -21,7 +22,7 @@ def add_subscription(state: Reminders, command: AddSubscription, now: datetime, 
             f"This user has {SUBSCRIPTIONS_PER_USER_MAX} subscriptions, which is the maximum",
             user_id=command.user_id,
         )
-    new = [] if command.user_id in state.users else [UserAdded(command.user_id, policy.timezone_default)]
+    new = new_user(state, command.user_id, policy)
     added = SubscriptionAdded(command.user_id, command.subscription_id, command.channel, command.sealed)
     return accept(*new, added)
 

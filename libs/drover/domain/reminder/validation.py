@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final
 
 from drover.domain.decider import Command, Rejection
 from drover.domain.errors import Code
 from drover.domain.reminder.commands import (
+    AddAlarm,
     AddSubscription,
+    AddUser,
+    AlarmRow,
+    ChangeAlarm,
     ChangeFetchLimit,
     ClaimDue,
+    DeleteAlarm,
     DeletePages,
     Notify,
     RegisterByPage,
     RemoveSubscription,
+    RemoveUser,
     ReportFailed,
     ReportUnknown,
     Schedule,
@@ -30,6 +37,8 @@ from drover.domain.reminder.policy import (
     INSTANCE_CHARS_MAX,
     PAGES_PER_DELETION_MAX,
     SEALED_CHARS_MAX,
+    SENT_COUNT_FIRST,
+    SENT_COUNT_MAX,
     SUBSCRIPTION_ID_PATTERN,
     SUBSCRIPTIONS_PER_USER_MAX,
 )
@@ -69,15 +78,40 @@ def _register(command: RegisterByPage | Notify) -> Rejection | None:
 
 def _schedule(command: Schedule) -> Rejection | None:
     if command.next_alarm_time.year not in YEARS:
-        message = f"next_alarm_time must be in the years {YEARS.start} to {YEARS.stop - 1}"
-        return invalid("next_alarm_time", command.next_alarm_time.isoformat(), message)
+        return _wrong_year("next_alarm_time", command.next_alarm_time)
     return _text(page_id=command.page_id, user_id=command.user_id)
 
 
-def _set_timezone(command: SetTimezone) -> Rejection | None:
-    if not is_timezone(command.timezone):
+def _wrong_year(field: str, time: datetime) -> Rejection:
+    return invalid(field, time.isoformat(), f"{field} must be in the years {YEARS.start} to {YEARS.stop - 1}")
+
+
+def _user(command: SetTimezone | AddUser) -> Rejection | None:
+    if command.timezone is not None and not is_timezone(command.timezone):
         return invalid("timezone", command.timezone[:200], "timezone must be a name such as Asia/Seoul")
     return _text(user_id=command.user_id)
+
+
+def _remove_user(command: RemoveUser) -> Rejection | None:
+    return _text(user_id=command.user_id)
+
+
+def _alarm_row(command: AlarmRow) -> Rejection | None:
+    for field, time in (("next_alarm_time", command.next_alarm_time), ("processed_at", command.processed_at)):
+        if time is None:
+            continue
+        if time.tzinfo is None:
+            return invalid(field, time.isoformat(), f"{field} needs an offset, such as Z")
+        if time.year not in YEARS:
+            return _wrong_year(field, time)
+    if command.sent_count is not None and not SENT_COUNT_FIRST <= command.sent_count <= SENT_COUNT_MAX:
+        message = f"sent_count must be between {SENT_COUNT_FIRST} and {SENT_COUNT_MAX}"
+        return invalid("sent_count", command.sent_count, message)
+    return _text(page_id=command.page_id, user_id=command.user_id)
+
+
+def _delete_alarm(command: DeleteAlarm) -> Rejection | None:
+    return _text(page_id=command.page_id, user_id=command.user_id)
 
 
 def _delete_pages(command: DeletePages) -> Rejection | None:
@@ -134,7 +168,12 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     RegisterByPage: _register,
     Notify: _register,
     Schedule: _schedule,
-    SetTimezone: _set_timezone,
+    SetTimezone: _user,
+    AddUser: _user,
+    RemoveUser: _remove_user,
+    AddAlarm: _alarm_row,
+    ChangeAlarm: _alarm_row,
+    DeleteAlarm: _delete_alarm,
     DeletePages: _delete_pages,
     ClaimDue: _claim,
     ChangeFetchLimit: _change_fetch_limit,

@@ -70,11 +70,13 @@ class SubscriptionRow(Row, frozen=True):
 ALARM_EVENT_TYPES: Final = (
     "REGISTERED",
     "RENEWED",
+    "EDITED",
     "SCHEDULED",
     "SKIPPED",
     "CROWDED",
     "DELETED",
     "DISPATCHED",
+    "GIVEN_UP",
     "SENT",
     "FAILED",
     "UNKNOWN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drover.gateway.tables.alarm import ALARM
 from drover.gateway.tables.assignments import ASSIGNMENTS
 from drover.gateway.tables.compositions import COMPOSITIONS
 from drover.gateway.tables.devices import DEVICES
@@ -14,6 +15,7 @@ from drover.gateway.tables.render_queue import RENDER_QUEUE
 from drover.gateway.tables.saju_tests import SAJU_TESTS
 from drover.gateway.tables.task_devices import TASK_DEVICES
 from drover.gateway.tables.tasks import TASKS
+from drover.gateway.tables.user_info import USER_INFO
 from drover.gateway.tables.users import USERS
 from drover.gateway.tables.workers import WORKERS
 
@@ -30,4 +32,6 @@ TABLES: Final = (
     FIELD_MAPPING,
     USERS,
     SAJU_TESTS,
+    ALARM,
+    USER_INFO,
 )

@@ -111,6 +111,9 @@ class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
     """Other columns that name one row, each with the function that finds its key without PostgreSQL."""
     fence: tuple[str, ...] = ()
     """Columns that are read with the rows that a filter matches, for the fences of commands."""
+    finds_keys: bool = False
+    """Whether rows that a request names by their key are read first, because the key alone does not say which partition
+    has them. Unknown rows then get PostgREST's answers, too: the users' programs expect no 404."""
     absent: Callable[[Edge], ApiError] = _absent
     """The answer if no row has the keys that a request names."""
 

@@ -10,7 +10,7 @@ from drover.gateway.reports import Reports, Telemetry
 from drover.gateway.roster import Roster
 from drover.gateway.writes.stored_rows import StoredRows
 from drover.service.setting_types import JobsFor
-from drover.web.commands import CommandClient
+from drover.web.commands import CommandClient, PartitionedClient
 from drover.web.freshness import Freshness
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool
@@ -32,3 +32,4 @@ class Edge:
     fleet: CommandClient
     render: CommandClient
     analysis: CommandClient
+    reminder: PartitionedClient

@@ -18,7 +18,7 @@ from drover.readmodel.column import PgType
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import Relation
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, invalid
+from drover.web.errors import ApiError, invalid, unavailable
 from drover.web.permissions import Verb
 from drover.web.postgrest.ast import Column, Condition, Filter, Item, Query
 from drover.web.postgrest.grammar import parse_query, split_parameters
@@ -55,6 +55,11 @@ async def select_rows(
     if keys is None:
         return await _matching(table, query, edge, request, principal)
     column, values = keys
+    if table.finds_keys:
+        found = await _matching(table, query, edge, request, principal)
+        if found.headers and {target.id for target in found.targets} != set(values):
+            raise unavailable("The read model is late, and may not show all of these rows yet")
+        return msgspec.structs.replace(found, by_key=bool(found.targets))
     if column == table.key:
         ids = values
     else:

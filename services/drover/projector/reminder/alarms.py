@@ -7,10 +7,12 @@ from typing import Any, Final
 from drover.domain.reminder.events import (
     AlarmDeleted,
     AlarmDispatched,
+    AlarmEdited,
     AlarmRegistered,
     AlarmRenewed,
     AlarmScheduled,
     AlarmSent,
+    ClaimGivenUp,
     MinuteCrowded,
     ScheduleSkipped,
     SendingFailed,
@@ -60,6 +62,11 @@ def _renewed(tables: Tables, event: AlarmRenewed) -> None:
     _change(tables, event, title=event.title, body=event.body, next_alarm_time=due, shift_min=0, retry_at=None)
 
 
+def _edited(tables: Tables, event: AlarmEdited) -> None:
+    noted = {} if event.notification_id is None else {"last_notification_id": event.notification_id}
+    _change(tables, event, title=event.title, body=event.body, **noted)
+
+
 def _scheduled(tables: Tables, event: AlarmScheduled) -> None:
     _change(tables, event, next_alarm_time=event.next_alarm_time, shift_min=event.shift_min, retry_at=None)
 
@@ -69,7 +76,18 @@ def _deleted(tables: Tables, event: AlarmDeleted) -> None:
 
 
 def _dispatched(tables: Tables, event: AlarmDispatched) -> None:
-    _change(tables, event, processed_at=event.at, recover_at=event.recover_at, retry_at=None, attempt=event.attempt)
+    _change(
+        tables,
+        event,
+        processed_at=event.processed_at or event.at,
+        recover_at=event.recover_at,
+        retry_at=None,
+        attempt=event.attempt,
+    )
+
+
+def _given_up(tables: Tables, event: ClaimGivenUp) -> None:
+    _change(tables, event, processed_at=event.processed_at, recover_at=event.recover_at)
 
 
 def _sent(tables: Tables, event: AlarmSent) -> None:
@@ -111,11 +129,13 @@ _READS: Final = ((ALARMS, alarm_of),)
 ALARM_RULES: Final[Rules] = {
     AlarmRegistered: Rule(_registered, _entities),
     AlarmRenewed: Rule(_renewed, _entities, _READS),
+    AlarmEdited: Rule(_edited, _entities, _READS),
     AlarmScheduled: Rule(_scheduled, _entities, _READS),
     ScheduleSkipped: Rule(change_no_row, _entities),
     MinuteCrowded: Rule(change_no_row, _entities),
     AlarmDeleted: Rule(_deleted, _entities),
     AlarmDispatched: Rule(_dispatched, _entities, _READS),
+    ClaimGivenUp: Rule(_given_up, _entities, _READS),
     AlarmSent: Rule(_sent, _entities, _READS),
     SendingFailed: Rule(_failed, _entities, _READS),
     SendingUncertain: Rule(_uncertain, _entities, _READS),

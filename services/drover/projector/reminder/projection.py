@@ -8,7 +8,7 @@ import msgspec
 
 from drover.domain.contexts import REGISTRY
 from drover.domain.reminder import REMINDER
-from drover.domain.reminder.events import AlarmEvent, AlarmRegistered, AlarmRenewed, SubscriptionAdded
+from drover.domain.reminder.events import AlarmEdited, AlarmEvent, AlarmRegistered, AlarmRenewed, SubscriptionAdded
 from drover.projection.context_projection import Apply, context_projection, context_rules
 from drover.projection.projection import Position, Tables
 from drover.projector.reminder.alarms import ALARM_RULES
@@ -17,7 +17,7 @@ from drover.projector.reminder.users import USER_RULES
 from drover.readmodel.reminder import REMINDER as READ_MODEL
 
 _UNTOLD: Final = REGISTRY["reminder"].hidden_fields
-_WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, SubscriptionAdded)
+_WITH_UNTOLD: Final = (AlarmRegistered, AlarmRenewed, AlarmEdited, SubscriptionAdded)
 """Event types with hidden fields (texts and keys of users), which are left out of the table `events`. The texts are in
 the table `alarm`, for those who may read it."""
 

@@ -10,6 +10,7 @@ from drover.domain.reminder.events import (
     SubscriptionRemoved,
     TimezoneSet,
     UserAdded,
+    UserRemoved,
 )
 from drover.projection.projection import Tables, change
 from drover.projection.rule import Rule, Rules, change_no_row
@@ -30,6 +31,10 @@ def _added(tables: Tables, event: UserAdded) -> None:
 
 def _timezone_set(tables: Tables, event: TimezoneSet) -> None:
     change(tables, USERS, event.user_id, timezone=event.timezone, updated_at=event.at)
+
+
+def _removed(tables: Tables, event: UserRemoved) -> None:
+    tables.delete(USERS, event.user_id)
 
 
 def _subscribed(tables: Tables, event: SubscriptionAdded) -> None:
@@ -53,6 +58,7 @@ _READS_SUBSCRIPTION: Final = ((SUBSCRIPTIONS, _subscription_of),)
 USER_RULES: Final[Rules] = {
     UserAdded: Rule(_added, _entities),
     TimezoneSet: Rule(_timezone_set, _entities, ((USERS, _user_of),)),
+    UserRemoved: Rule(_removed, _entities),
     SubscriptionAdded: Rule(_subscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
     SubscriptionRemoved: Rule(_unsubscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
     FetchLimitChanged: Rule(change_no_row, lambda e: ()),

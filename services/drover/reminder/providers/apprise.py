@@ -1,7 +1,8 @@
 """The provider `apprise`: sends reminders through the library of that name to addresses that the operator sets.
 
-Users cannot add addresses, because apprise calls any address. It has no idempotency keys, so only services that compare
-texts recognize a repeat. Needs the extra `drover[apprise]`.
+Users cannot add addresses, because apprise calls any address. Addresses that take headers of one's own (`json://`,
+`xml://`, `form://`, `apprise://`) get the sending's key as `Idempotency-Key`. Apprise has no such key for other
+services, so a repeat looks like a second message there. Needs the extra `drover[apprise]`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from drover.domain.errors import DroverError
 from drover.reminder.notification import Delivered, Failed, Notification, Uncertain
 from drover.reminder.providers.fan_out import Result, add_up
 from drover.reminder.providers.missing import need
+
+HEADER: Final = "Idempotency-Key"
 
 
 class AppriseAddressBad(DroverError):
@@ -32,13 +35,18 @@ class Apprise:
     name = "apprise"
 
     def __init__(self, urls: Sequence[str], *, timeout_s: float) -> None:
-        library = need("apprise", "apprise")
+        self._library = need("apprise", "apprise")
         self._targets: dict[str, Any] = {}
+        self._keyed: dict[str, str] = {}
+        """The addresses that take headers, by the name of their target."""
         for number, url in enumerate(urls, 1):
-            target = library.Apprise()
-            if not target.add(url):
+            service = self._library.Apprise.instantiate(url)
+            if service is None:
                 raise AppriseAddressBad(number)
-            self._targets[f"apprise-{number}"] = target
+            name = f"apprise-{number}"
+            self._targets[name] = self._target_of(service)
+            if "headers" in service.template_kwargs:
+                self._keyed[name] = url
         self._timeout_s = timeout_s
 
     @asynccontextmanager
@@ -53,11 +61,25 @@ class Apprise:
 
     async def _notify(self, name: str, notification: Notification) -> Result:
         title, body = notification.title, notification.body or notification.title or notification.page_id
+        target = self._target(name, notification.key)
         try:
             async with asyncio.timeout(self._timeout_s):
-                done = await self._targets[name].async_notify(title=title, body=body)
+                done = await target.async_notify(title=title, body=body)
         except TimeoutError:
             return Uncertain(code="timed_out", error=name)
         if done:
             return Delivered(notification_id=notification.key)
         return Failed(permanent=False, code="apprise_failed", error=name)
+
+    def _target(self, name: str, key: str) -> Any:
+        url = self._keyed.get(name)
+        if url is None:
+            return self._targets[name]
+        service = self._library.Apprise.instantiate(url)  # one for each sending: several run at the same time
+        service.headers = {**service.headers, HEADER: key}
+        return self._target_of(service)
+
+    def _target_of(self, service: Any) -> Any:
+        target = self._library.Apprise()
+        target.add(service)
+        return target

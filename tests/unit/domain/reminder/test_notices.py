@@ -34,6 +34,14 @@ def test_a_notice_is_due_at_once_and_ends_with_its_sending():
     assert not world.state.alarms and not world.state.once
 
 
+@pytest.mark.req("SY-16", "DI-04")
+def test_a_notice_also_ends_when_a_sender_of_the_users_own_has_sent_it():
+    world = notified()
+    world.when(c.ChangeAlarm(NOTICE, USER, processed_at=world.now)).then(e.AlarmDispatched)
+    world.when(c.ChangeAlarm(NOTICE, USER, sent_count=2, release=True)).then(e.AlarmSent, e.AlarmDeleted)
+    assert not world.state.alarms and not world.state.once
+
+
 @pytest.mark.req("SY-16")
 def test_a_repeated_request_sends_nothing_again_while_it_waits_is_sent_or_was_sent():
     world = notified()

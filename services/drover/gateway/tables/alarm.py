@@ -1,0 +1,147 @@
+"""Writes of `alarm` (004): alarms of pages, and what a sender of the users' own does with them.
+
+Such a sender claims an alarm by writing `processed_at`, releases it by writing null, and reports a sending by a
+`sent_count` that is one higher. The writer decides what columns mean, and whether the row still is what the filters
+found.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
+
+from drover.bus.messages import Accepted, Rejected
+from drover.domain.reminder.commands import AddAlarm, AlarmRow, AlarmSeen, ChangeAlarm, DeleteAlarm
+from drover.domain.reminder.policy import SENT_COUNT_FIRST
+from drover.domain.reminder.texts import cut
+from drover.domain.spec import fields_of
+from drover.gateway.rows import Row
+from drover.gateway.tables.user_info import client_of
+from drover.gateway.writes.declaration import (
+    Delete,
+    Insert,
+    Merge,
+    Target,
+    Update,
+    WriteTable,
+    can_change,
+    each,
+    refuse_empty,
+)
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.shown import recorded, stored
+from drover.readmodel.models import RELATIONS
+from drover.web.errors import invalid
+
+RELATION: Final = "alarm"
+_NEW: Final[Row] = dict.fromkeys(RELATIONS[RELATION].columns) | {"attempt": 0, "shift_min": 0}
+_FIXED: Final = frozenset({"page_id", "user_id", "created_at", "title", "body"})
+"""Columns that no sender changes. A filter on them is not checked again."""
+_CHECKED: Final = frozenset({"processed_at", "sent_count", "next_alarm_time"})
+"""Columns that the writer checks by themselves. For a filter on any other column, it checks all of these."""
+
+
+class AlarmChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client can write into a row of `alarm`. Times without an offset are UTC, as in PostgreSQL."""
+
+    title: str | UnsetType | None = UNSET
+    body: str | UnsetType | None = UNSET
+    next_alarm_time: datetime | UnsetType | None = UNSET
+    sent_count: int | UnsetType | None = UNSET
+    last_notification_id: str | UnsetType | None = UNSET
+    processed_at: datetime | UnsetType | None = UNSET
+
+
+class NewAlarm(AlarmChange, kw_only=True):
+    """A row of `alarm` as a client writes it. Without a time it is due now."""
+
+    page_id: str
+    user_id: str
+
+
+def _columns(change: AlarmChange) -> dict[str, Any]:
+    """The same as fields of a command. A text of null is empty; null in `processed_at` ends a claim."""
+    given = {name: value for name, value in asdict(change).items() if value is not UNSET}
+    for name in ("title", "body"):
+        if name in given:
+            given[name] = cut(given[name] or "")
+    for name in ("next_alarm_time", "processed_at"):
+        if given.get(name) is not None and given[name].tzinfo is None:
+            given[name] = given[name].replace(tzinfo=UTC)
+    return given | {"release": change.processed_at is None}
+
+
+def _check(change: AlarmChange) -> None:
+    refuse_empty(change)
+    for name in ("next_alarm_time", "sent_count"):
+        if getattr(change, name) is None:
+            raise invalid(f"{name} cannot be null", field=name)
+
+
+def _add(edge: Edge, row: NewAlarm) -> AddAlarm:
+    return AddAlarm(**_columns(row))
+
+
+def _added(edge: Edge, command: AddAlarm, done: Accepted) -> Row:
+    columns = {name: value for name, value in asdict(command).items() if name in _NEW}
+    return _NEW | columns | recorded(RELATIONS[RELATION], done)
+
+
+def _as_sent(command: AddAlarm, refused: Rejected) -> ChangeAlarm:
+    """An alarm that exists keeps its count: apps register with the first one (004)."""
+    columns = fields_of(AlarmRow, command)
+    if command.sent_count == SENT_COUNT_FIRST:
+        columns["sent_count"] = None
+    return ChangeAlarm(**columns)
+
+
+def _change(change: AlarmChange, target: Target) -> ChangeAlarm:
+    return ChangeAlarm(target.id, target.row["user_id"], **_columns(change), only_if=_seen(target))
+
+
+def _delete(target: Target) -> DeleteAlarm:
+    return DeleteAlarm(target.id, target.row["user_id"], _seen(target))
+
+
+def _seen(target: Target) -> AlarmSeen | None:
+    """What the filters have found, as far as it can change."""
+    asked, row = target.by - _FIXED, target.row
+    if not asked:
+        return None
+    if not asked <= _CHECKED:
+        asked = _CHECKED
+    claimed = row["processed_at"] is not None
+    same_claim = claimed and "processed_at" in asked
+    return AlarmSeen(
+        claimed=claimed if "processed_at" in asked else None,
+        attempt=row["attempt"] if same_claim else None,
+        sent_count=row["sent_count"] if same_claim or "sent_count" in asked else None,
+        next_alarm_time=datetime.fromisoformat(row["next_alarm_time"]) if "next_alarm_time" in asked else None,
+    )
+
+
+ALARM: Final = WriteTable(
+    relation=RELATION,
+    client=client_of,
+    insert=Insert(
+        shape=NewAlarm,
+        command=_add,
+        show=_added,
+        unique="page_id",
+        merge=Merge(_as_sent, ("page_id",)),
+    ),
+    update=Update(
+        shape=AlarmChange,
+        apply=each(_change, check=_check),
+        show=stored(RELATION, key="page_id"),
+        hint=can_change(AlarmChange),
+    ),
+    delete=Delete(command=_delete),
+    key="page_id",
+    fence=("user_id", "sent_count", "attempt", "processed_at", "next_alarm_time"),
+    finds_keys=True,
+)

@@ -1,0 +1,81 @@
+"""Writes of `user_info` (004): the time zones of users."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from drover.bus.messages import Accepted, Rejected
+from drover.domain.reminder.commands import AddUser, RemoveUser, SetTimezone
+from drover.gateway.rows import Row
+from drover.gateway.writes.declaration import (
+    Delete,
+    Insert,
+    Merge,
+    Target,
+    Update,
+    WriteTable,
+    each,
+)
+from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.shown import recorded, stored
+from drover.readmodel.models import RELATIONS
+from drover.web.commands import CommandClient
+
+RELATION: Final = "user_info"
+
+
+class UserInfoChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client can change in a row of `user_info`."""
+
+    timezone: str
+
+
+class NewUserInfo(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `user_info` as a client writes it. Without a time zone it gets the default one."""
+
+    user_id: str
+    timezone: str | None = None
+
+
+def client_of(edge: Edge, command: Any) -> CommandClient:
+    """The client of the user's partition. Without a command any of them: they give refusals the same text."""
+    return edge.reminder.of("" if command is None else command.user_id)
+
+
+def _add(edge: Edge, row: NewUserInfo) -> AddUser:
+    return AddUser(row.user_id, row.timezone)
+
+
+def _added(edge: Edge, command: AddUser, done: Accepted) -> Row:
+    blank: Row = dict.fromkeys(RELATIONS[RELATION].columns)
+    return blank | asdict(command) | recorded(RELATIONS[RELATION], done)
+
+
+def _as_sent(command: AddUser, refused: Rejected) -> SetTimezone:
+    """A row that exists keeps its time zone if none was sent."""
+    assert refused.details is not None
+    return SetTimezone(command.user_id, command.timezone or refused.details["timezone"])
+
+
+def _change(change: UserInfoChange, target: Target) -> SetTimezone:
+    return SetTimezone(target.id, change.timezone, existing=True, only_if=target.filtered("timezone"))
+
+
+USER_INFO: Final = WriteTable(
+    relation=RELATION,
+    client=client_of,
+    insert=Insert(shape=NewUserInfo, command=_add, show=_added, unique="user_id", merge=Merge(_as_sent, ("user_id",))),
+    update=Update(
+        shape=UserInfoChange,
+        apply=each(_change),
+        show=stored(RELATION, key="user_id"),
+        hint="timezone can be changed.",
+    ),
+    delete=Delete(command=lambda target: RemoveUser(target.id, target.filtered("timezone"))),
+    key="user_id",
+    fence=("timezone",),
+    finds_keys=True,
+)
