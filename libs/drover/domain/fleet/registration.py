@@ -34,6 +34,9 @@ def register_pc(fleet: Fleet, command: RegisterPc, now: datetime) -> Decision:
     known = fleet.pcs.get(command.pc_id)
     if known is None:
         return accept(PcRegistered(command.pc_id, command.capacity))
+    if command.is_new:
+        message = "This PC is already registered"
+        return reject(Code.UNIQUE_VIOLATION, message, field="pc_id", value=command.pc_id, id=command.pc_id)
     if known.capacity != command.capacity:
         return accept(PcCapacityChanged(command.pc_id, command.capacity), then=follow_up())
     return NOTHING

@@ -13,7 +13,7 @@ from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pc
-from drover.gateway.tables.pcs import absent, missing
+from drover.gateway.tables.pcs import absent, missing, only_new
 from drover.gateway.writes.declaration import Insert, Merge, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
@@ -93,7 +93,7 @@ WORKERS: Final = WriteTable(
         command=_register,
         show=_registered,
         names={"pc_id": "id", "capacity": "device_capacity"},
-        merge=Merge(lambda command, refused: command, ("id", "pc_id")),
+        merge=Merge(lambda command, refused: command, ("id", "pc_id"), only_new=only_new),
     ),
     update=Update(shape=WorkerChange, apply=_apply, show=stored("workers")),
     other_keys={"pc_id": lambda edge, pc_id: pc_id},

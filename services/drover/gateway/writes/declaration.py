@@ -46,10 +46,18 @@ class Target(msgspec.Struct, frozen=True):
 class Merge(msgspec.Struct, Generic[C], frozen=True):
     """`Prefer: resolution=merge-duplicates`, which is Supabase's `upsert`."""
 
-    command: Callable[[C, Rejected], Command]
-    """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
+    command: Callable[[C, Rejected], Command | None]
+    """The command that changes an existing row to what was sent. The refusal of the first command names the row. None:
+    the row cannot be changed to that, and the refusal is the answer."""
     on_conflict: tuple[str, ...]
     """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
+    optional: tuple[str, ...] = ()
+    """Fields of that command which are set to None, "no change", unless the body has their columns."""
+    keeps: tuple[str, ...] = ()
+    """Columns of an existing row that stay as the refusal names them. `Drover-Ignored` names those that were sent with
+    another value."""
+    only_new: Callable[[C], Command] | None = None
+    """For `ignore-duplicates`, if the usual command changes an existing row: the command that is refused instead."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):

@@ -17,7 +17,10 @@ from drover.web.route import Route, handles
 
 
 def _creates() -> Iterator[Route]:
-    return (creates(table.relation, table.insert.shape) for table in TABLES if table.insert is not None)
+    for table in TABLES:
+        if (insert := table.insert) is not None:
+            on_conflict = () if insert.merge is None else insert.merge.on_conflict
+            yield creates(table.relation, insert.shape, on_conflict=on_conflict)
 
 
 def _changes() -> Iterator[Route]:

@@ -74,8 +74,12 @@ class Sending:
         self._written[client] = max(outcome.position, self._written.get(client, 0))
 
     def use_only(self, columns: Collection[str]) -> None:
-        """Name the other columns that were given in the answer: they mean nothing in this write."""
-        self._ignored.update(dict.fromkeys(name for name in self.names if name not in columns))
+        """Pass over the other columns that were given: they mean nothing in this write."""
+        self.pass_over(name for name in self.names if name not in columns)
+
+    def pass_over(self, columns: Iterable[str]) -> None:
+        """Name these columns in the header `Drover-Ignored` of the answer."""
+        self._ignored.update(dict.fromkeys(columns))
 
     def refusal(self, rejected: Rejected, command: Command | None = None) -> ApiError:
         return self._client(self.edge, command).refusal(rejected)
