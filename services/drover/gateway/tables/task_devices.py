@@ -17,7 +17,7 @@ from drover.domain.fleet.commands import AssignJob, CancelAssignment
 from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.gateway.reports import Claimed, Integer, Percentage, ReportBody
 from drover.gateway.rows import Row
-from drover.gateway.signs import hear_pc_of
+from drover.gateway.signs import hear_pcs_of
 from drover.gateway.task_rows import row_of
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -108,11 +108,10 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
         raise invalid("status is required", field="status")
     status = "running" if change.status is UNSET else _WORDS.get(change.status, change.status)
     sending.use_only(USED[status])
-    now, fleet = datetime.now(UTC), sending.edge.roster.fleet
-    for target in targets:
-        hear_pc_of(sending.edge.telemetry, fleet, target.id, now)
+    edge = sending.edge
+    hear_pcs_of(edge.telemetry, edge.roster.fleet, (target.id for target in targets), datetime.now(UTC))
     if status == "cancelled":
-        sending.edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
+        edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
         commands = [CancelAssignment(one.id, also_running=True, only_if=_condition(one)) for one in targets]
         return await sending.send(commands, [target.id for target in targets])
     report = change.report()

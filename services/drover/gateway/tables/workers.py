@@ -54,7 +54,7 @@ def _register(edge: Edge, row: NewWorker) -> RegisterPc:
         raise invalid("id and pc_id contradict each other", field="pc_id", value=row.pc_id[:64])
     pc = edge.roster.fleet.pcs.get(pc_id)
     before = PC_CAPACITY_DEFAULT if pc is None else pc.capacity
-    return RegisterPc(pc_id, row.capacity or before)
+    return RegisterPc(pc_id, before if row.capacity is None else row.capacity)
 
 
 def _registered(edge: Edge, command: RegisterPc, done: Accepted) -> Row:
@@ -73,15 +73,15 @@ def _registered(edge: Edge, command: RegisterPc, done: Accepted) -> Row:
 
 async def _apply(change: WorkerChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     edge, now, capacity = sending.edge, datetime.now(UTC), change.capacity
-    commands = {target.id: RegisterPc(target.id, capacity or PC_CAPACITY_DEFAULT) for target in targets}
-    sending.check(commands.values())
+    if capacity is not None:
+        sending.check(RegisterPc(target.id, capacity) for target in targets)
     results = await missing(edge, targets)
     there = [id_ for id_, error in results.items() if error is None]
     for pc_id in there:
         hear_pc(edge.telemetry, edge.roster.fleet, pc_id, now)
     if capacity is None:
         return list(results.values())
-    outcomes = await sending.send([commands[id_] for id_ in there], there)
+    outcomes = await sending.send([RegisterPc(id_, capacity) for id_ in there], there)
     return list((results | dict(zip(there, outcomes, strict=True))).values())
 
 
