@@ -49,7 +49,7 @@ from drover.web.postgrest.read import Pool, unknown_relation
 
 @dataclass(frozen=True)
 class Gateway:
-    """The agents' edge. One for each process."""
+    """The HTTP server for agents and back offices. Each process has one."""
 
     settings: Settings
     limits: GatewaySettings

@@ -75,7 +75,7 @@ def _row(relation: Relation) -> Schema:
 
 
 def _written(relation: Relation) -> Schema:
-    """A row as a write returns it: what its command does not have is null or absent."""
+    """The schema of a row in the answer to a write. A column that its command does not know is null or absent."""
     columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
     return Schema(
         f"rest_{relation.name}_written",

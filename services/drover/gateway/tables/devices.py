@@ -1,9 +1,9 @@
 """Writes of `devices`: registrations, heartbeats, and what the back office changes.
 
-`group_id`, `pc_id` and `capabilities` change the device. `{"error": null}` or `{"status": "offline"}` from the back
-office resets a device in error, which is then offline until it is heard; both do nothing on other devices. Any other
-PATCH is a heartbeat, and `{"status": "error"}` in one puts the device into error for a while. `heartbeat` handles the
-heartbeats of phones without coming here.
+A PATCH with `group_id`, `pc_id` or `capabilities` changes the device. `{"error": null}` or `{"status": "offline"}` from
+the back office resets a device that is in error: it is offline until its next sign of life. On other devices this does
+nothing. Any other PATCH is a heartbeat, and one with `{"status": "error"}` puts the device into error for a while. The
+module `heartbeat` answers most heartbeats itself and does not call this one.
 """
 
 from __future__ import annotations

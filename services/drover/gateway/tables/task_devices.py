@@ -32,11 +32,11 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other words of the users for the same status."""
+"""Other names that users have for a status."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `task_devices` as a client writes it: one device for one task, which waits for a slot."""
+    """A row of `task_devices` as a client writes it: assigns a device to a task. The row waits for a slot."""
 
     task_id: UUID
     device_id: UUID
@@ -45,7 +45,8 @@ class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a runner reports. Without a run it means the current one; without a duration, that from start to end."""
+    """A report by a runner. It is about the current run unless it names one. A missing duration is the time from start
+    to end."""
 
     status: TaskDeviceStatus | UnsetType = UNSET
     run: Integer | None = None
@@ -79,6 +80,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _count(attempt: int | None) -> int | None:
+    """The number of failed attempts, within the bounds of a report."""
     return None if attempt is None else max(0, min(attempt, ATTEMPTS_MAX))
 
 

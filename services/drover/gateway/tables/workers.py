@@ -22,7 +22,8 @@ from drover.web.errors import invalid
 
 
 class WorkerChange(msgspec.Struct, forbid_unknown_fields=True):
-    """A worker's capacity, under any of its names; a time or a status is its heartbeat, and a capacity is one, too."""
+    """What a PATCH may change: the capacity, which has two names. Every PATCH is a heartbeat, too; the other columns
+    mean nothing more than that."""
 
     device_capacity: int | None = None
     max_devices: int | None = None
@@ -42,7 +43,7 @@ class WorkerChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewWorker(WorkerChange):
-    """A row of `workers` as a client writes it. An existing one gets this capacity, if it is told."""
+    """A row of `workers` as a client writes it. An existing worker gets this capacity, if the row has one."""
 
     id: str = ""
     pc_id: str = ""

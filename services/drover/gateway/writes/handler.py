@@ -35,6 +35,8 @@ def _deletes() -> Iterator[Route]:
 
 
 class Tables:
+    """Passes each request on to the writes of its relation."""
+
     def __init__(self, edge: Edge) -> None:
         self._inserts: dict[str, Inserts] = {}
         self._updates: dict[str, Updates] = {}
@@ -56,7 +58,7 @@ class Tables:
         return self._updates[_relation(request)].patch(request, principal)
 
     def update(self, relation: str, request: web.Request, principal: Principal, raw: bytes) -> Awaitable[web.Response]:
-        """For handlers of other routes, which have read the body."""
+        """Handle a PATCH for another handler, which has the route and has read the body."""
         return self._updates[relation].patch(request, principal, raw=raw)
 
     @handles(*_deletes())
