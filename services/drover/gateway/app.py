@@ -58,8 +58,6 @@ class Gateway:
     telemetry: Telemetry
     roster: Roster
     pool: Pool
-    positions: Waiter
-    """The positions of the read models."""
     freshness: Freshness
     roster_at: Waiter
     """The position of the roster."""
@@ -84,7 +82,7 @@ class Gateway:
             permissions=permissions,
             pool=self.pool,
             freshness=freshness,
-            stored=StoredRows(self.pool, self.positions),
+            stored=StoredRows(self.pool),
             roster=roster,
             reports=reports,
             telemetry=telemetry,
@@ -129,7 +127,6 @@ def assemble(host: Host) -> Assembly:
         telemetry=telemetry,
         roster=roster,
         pool=host.pool,
-        positions=host.positions,
         freshness=host.freshness,
         roster_at=feed.at,
         tell=partial(broadcast, host.client),

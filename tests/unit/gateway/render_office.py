@@ -163,7 +163,6 @@ async def open_render_office(**settings: str) -> AsyncIterator[RenderOffice]:
         telemetry=None,
         roster=Roster(),
         pool=office.pool,
-        positions=office.positions,
         freshness=Freshness(office.positions, Newest(map(Partition, CONTEXTS))),
         roster_at=office.positions,
         tell=office.tell,
