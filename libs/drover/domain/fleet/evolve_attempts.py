@@ -135,6 +135,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
 def _attempt_progressed(fleet: Fleet, event: e.AttemptProgressed) -> None:
     assignment = fleet.assignments[event.assignment_id]
     assignment.progress_pct, assignment.ad_playing = event.progress_pct, event.ad_playing
+    assignment.claimed_started_at = assignment.claimed_started_at or event.claimed_started_at
 
 
 def _attempt_error_noted(fleet: Fleet, event: e.AttemptErrorNoted) -> None:
