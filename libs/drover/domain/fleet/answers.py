@@ -49,6 +49,10 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
     }
 
 
+def _reopened(event: e.JobReopened, _: Sequence[e.FleetEvent]) -> None:
+    """The command is about the job. The assignments that were opened again with it are no answer."""
+
+
 def _assignment(event: e.AssignmentEvent, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
     return {"id": event.assignment_id}
 
@@ -130,6 +134,7 @@ _TELL: Final[dict[type, Callable[[Any, Sequence[e.FleetEvent]], Any]]] = {
     e.PcRegistered: _pc,
     e.PcCapacityChanged: _pc,
     e.JobCreated: _job,
+    e.JobReopened: _reopened,
     e.AssignmentRequested: _assignment,
     e.AssignmentReopened: _assignment,
     e.AttemptStarted: _started,

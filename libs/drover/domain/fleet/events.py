@@ -214,7 +214,8 @@ class AssignmentRequested(AssignmentEvent):
 
 
 class AssignmentReopened(AssignmentEvent):
-    """The assignment had failed with attempts left, and was requested again."""
+    """The assignment is pending again: it had failed with attempts left and was requested again, or it was cancelled
+    with its job, which is open again."""
 
 
 class AssignmentParked(AssignmentEvent):
