@@ -46,6 +46,7 @@ from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.bench.report import Figure, at_most
@@ -148,9 +149,8 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
             telemetry=nobody,
             roster=Roster(),
             pool=pool,
-            positions=positions,
+            freshness=Freshness(positions, newest),
             roster_at=positions,
-            newest=newest,
         )
         app = create_application(Health(), body_bytes_max=1 << 20)
         add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))

@@ -82,7 +82,6 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         telemetry=telemetry,
         roster=roster,
         pool=nobody,
-        positions=Positions([Partition("fleet")]),
         freshness=Freshness(Positions([Partition("fleet")]), Newest([Partition("fleet")])),
         roster_at=Positions([Partition("fleet")]),
     )

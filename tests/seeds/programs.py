@@ -32,6 +32,10 @@ DOCUMENTS: Final = {
     "004": ("004_registration.mjs", "004_sender.mjs"),
 }
 """The programs of each document, in the order in which they run."""
+OWN_SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    "000": {"DROVER_ANON": "full"},  # its dashboard has no other key (4.1)
+}
+"""What the operator sets for one document's users only."""
 
 
 class Step(NamedTuple):
@@ -70,7 +74,7 @@ class Run(NamedTuple):
 async def run_document(document: str, folder: Path) -> list[Run]:
     """Its programs one after the other, on a platform of their own."""
     async with neighbours() as beside:
-        platform = Platform(folder / document, environ=_settings(beside))
+        platform = Platform(folder / document, environ=_settings(beside) | OWN_SETTINGS.get(document, {}))
         try:
             await platform.ready()
             runs = [await _run(program, platform, beside) for program in DOCUMENTS[document]]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from drover.domain.fleet.index import is_target
 from drover.domain.fleet.policy import PC_CAPACITY_MAX
-from drover.domain.fleet.state import Fleet, Job, JobStatus, Pc, Phase
+from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.supply import is_outstanding
 
 AN_HOUR = timedelta(hours=1)
@@ -76,6 +76,9 @@ def _check_jobs(fleet: Fleet) -> None:
             assert job.counted <= job.spec.target.count + len(job.named), "more devices than asked for"
         taken_back = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
         assert (job.job_id in fleet.withdrawing) is taken_back
+        assert (job.job_id in fleet.reopening) is (job.is_open and bool(job.cut_off))
+        assert not job.cut_off.keys() & job.live.keys()
+        assert all(fleet.ended[a].status is AssignmentStatus.CANCELLED for a in job.cut_off.values())
 
 
 def _check_assignments(fleet: Fleet) -> None:

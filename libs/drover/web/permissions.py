@@ -56,7 +56,8 @@ class _Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str] | None = None
     own: bool = False
     level: Level = "off"
-    """The level of `DROVER_ANON` from which on this row applies."""
+    """The level of `DROVER_ANON` from which on this row applies. It replaces the row of a lower level for the same
+    action."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -129,7 +130,7 @@ TABLE: Final = (
     _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT, level="agent"),
     _Rule(Role.ANON, ("agent",), (Verb.CONNECT,), level="agent"),
     _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.CREATE,), level="full"),
-    _Rule(Role.ANON, ("jobs",), (Verb.UPDATE,), level="full"),
+    _Rule(Role.ANON, ("devices", "jobs"), (Verb.UPDATE,), level="full"),
     _Rule(Role.DEVICE, ("jobs",), (Verb.READ,)),
     _Rule(Role.DEVICE, ("devices", "job_assignments"), (Verb.READ,), own=True),
     _Rule(Role.DEVICE, ("devices",), (Verb.UPDATE,), _HEARTBEAT, own=True),
@@ -175,18 +176,23 @@ TABLE: Final = (
 )
 
 
+def _by_action(rules: Iterable[_Rule]) -> dict[tuple[Role, str, Verb], Grant]:
+    grants = [grant for rule in rules for grant in rule.grants()]
+    by_action = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
+    assert len(by_action) == len(grants), "a grant is in the table twice"
+    return by_action
+
+
 class Permissions:
     """The table of permissions, with this process's settings applied."""
 
     def __init__(self, *, anon: Level = "agent", anon_may_create_jobs: bool = False) -> None:
         """`anon_may_create_jobs`: also below the level `full`."""
-        reached = LEVELS[: LEVELS.index(anon) + 1]
-        rules = [rule for rule in TABLE if rule.level in reached]
+        self._grants: dict[tuple[Role, str, Verb], Grant] = {}
+        for level in LEVELS[: LEVELS.index(anon) + 1]:
+            self._grants |= _by_action(rule for rule in TABLE if rule.level == level)
         if anon_may_create_jobs and anon == "agent":
-            rules.append(_Rule(Role.ANON, ("jobs",), (Verb.CREATE,)))
-        grants = [grant for rule in rules for grant in rule.grants()]
-        self._grants = {(grant.role, grant.relation, grant.verb): grant for grant in grants}
-        assert len(self._grants) == len(grants), "a grant is in the table twice"
+            self._grants |= _by_action([_Rule(Role.ANON, ("jobs",), (Verb.CREATE,))])
 
     @classmethod
     def of(cls, settings: Settings) -> Permissions:

@@ -55,7 +55,7 @@ from drover.web.postgrest.read import Pool, unknown_relation
 
 @dataclass(frozen=True)
 class Gateway:
-    """The agents' edge. One for each process."""
+    """The HTTP server for agents and back offices. Each process has one."""
 
     settings: Settings
     limits: GatewaySettings
@@ -64,8 +64,6 @@ class Gateway:
     telemetry: Telemetry
     roster: Roster
     pool: Pool
-    positions: Waiter
-    """The positions of the read models."""
     freshness: Freshness
     roster_at: Waiter
     """The position of the roster."""
@@ -99,7 +97,7 @@ class Gateway:
             permissions=permissions,
             pool=self.pool,
             freshness=freshness,
-            stored=StoredRows(self.pool, self.positions),
+            stored=StoredRows(self.pool),
             roster=roster,
             reports=reports,
             telemetry=telemetry,
@@ -146,7 +144,6 @@ def assemble(host: Host) -> Assembly:
         telemetry=telemetry,
         roster=roster,
         pool=host.pool,
-        positions=host.positions,
         freshness=host.freshness,
         roster_at=feed.at,
         reminder_partitions=host.partitions[REMINDER.context],

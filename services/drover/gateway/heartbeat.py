@@ -66,11 +66,11 @@ class Heartbeats:
         principal = self._auth.authenticate(headers)
         grant = self._permissions.demand(principal, "devices", Verb.UPDATE)
         raw = await read_body(request)
-        is_phone = grant.columns is not None
         beat = None
-        if is_phone and is_plain(query) and "Prefer" not in headers and "Content-Profile" not in headers:
+        if is_plain(query) and "Prefer" not in headers and "Content-Profile" not in headers:
             beat = self._decode(raw)
-        if beat is None or beat.status is DeviceStatus.ERROR:
+        by_office = grant.columns is None
+        if beat is None or beat.status is DeviceStatus.ERROR or (by_office and beat.resets):
             return await self._updates.update("devices", request, principal, raw)
         device = find_device(self._roster, query, principal, grant)
         self._telemetry.beat(device.device_id, self._clock(), beat.claims())  # also of a throttled device

@@ -148,8 +148,8 @@ class Reports:
 
 
 def _says_nothing_new(assignment: Assignment | None, body: ReportBody, principal: Principal) -> bool:
-    """Whether the report has nothing to record: it is about the current run, and progress has not reached the next
-    step."""
+    """Whether the report has nothing to record: it is about the current run, progress has not reached the next step,
+    and when the run began is known."""
     return (
         assignment is not None
         and body.status == "running"
@@ -158,6 +158,7 @@ def _says_nothing_new(assignment: Assignment | None, body: ReportBody, principal
         and body.run in (None, assignment.run)
         and principal.device_id in (None, assignment.device_id)
         and body.ad_playing == assignment.ad_playing
+        and (body.started_at is None or assignment.claimed_started_at is not None)
         and (body.progress_pct is None or _step(body.progress_pct) <= _step(assignment.progress_pct))
     )
 

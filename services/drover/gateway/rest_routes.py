@@ -75,7 +75,7 @@ def _row(relation: Relation) -> Schema:
 
 
 def _written(relation: Relation) -> Schema:
-    """A row as a write returns it: what its command does not have is null or absent."""
+    """The schema of a row in the answer to a write. A column that its command does not know is null or absent."""
     columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
     return Schema(
         f"rest_{relation.name}_written",
@@ -122,8 +122,15 @@ def reads(name: str) -> Route:
     )
 
 
-def creates(name: str, row: Any) -> Route:
-    """`row`: what a client sends, alone or several in an array."""
+def creates(name: str, row: Any, *, on_conflict: tuple[str, ...] = ()) -> Route:
+    """`row`: what a client sends, alone or several in an array. `on_conflict`: the columns that tell rows apart, if
+    existing rows can be changed in the same request."""
+    upsert = Parameter(
+        "on_conflict",
+        str,
+        f"{' or '.join(f'`{columns}`' for columns in on_conflict)}: which rows exist already. With `Prefer:"
+        " resolution=merge-duplicates` they are changed, with `resolution=ignore-duplicates` left as they are.",
+    )
     return Route(
         method="POST",
         path=f"/rest/v1/{name}",
@@ -131,7 +138,7 @@ def creates(name: str, row: Any) -> Route:
         tag="rest",
         summary=f"Rows for {name}",
         permission=Permission(name, Verb.CREATE),
-        parameters=(_SELECT, _PREFER, IDEMPOTENCY_KEY),
+        parameters=(_SELECT, *([upsert] if on_conflict else ()), _PREFER, IDEMPOTENCY_KEY),
         body=AnyOf((row, list[row])),
         answers={
             200: Answer(_WRITTEN[name], "Merged with existing rows", headers=_TOLD),

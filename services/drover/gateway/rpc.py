@@ -22,7 +22,7 @@ from drover.domain.fleet.why import why
 from drover.gateway.reports import Integer
 from drover.gateway.rest_routes import WRITE_ERRORS
 from drover.gateway.roster import Roster
-from drover.gateway.signs import Telemetry, hear_pc, hear_pc_of
+from drover.gateway.signs import Telemetry, hear_pc, hear_pcs_of
 from drover.gateway.tables.task_devices import TASK_DEVICE_FAILED
 from drover.gateway.task_rows import claimed_row, reported_row
 from drover.web.auth import Authenticator, Principal
@@ -50,7 +50,9 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def pc_id(self) -> str:
         named = {one for one in (self.runner_pc_id, self.runner_pc_name) if one is not None}
-        if len(named) != 1:
+        if len(named) > 1:
+            raise invalid("runner_pc_id and runner_pc_name contradict each other", field="runner_pc_id")
+        if not named:
             raise invalid("runner_pc_id or runner_pc_name is required", field="runner_pc_id")
         return named.pop()
 
@@ -257,7 +259,7 @@ class Rpc:
         return await self._report(call, command)
 
     async def _report(self, call: Call, command: ReportFailed | ReportCompleted) -> Answer:
-        hear_pc_of(self._telemetry, self._roster.fleet, command.assignment_id, self._clock())
+        hear_pcs_of(self._telemetry, self._roster.fleet, [command.assignment_id], self._clock())
         done = await self._send(call, command)
         return Answer(reported_row(self._roster.fleet, done.result), done.position)
 

@@ -1,7 +1,8 @@
-"""Signs of life of phones that a PC's runner looks after: they need not beat themselves."""
+"""Signs of life of phones on behalf of which the runner of their PC calls: they need not send heartbeats themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -15,13 +16,14 @@ class Telemetry(Protocol):
 
 
 def hear_pc(telemetry: Telemetry, fleet: Fleet, pc_id: str, now: datetime) -> None:
-    """A heartbeat, claim or report of a runner is a sign of life of all phones of its PC."""
+    """Record a sign of life of every phone of a PC, because its runner sent a heartbeat, a claim or a report."""
     pc = fleet.pcs.get(pc_id)
     for device_id in () if pc is None else pc.devices:
         telemetry.beat(device_id, now, None)
 
 
-def hear_pc_of(telemetry: Telemetry, fleet: Fleet, assignment_id: str, now: datetime) -> None:
-    known = fleet.assignments.get(assignment_id) or fleet.ended.get(assignment_id)
-    if known is not None:
-        hear_pc(telemetry, fleet, fleet.devices[known.device_id].pc_id, now)
+def hear_pcs_of(telemetry: Telemetry, fleet: Fleet, assignment_ids: Iterable[str], now: datetime) -> None:
+    """The same for the PCs of these assignments, each once."""
+    known = (fleet.assignments.get(id_) or fleet.ended.get(id_) for id_ in assignment_ids)
+    for pc_id in {fleet.devices[one.device_id].pc_id for one in known if one is not None}:
+        hear_pc(telemetry, fleet, pc_id, now)

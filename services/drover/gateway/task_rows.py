@@ -22,18 +22,19 @@ def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:
 
 
 def row_of(fleet: Fleet, assignment_id: str) -> Row:
-    """As far as live state has it."""
+    """The row from live state; only its id if live state does not have the assignment."""
     assignment = fleet.assignments.get(assignment_id)
     return {"id": assignment_id} if assignment is None else task_device_row(fleet, assignment)
 
 
 def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
-    """A claimed assignment, which has begun. It is the caller's, even if live state is late or already ahead."""
+    """A claimed assignment, which counts as begun. Status and run are those of the claim, because live state may be
+    behind it or ahead of it."""
     return row_of(fleet, assignment_id) | {"status": AssignmentStatus.RUNNING, "run": run}
 
 
 def reported_row(fleet: Fleet, told: Row) -> Row:
-    """An assignment that just ended: `told` is the answer to its command. With attempts left it is pending again."""
+    """An assignment after a final report. `told` is the answer to the report's command."""
     assignment = fleet.assignments.get(told["id"])
     if told["status"] == AssignmentStatus.PENDING and assignment is not None:
         return task_device_row(fleet, assignment)

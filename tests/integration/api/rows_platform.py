@@ -145,7 +145,6 @@ class Platform:
             telemetry=telemetry,
             roster=roster,
             pool=pool,
-            positions=positions,
             freshness=Freshness(positions, Newest(chain.from_iterable(divided.values()))),
             roster_at=feed.at,
             tell=partial(broadcast, client),

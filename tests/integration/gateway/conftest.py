@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -19,6 +20,7 @@ from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.contexts import CONTEXTS
+from drover.domain.decider import Decider
 from drover.domain.fleet import FLEET
 from drover.domain.render import RENDER
 from drover.embedded.nats import NatsServer
@@ -69,7 +71,16 @@ class Farm:
 
 
 @pytest.fixture
-async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
+def deciders() -> tuple[Decider[Any], ...]:
+    """Those that the farm has a writer for."""
+    return FLEET, RENDER
+
+
+@pytest.fixture
+async def farm(
+    own_nats: NatsServer, postgres_dsn: str, deciders: tuple[Decider[Any], ...], request: pytest.FixtureRequest
+) -> AsyncIterator[Farm]:
+    """With other settings by `@pytest.mark.parametrize("farm", [{NAME: value}], indirect=True)`."""
     settings = load(
         {
             "DROVER_NATS_URL": own_nats.url,
@@ -77,6 +88,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             "DROVER_JWT_SECRETS": SECRET,
             "DROVER_HTTP_PORT": "0",
             "DROVER_SEALING_KEYS": SEALING_KEY,
+            **getattr(request, "param", {}),
         }
     )
     await migrate(settings.postgres_url)
@@ -84,7 +96,7 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
         divided = await prepare(client, CONTEXTS)
-        for decider in (FLEET, RENDER):
+        for decider in deciders:
             await enter(nats_writer(client, decider, instance=settings.instance).running())
 
         positions = Positions(chain.from_iterable(divided.values()))
@@ -115,7 +127,6 @@ async def farm(own_nats: NatsServer, postgres_dsn: str) -> AsyncIterator[Farm]:
             telemetry=telemetry,
             roster=roster,
             pool=pool,
-            positions=positions,
             freshness=Freshness(positions, newest),
             roster_at=feed.at,
             tell=partial(broadcast, client),

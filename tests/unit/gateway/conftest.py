@@ -159,7 +159,6 @@ async def world(request):
         telemetry=world.telemetry,
         roster=world.roster,
         pool=world.pool,
-        positions=world.positions,
         freshness=Freshness(world.positions, world.newest),
         roster_at=world.roster_at,
     )

@@ -210,7 +210,7 @@ async def open_office(
         permissions=permissions,
         pool=office.pool,
         freshness=office.freshness,
-        stored=StoredRows(office.pool, Here()),
+        stored=StoredRows(office.pool),
         roster=office.roster,
         reports=real if reports else office.reports,
         telemetry=office.telemetry,

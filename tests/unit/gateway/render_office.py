@@ -165,7 +165,6 @@ async def open_render_office(bus: QueueWriter | None = None, **settings: str) ->
         telemetry=None,
         roster=Roster(),
         pool=office.pool,
-        positions=office.positions,
         freshness=Freshness(office.positions, Newest(map(Partition, CONTEXTS))),
         roster_at=office.positions,
         tell=office.tell,

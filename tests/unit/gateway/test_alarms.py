@@ -81,7 +81,6 @@ async def office():
         telemetry=None,
         roster=Roster(),
         pool=office.pool,
-        positions=office.positions,
         freshness=Freshness(office.positions, office.newest),
         roster_at=office.positions,
         reminder_partitions=[Partition("reminder", name) for name in PARTITIONS],

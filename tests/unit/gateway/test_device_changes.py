@@ -52,6 +52,20 @@ async def test_a_person_ends_the_error_of_a_device(world, body):
     assert world.telemetry.heard == []
 
 
+@pytest.mark.req("DI-12")
+@pytest.mark.parametrize("world", [{"DROVER_ANON": "full"}], indirect=True)
+async def test_a_dashboard_with_the_anon_key_resets_and_moves_a_phone_where_it_may_do_everything(world):
+    device_id = await in_error(world)
+    url = "/rest/v1/devices?serial_number=eq.ABC12345"
+    beat = {"last_seen_at": "2024-01-29T10:30:00Z", "status": "offline"}
+    assert (await world.client.patch(url, json=beat, headers=world.anon)).status == 204
+    assert world.roster.fleet.devices[device_id].status is DeviceStatus.ERROR, "a heartbeat resets nothing"
+    assert (await world.client.patch(url, json={"status": "offline"}, headers=world.anon)).status == 204
+    assert (await patch(world, device_id, {"pc_id": "pc-2"}, key=world.anon)).status == 204
+    assert world.bus.commands == [ResetDevice(device_id), ChangeDevice(device_id, pc_id="pc-2")]
+    assert len(world.telemetry.heard) == 1
+
+
 async def test_an_agent_with_the_service_key_beats_like_any_other(world):
     device_id = await in_error(world)
     for body in ({}, {"status": "online"}, {"last_seen_at": "2024-01-29T10:30:00Z", "status": "offline"}):

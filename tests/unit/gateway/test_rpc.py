@@ -120,6 +120,18 @@ async def test_a_claimed_row_is_completed_with_the_time_since_its_start(office, 
 # Failing
 
 
+async def test_two_names_of_a_pc_must_agree(office):
+    office.phones(1)
+    path = "rpc/claim_task_devices_for_pc"
+    answer = await office.ask("POST", path, {"runner_pc_id": "PC-01", "runner_pc_name": "PC-01"})
+    assert answer.status == 200
+    answer = await office.ask("POST", path, {"runner_pc_id": "PC-01", "runner_pc_name": "PC-02"})
+    assert (answer.status, (await answer.json())["message"]) == (
+        400,
+        "runner_pc_id and runner_pc_name contradict each other",
+    )
+
+
 @pytest.mark.req("OQ-07")
 async def test_a_failure_is_retried_while_attempts_remain_and_then_final(office):
     office.phones(1)

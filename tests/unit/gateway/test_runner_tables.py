@@ -197,6 +197,28 @@ async def test_an_upsert_of_a_worker_keeps_the_capacity_that_it_does_not_tell(of
     assert office.roster.fleet.pcs["PC-01"].capacity == 5
 
 
+@pytest.mark.parametrize("capacity", [0, -1, 21])
+async def test_a_worker_has_one_to_twenty_slots(office, capacity):
+    office.phones(1)
+    for method, path in (("POST", "workers"), ("PATCH", "workers?id=eq.PC-01")):
+        body = {"device_capacity": capacity} | ({"id": "PC-01"} if method == "POST" else {})
+        answer = await office.ask(method, path, body)
+        assert (answer.status, (await answer.json())["details"]["value"]) == (400, capacity)
+    assert office.roster.fleet.pcs["PC-01"].capacity == 20
+
+
+async def test_one_write_of_many_rows_is_one_sign_of_life_of_each_phone(office):
+    office.phones(1, 2, 3)
+    await office.job()
+    rows = await (
+        await office.ask("POST", "rpc/claim_task_devices_for_pc", {"runner_pc_id": "PC-01", "max_to_claim": 3})
+    ).json()
+    office.telemetry.heard.clear()
+    ids = ",".join(row["id"] for row in rows)
+    assert (await office.ask("PATCH", f"task_devices?id=in.({ids})", {"status": "cancelled"})).status == 204
+    assert sorted(office.telemetry.heard) == [device_id(1), device_id(2), device_id(3)]
+
+
 async def test_a_worker_that_nobody_knows_is_404(office):
     assert (await office.ask("PATCH", "workers?id=eq.PC-09", {"status": "online"})).status == 404
     answer = await office.ask("PATCH", "workers?id=eq.PC-01", {"max_devices": 3, "device_capacity": 4})

@@ -27,6 +27,7 @@ from drover.domain.fleet.events import (
     JobCompleted,
     JobDeactivated,
     JobExpired,
+    JobReopened,
     RetryScheduled,
     StaleReportRefused,
 )
@@ -259,6 +260,14 @@ def test_a_reopened_one_waits_for_its_next_attempt() -> None:
     assert (row.status, row.phase, row.completed_at, row.attempt, row.retry_count) == ("pending", "waiting", None, 2, 1)
     assert row.named
     assert counters(tables.job) == {"retrying": 1}
+
+
+def test_one_that_was_cancelled_with_its_job_is_counted_again_when_both_are_open_again() -> None:
+    off = [JobDeactivated(JOB, None), AssignmentCancelled(*IDS, "deactivated")]
+    tables = with_work(AssignmentRequested(*IDS), *off, JobReopened(JOB), AssignmentReopened(*IDS))
+    row = tables.assignment
+    assert (row.status, row.phase, row.completed_at, row.attempt, row.reason) == ("pending", "waiting", None, 1, None)
+    assert counters(tables.job) == {"pending": 1}
 
 
 def test_a_stale_report_changes_nothing_but_the_history() -> None:

@@ -144,4 +144,6 @@ def test_a_setting_says_what_the_anon_key_may_do(level, reads, reports, creates)
     for relation in ("devices", "jobs", "job_assignments"):
         assert permissions.may(anon, relation, Verb.CREATE) is creates
     assert permissions.may(anon, "jobs", Verb.UPDATE) is creates
+    if reports:  # dashboards with the anon key move and reset phones, if they may create them
+        assert (permissions.demand(anon, "devices", Verb.UPDATE).columns is None) is creates
     assert not permissions.may(anon, "users", Verb.READ)

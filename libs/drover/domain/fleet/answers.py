@@ -8,7 +8,7 @@ from typing import Any, Final
 from drover.domain.fleet import events as e
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.reports import stale_rejection
-from drover.domain.fleet.state import AssignmentStatus, DeviceSpec, DeviceStatus, JobStatus
+from drover.domain.fleet.state import AssignmentStatus, DeviceSettings, DeviceSpec, DeviceStatus, JobStatus
 from drover.domain.rules import answer_by
 from drover.domain.spec import fields_of
 
@@ -24,12 +24,16 @@ def _device(event: e.DeviceRegistered, _: Sequence[e.FleetEvent]) -> dict[str, A
     }
 
 
-def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any] | None:
-    for other in events:  # the command registered the device; the PC came with it
+def _changed(event: e.DeviceChanged, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    return {"id": event.device_id, **fields_of(DeviceSettings, event), "updated_at": event.at}
+
+
+def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
+    for other in events:  # the command registered or moved a device; the PC came with it
         if isinstance(other, e.DeviceRegistered):
             return _device(other, events)
         if isinstance(other, e.DeviceChanged):
-            return None
+            return _changed(other, events)
     return {"id": event.pc_id, "capacity": event.capacity}
 
 
@@ -43,6 +47,10 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
         "created_at": event.at,
         "updated_at": event.at,
     }
+
+
+def _reopened(event: e.JobReopened, _: Sequence[e.FleetEvent]) -> None:
+    """The command is about the job. The assignments that were opened again with it are no answer."""
 
 
 def _assignment(event: e.AssignmentEvent, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
@@ -122,9 +130,11 @@ def _refused(event: e.StaleReportRefused, _: Sequence[e.FleetEvent]) -> Any:
 
 _TELL: Final[dict[type, Callable[[Any, Sequence[e.FleetEvent]], Any]]] = {
     e.DeviceRegistered: _device,
+    e.DeviceChanged: _changed,
     e.PcRegistered: _pc,
     e.PcCapacityChanged: _pc,
     e.JobCreated: _job,
+    e.JobReopened: _reopened,
     e.AssignmentRequested: _assignment,
     e.AssignmentReopened: _assignment,
     e.AttemptStarted: _started,

@@ -16,6 +16,8 @@ class RegisterPc(Command):
 
     pc_id: str
     capacity: int = PC_CAPACITY_DEFAULT
+    is_new: bool = False
+    """Refuse the command if the PC is registered already."""
 
 
 class RegisterDevice(Command):

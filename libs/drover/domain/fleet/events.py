@@ -214,7 +214,8 @@ class AssignmentRequested(AssignmentEvent):
 
 
 class AssignmentReopened(AssignmentEvent):
-    """The assignment had failed with attempts left, and was requested again."""
+    """The assignment is pending again: it had failed with attempts left and was requested again, or it was cancelled
+    with its job, which is open again."""
 
 
 class AssignmentParked(AssignmentEvent):
@@ -263,10 +264,13 @@ class AttemptErrorNoted(AttemptEvent):
 
 
 class AttemptProgressed(AttemptEvent):
-    """The progress of the attempt passed another multiple of 10 %, or an advertisement began or ended."""
+    """The progress of the attempt passed another multiple of 10 %, an advertisement began or ended, or the agent told
+    when it had begun."""
 
     progress_pct: int
     ad_playing: bool
+    claimed_started_at: datetime | None = None
+    """When the attempt began by the agent's clock, if it tells this after the start."""
 
 
 class AttemptSucceeded(AttemptEvent):

@@ -10,6 +10,7 @@ from drover.domain.fleet import events as e
 from drover.domain.fleet.index import (
     add_to_route,
     refresh,
+    refresh_reopening,
     refresh_withdrawal,
 )
 from drover.domain.fleet.naming import name_device
@@ -21,6 +22,7 @@ from drover.domain.fleet.state import (
     Ended,
     Fleet,
     Job,
+    JobStatus,
     Phase,
 )
 from drover.domain.fleet.timer_keys import assignment_timer
@@ -51,6 +53,8 @@ def _make(fleet: Fleet, job: Job, device: Device, event: e.AssignmentEvent) -> A
     assignment = Assignment(event.assignment_id, job.job_id, device.device_id, event.at)
     fleet.assignments[event.assignment_id] = assignment
     job.live[device.device_id] = event.assignment_id
+    if job.cut_off.pop(device.device_id, None) is not None:
+        refresh_reopening(fleet, job)
     job.waiting[event.assignment_id] = None
     job.made += 1
     job.counted += 1
@@ -64,13 +68,16 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     ended = fleet.ended.pop(event.assignment_id)
     assignment = _make(fleet, job, device, event)
     job.made -= 1
-    job.counted -= not ended.replaced
-    job.failed -= 1
-    assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, True
+    if ended.status is AssignmentStatus.CANCELLED:  # `_job_reopened` no longer counts it
+        del job.taken_back[event.assignment_id]
+    else:
+        job.counted -= not ended.replaced
+        job.failed -= 1
+        job.replaced -= ended.replaced
+        del job.ran[device.device_id]
+    assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, ended.failed > 0
     assignment.failures = ended.failures
     assignment.asked_for = True
-    job.replaced -= ended.replaced
-    del job.ran[device.device_id]
     name_device(fleet, job, device)
     add_to_route(fleet, device)
     refresh(fleet, device)
@@ -135,6 +142,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
 def _attempt_progressed(fleet: Fleet, event: e.AttemptProgressed) -> None:
     assignment = fleet.assignments[event.assignment_id]
     assignment.progress_pct, assignment.ad_playing = event.progress_pct, event.ad_playing
+    assignment.claimed_started_at = assignment.claimed_started_at or event.claimed_started_at
 
 
 def _attempt_error_noted(fleet: Fleet, event: e.AttemptErrorNoted) -> None:
@@ -225,9 +233,12 @@ def _attempt_failed_final(fleet: Fleet, event: e.AttemptFailedFinal) -> None:
 
 
 def _assignment_cancelled(fleet: Fleet, event: e.AssignmentCancelled) -> None:
-    comes_back = event.reason != BY_A_PERSON and not fleet.assignments[event.assignment_id].has_run
+    job, assignment = fleet.jobs[event.job_id], fleet.assignments[event.assignment_id]
+    comes_back = event.reason != BY_A_PERSON and not assignment.has_run
     if comes_back:
-        fleet.jobs[event.job_id].counted -= 1
+        job.counted -= 1
+    if assignment.asked_for and job.status is JobStatus.DEACTIVATED and event.reason != BY_A_PERSON:
+        job.cut_off[event.device_id] = event.assignment_id
     _end_assignment(fleet, event, AssignmentStatus.CANCELLED, comes_back=comes_back)
 
 

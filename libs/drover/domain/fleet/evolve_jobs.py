@@ -11,6 +11,7 @@ from drover.domain.fleet import events as e
 from drover.domain.fleet.index import (
     look_for_devices,
     pcs_to_see,
+    refresh_reopening,
     refresh_withdrawal,
     see,
     stop_looking,
@@ -127,11 +128,12 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
         del fleet.devices[device_id].named_in[job_id]
     job.was_named, job.named, job.final_failures, job.present = job.named, {}, {}, 0
     fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
+    refresh_reopening(fleet, job)
     refresh_withdrawal(fleet, job)
 
 
 def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
-    """Devices that have not completed it may get it again, with an assignment of their own."""
+    """Devices that have not completed it may get it again: with the assignment by name that they had, or a new one."""
     job = fleet.jobs[event.job_id]
     completed = {d: a for d, a in job.ran.items() if fleet.ended[a].status is AssignmentStatus.COMPLETED}
     job.taken_back |= dict.fromkeys(a for d, a in job.ran.items() if d not in completed)
@@ -143,6 +145,7 @@ def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
     job.was_named = {}
     fleet.timers.set(job_timer(job.job_id), job.created_at + JOB_LIVES)
     _requeue(fleet, job, event.at)
+    refresh_reopening(fleet, job)
 
 
 def _job_archived(fleet: Fleet, event: e.JobArchived) -> None:

@@ -242,6 +242,11 @@ def add_to_route(fleet: Fleet, device: Device) -> None:
         supply.route.append(device.pc_id)
 
 
+def refresh_reopening(fleet: Fleet, job: Job) -> None:
+    """Update whether the job is in `Fleet.reopening`: it is open and has assignments that must be opened again."""
+    _put(fleet.reopening, job.job_id, job.is_open and bool(job.cut_off))
+
+
 def refresh_withdrawal(fleet: Fleet, job: Job) -> None:
     """Update whether the job is in `Fleet.withdrawing`: it has offers that must be withdrawn."""
     wanted = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))

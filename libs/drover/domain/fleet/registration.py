@@ -34,22 +34,37 @@ def register_pc(fleet: Fleet, command: RegisterPc, now: datetime) -> Decision:
     known = fleet.pcs.get(command.pc_id)
     if known is None:
         return accept(PcRegistered(command.pc_id, command.capacity))
+    if command.is_new:
+        message = "This PC is already registered"
+        return reject(Code.UNIQUE_VIOLATION, message, field="pc_id", value=command.pc_id, id=command.pc_id)
     if known.capacity != command.capacity:
         return accept(PcCapacityChanged(command.pc_id, command.capacity), then=follow_up())
     return NOTHING
 
 
 def register_device(fleet: Fleet, command: RegisterDevice, now: datetime) -> Decision:
-    if command.device_id in fleet.devices or command.serial_number in fleet.device_by_serial:
-        return reject(
-            Code.UNIQUE_VIOLATION,
-            "A device with this serial number is already registered",
-            field="serial_number",
-            value=command.serial_number,
-        )
+    if refusal := _registered_already(fleet, command):
+        return refusal
     if refusal := _no_room(fleet, command.pc_id):
         return refusal
     return accept(*_new_pc(fleet, command.pc_id), DeviceRegistered(**asdict(command)))
+
+
+def _registered_already(fleet: Fleet, command: RegisterDevice) -> Decision | None:
+    """Refuse an id or a serial number that is taken. The refusal names the device, so that an upsert can change it."""
+    existing = fleet.device_by_serial.get(command.serial_number)
+    id_taken = command.device_id in fleet.devices
+    if existing is None:
+        return _is_registered("id", "id", command.device_id, command.device_id) if id_taken else None
+    if id_taken and existing != command.device_id:
+        message = "The id and the serial number belong to two different devices"
+        return reject(Code.CONFLICT, message, field="id", value=command.device_id)
+    return _is_registered("serial number", "serial_number", command.serial_number, existing)
+
+
+def _is_registered(name: str, field: str, value: str, existing: str) -> Decision:
+    message = f"A device with this {name} is already registered"
+    return reject(Code.UNIQUE_VIOLATION, message, field=field, value=value, id=existing)
 
 
 def _no_room(fleet: Fleet, pc_id: str) -> Decision | None:

@@ -53,10 +53,12 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
     if command.error_code is not None:
         return _erred(fleet, assignment, command, now)
     stepped = progress // PROGRESS_STEP > assignment.progress_pct // PROGRESS_STEP
-    if not stepped and command.ad_playing is assignment.ad_playing:
+    # A run that its PC claimed counts as begun before its runner tells when.
+    started_at = command.started_at if assignment.claimed_started_at is None else None
+    if not stepped and command.ad_playing is assignment.ad_playing and started_at is None:
         return NOTHING  # progress between two steps is telemetry
     progress = max(progress, assignment.progress_pct)
-    return accept(AttemptProgressed(*attempt_of(assignment), progress, command.ad_playing))
+    return accept(AttemptProgressed(*attempt_of(assignment), progress, command.ad_playing, started_at))
 
 
 def _note_error(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:

@@ -237,6 +237,9 @@ class Job(msgspec.Struct):
     again automatically."""
     taken_back: dict[str, None] = {}
     """Assignments that were cancelled, and whose device may still get the job."""
+    cut_off: dict[str, str] = {}
+    """By device, the assignment by name that was cancelled because the job was deactivated. It is opened again with the
+    job."""
     proven_on: list[str] = []
     """The first two PCs where the job was completed. It works there, so a PC where all phones fail is itself at
     fault."""
@@ -306,6 +309,8 @@ class Fleet(msgspec.Struct):
     ended: dict[str, Ended] = {}
     withdrawing: dict[str, None] = {}
     """Jobs whose pending assignments are being withdrawn."""
+    reopening: dict[str, None] = {}
+    """Jobs that are open again, and whose `cut_off` assignments are being opened again."""
     hungry: dict[str, None] = {}
     """PCs with a free slot and a device that could take the ACTIVE job."""
     resuming: dict[str, None] = {}

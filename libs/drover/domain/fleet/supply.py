@@ -1,4 +1,5 @@
-"""Supply: gives work to free slots, ends jobs, activates the next job, and withdraws the offers of ended jobs.
+"""Supply: gives work to free slots, ends jobs, activates the next job, withdraws the offers of ended jobs, and opens
+what was assigned by name again with its job.
 
 It works in small steps, and the state holds what is left to do. A command takes steps until nothing is left or it
 reaches its maximum of events; then ticks of the clock continue.
@@ -13,6 +14,7 @@ from itertools import count, islice
 from drover.domain.decider import Decision
 from drover.domain.event import Event
 from drover.domain.fleet.events import (
+    AssignmentReopened,
     AttemptCreated,
     JobActivated,
     JobCompleted,
@@ -35,7 +37,7 @@ def follow_up(*steps: Step[Fleet]) -> Callable[[Fleet, datetime], Decision]:
 
 def is_outstanding(fleet: Fleet) -> bool:
     """Whether `next_consequence` has something to do. Must be cheap, because it is called after every command."""
-    if fleet.withdrawing or fleet.resuming or (fleet.hungry and _may_go_further(fleet)):
+    if fleet.withdrawing or fleet.reopening or fleet.resuming or (fleet.hungry and _may_go_further(fleet)):
         return True
     if fleet.supply is not None:
         return not is_look_over(fleet) or _is_done(fleet)
@@ -45,6 +47,8 @@ def is_outstanding(fleet: Fleet) -> bool:
 def next_consequence(fleet: Fleet, now: datetime, events_max: int) -> list[Event]:
     if fleet.withdrawing:
         return _withdraw(fleet, min(WITHDRAWALS_MAX, events_max // 2 + 1))
+    if fleet.reopening:
+        return _reopen(fleet.jobs[next(reversed(fleet.reopening))], events_max)
     if fleet.resuming:
         return _resume(fleet, fleet.pcs[next(reversed(fleet.resuming))], events_max)
     if fleet.hungry and _may_go_further(fleet):
@@ -65,6 +69,12 @@ def _withdraw(fleet: Fleet, assignments_max: int) -> list[Event]:
     if job.has_ended:
         some += islice(reversed(job.waiting), assignments_max - len(some))
     return [event for assignment in some for event in take_back(job, fleet.assignments[assignment], reason)]
+
+
+def _reopen(job: Job, events_max: int) -> list[Event]:
+    """Open the assignments again that were cut off when the job was deactivated."""
+    some = islice(reversed(job.cut_off.items()), max(1, events_max))
+    return [AssignmentReopened(assignment_id, job.job_id, device_id) for device_id, assignment_id in some]
 
 
 def _may_go_further(fleet: Fleet) -> bool:

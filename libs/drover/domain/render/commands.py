@@ -130,6 +130,8 @@ class DescribeComposition(CompositionChange, Command, tag=True):
     """Describe a composition. A field that is None keeps its present value, or gets the default."""
 
     composition_id: str
+    is_new: bool = False
+    """Refuse the command if the composition exists already."""
 
 
 class RemoveComposition(Command):

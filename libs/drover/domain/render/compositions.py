@@ -13,7 +13,7 @@ from drover.domain.render.commands import ChangeField, DescribeComposition, MapF
 from drover.domain.render.events import CompositionDescribed, CompositionRemoved, FieldMapped, FieldUnmapped
 from drover.domain.render.mapping_spec import Layer
 from drover.domain.render.state import Composition, RenderQueue
-from drover.domain.spec import changed, spec_of
+from drover.domain.spec import changed, fields_of, spec_of
 
 COMPOSITIONS_MAX: Final = 1000
 FIELDS_PER_COMPOSITION_MAX: Final = 500
@@ -23,6 +23,9 @@ def describe_composition(queue: RenderQueue, command: DescribeComposition, now: 
     known = queue.compositions.get(command.composition_id)
     if known is None and len(queue.compositions) >= COMPOSITIONS_MAX:
         return reject(Code.CONFLICT, f"There are {COMPOSITIONS_MAX} compositions; remove one first")
+    if known is not None and command.is_new:
+        id_ = command.composition_id
+        return reject(Code.UNIQUE_VIOLATION, f"There is a composition {id_} already", field="composition_id", id=id_)
     spec = changed((known or Composition()).spec, command)
     if known is not None and spec == known.spec:
         return NOTHING
@@ -46,6 +49,7 @@ def map_field(queue: RenderQueue, command: MapField, now: datetime) -> Decision:
                 Code.UNIQUE_VIOLATION,
                 f"{command.field_name} of {command.composition_id} has a layer already",
                 id=field.mapping_id,
+                **fields_of(Layer, field),
             )
         if len(composition.fields) >= FIELDS_PER_COMPOSITION_MAX:
             return reject(Code.CONFLICT, f"{command.composition_id} has {FIELDS_PER_COMPOSITION_MAX} fields already")

@@ -1,4 +1,4 @@
-"""Writes of `job_assignments`: assignments by name, cancellations; reports are passed to `reports`."""
+"""Writes of `job_assignments`: assign a job to a device by name, cancel an assignment, report on one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RELATION: Final = "job_assignments"
 
 
 class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `job_assignments` as a client writes it: assigns a device to a job, and waits for a slot."""
+    """A row of `job_assignments` as a client writes it: assigns a device to a job. The assignment waits for a slot."""
 
     job_id: UUID
     device_id: UUID
@@ -35,9 +35,9 @@ class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AssignmentChange(ReportBody):
-    """A report as its agent writes it; or `cancelled`, which a person writes.
+    """A report by an agent, or `cancelled`, which a person writes.
 
-    Without a status it is about work that runs: progress alone, or an error.
+    A report without a status is about running work: progress alone, or an error.
     """
 
     status: Literal["running", "completed", "failed", "pending", "cancelled"] = "running"  # type: ignore[assignment]
@@ -67,11 +67,11 @@ async def _apply(change: AssignmentChange, targets: Sequence[Target], sending: S
         raise invalid("status is required", field="status")
     sending.use_only(USED[change.status])
     if change.status == "cancelled":
-        return await cancel(targets, sending)
+        return await _cancel(targets, sending)
     return await asyncio.gather(*(_report(change, target, sending) for target in targets))
 
 
-async def cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+async def _cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     # Cancelling needs the permission to create: every phone may report, and that is not enough.
     sending.edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
     commands = [CancelAssignment(target.id, only_if=target.filtered("status")) for target in targets]
@@ -100,7 +100,7 @@ def _assigned(edge: Edge, command: AssignJob, done: Accepted) -> Row:
 
 
 def row_of(edge: Edge, assignment_id: str, done: Accepted | None) -> Row:
-    """The row from live state and from the answer to the command; for an ended assignment, its end."""
+    """The row from live state and from the answer to the command. Of an ended assignment it has a few columns."""
     fleet = edge.roster.fleet
     told: Row = done.result if done is not None and isinstance(done.result, dict) else {}
     if (assignment := fleet.assignments.get(assignment_id)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.errors import Code
@@ -16,6 +16,7 @@ from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import (
     Delete,
     Insert,
+    Merge,
     Result,
     Target,
     Update,
@@ -75,6 +76,7 @@ COMPOSITIONS: Final = WriteTable(
         show=_described,
         unique="id",
         names={"composition_id": "id"},
+        merge=Merge(lambda command, refused: command, ("id",), only_new=lambda command: replace(command, is_new=True)),
     ),
     update=Update(
         shape=CompositionChange,

@@ -20,6 +20,17 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     screen_locked: bool | UnsetType = UNSET
     battery_pct: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
 
+    @property
+    def claims_life(self) -> bool:
+        """Whether the body claims what only the phone itself can know."""
+        claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
+        return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
+
+    @property
+    def resets(self) -> bool:
+        """Whether the body clears an error, if the back office sends it."""
+        return self.status is DeviceStatus.OFFLINE and not self.claims_life
+
     def claims(self) -> dict[str, Any] | None:
         """The claims as telemetry carries them; None: no claims."""
         claims: dict[str, Any] = {}
@@ -35,7 +46,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class DeviceChange(Heartbeat):
-    """Everything that the service key may write: the claims of a heartbeat, or these changes."""
+    """Everything that the back office may write: the claims of a heartbeat, or these changes."""
 
     group_id: str | UnsetType = UNSET
     pc_id: str | UnsetType = UNSET
@@ -48,13 +59,7 @@ class DeviceChange(Heartbeat):
 
     @property
     def resets(self) -> bool:
-        return self.error is None or (self.status is DeviceStatus.OFFLINE and not self.claims_life)
-
-    @property
-    def claims_life(self) -> bool:
-        """Whether the body claims what only the phone itself can know."""
-        claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
-        return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
+        return self.error is None or super().resets
 
     def command(self, device_id: str) -> ChangeDevice:
         return ChangeDevice(

@@ -1,9 +1,9 @@
 """Writes of `devices`: registrations, heartbeats, and what the back office changes.
 
-`group_id`, `pc_id` and `capabilities` change the device. `{"error": null}` or `{"status": "offline"}` from the back
-office resets a device in error, which is then offline until it is heard; both do nothing on other devices. Any other
-PATCH is a heartbeat, and `{"status": "error"}` in one puts the device into error for a while. `heartbeat` handles the
-heartbeats of phones without coming here.
+A PATCH with `group_id`, `pc_id` or `capabilities` changes the device. `{"error": null}` or `{"status": "offline"}` from
+the back office resets a device that is in error: it is offline until its next sign of life. On other devices this does
+nothing. Any other PATCH is a heartbeat, and one with `{"status": "error"}` puts the device into error for a while. The
+module `heartbeat` answers most heartbeats itself and does not call this one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from msgspec import UNSET, UnsetType
 from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted, Outcome, Rejected
-from drover.domain.fleet.commands import RegisterDevice, ReportDeviceError, ResetDevice
+from drover.domain.fleet.commands import ChangeDevice, RegisterDevice, ReportDeviceError, ResetDevice
 from drover.domain.fleet.state import DeviceStatus
 from drover.gateway.device_lookup import absent
 from drover.gateway.rows import Row, device_row
 from drover.gateway.tables.device_bodies import DeviceChange
-from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
+from drover.gateway.writes.declaration import Insert, Merge, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
-from drover.gateway.writes.shown import live
+from drover.gateway.writes.shown import live, recorded
+from drover.readmodel.models import RELATIONS
 from drover.web.errors import invalid
 from drover.web.permissions import check_own
 
@@ -48,8 +49,16 @@ def _register(edge: Edge, row: NewDevice) -> RegisterDevice:
 
 def _registered(edge: Edge, command: RegisterDevice, done: Accepted) -> Row:
     """What the command recorded; other columns from live state."""
-    told: Row = done.result
+    told = recorded(RELATIONS["devices"], done)
     return _row(edge, told["id"], None) | told
+
+
+def _merge(command: RegisterDevice, refused: Rejected) -> ChangeDevice | None:
+    """What was sent, for the device that exists. None if it would get another serial number."""
+    assert refused.details is not None
+    if refused.details["field"] != "serial_number":
+        return None
+    return ChangeDevice(refused.details["id"], command.group_id, command.pc_id, command.capabilities)
 
 
 def _row(edge: Edge, device_id: str, done: Accepted | None) -> Row:
@@ -78,16 +87,16 @@ async def _apply(change: DeviceChange, targets: Sequence[Target], sending: Sendi
     if change.changes:
         commands = [change.command(device_id) for device_id in there]
         sending.check(commands)
-        _merge(results, there, await sending.send(commands, [f"ChangeDevice {device_id}" for device_id in there]))
+        _collect(results, there, await sending.send(commands, [f"ChangeDevice {device_id}" for device_id in there]))
     if change.resets:
         devices = sending.edge.roster.fleet.devices
         failing = [device_id for device_id in there if devices[device_id].error is not None]
         resets = [ResetDevice(device_id) for device_id in failing]
-        _merge(results, failing, await sending.send(resets, [f"ResetDevice {device_id}" for device_id in failing]))
+        _collect(results, failing, await sending.send(resets, [f"ResetDevice {device_id}" for device_id in failing]))
     return list(results.values())
 
 
-def _merge(results: dict[str, Result], ids: Sequence[str], outcomes: Sequence[Outcome]) -> None:
+def _collect(results: dict[str, Result], ids: Sequence[str], outcomes: Sequence[Outcome]) -> None:
     """A refusal of either command is the result of the row."""
     for device_id, outcome in zip(ids, outcomes, strict=True):
         if not isinstance(results[device_id], Rejected):
@@ -121,7 +130,13 @@ def _known(edge: Edge, device_id: str) -> Result:
 DEVICES: Final = WriteTable(
     relation="devices",
     client=lambda edge, command: edge.fleet,
-    insert=Insert(shape=NewDevice, command=_register, show=_registered, unique="serial_number"),
+    insert=Insert(
+        shape=NewDevice,
+        command=_register,
+        show=_registered,
+        unique="serial_number",
+        merge=Merge(_merge, ("serial_number", "id"), optional=("capabilities",), keeps=("id",)),
+    ),
     update=Update(shape=DeviceChange, apply=_apply, show=live(_row), by_handler=True),
     other_keys={"serial_number": _by_serial},
     absent=lambda edge: absent(edge.roster),

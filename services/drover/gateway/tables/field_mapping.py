@@ -61,7 +61,9 @@ FIELD_MAPPING: Final = WriteTable(
         shape=NewField,
         command=_map,
         show=_mapped,
-        merge=Merge(_as_sent, ("composition_id,field_name", "field_name,composition_id")),
+        merge=Merge(
+            _as_sent, ("composition_id,field_name", "field_name,composition_id"), optional=("kind", "property")
+        ),
     ),
     update=Update(
         shape=FieldChange,

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from drover.bus.messages import Accepted, Outcome
 from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.domain.fleet.state import DeviceStatus, Fleet
 from drover.gateway.rows import Row
-from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
+from drover.gateway.writes.declaration import Insert, Merge, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import live
@@ -31,6 +32,11 @@ class PcChange(msgspec.Struct, forbid_unknown_fields=True):
     """What a PATCH may change."""
 
     capacity: int
+
+
+def only_new(command: RegisterPc) -> RegisterPc:
+    """The command that leaves an existing PC as it is."""
+    return replace(command, is_new=True)
 
 
 def absent(edge: Edge) -> ApiError:
@@ -90,6 +96,7 @@ PCS: Final = WriteTable(
         show=_shown,
         unique="id",
         names={"pc_id": "id"},
+        merge=Merge(lambda command, refused: command, ("id",), only_new=only_new),
     ),
     update=Update(shape=PcChange, apply=_apply, show=live(_row)),
 )

@@ -17,7 +17,7 @@ from drover.domain.fleet.commands import AssignJob, CancelAssignment
 from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.gateway.reports import Claimed, Integer, Percentage, ReportBody
 from drover.gateway.rows import Row
-from drover.gateway.signs import hear_pc_of
+from drover.gateway.signs import hear_pcs_of
 from drover.gateway.task_rows import row_of
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -32,11 +32,11 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other words of the users for the same status."""
+"""Other names that users have for a status."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of `task_devices` as a client writes it: one device for one task, which waits for a slot."""
+    """A row of `task_devices` as a client writes it: assigns a device to a task. The row waits for a slot."""
 
     task_id: UUID
     device_id: UUID
@@ -45,7 +45,8 @@ class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a runner reports. Without a run it means the current one; without a duration, that from start to end."""
+    """A report by a runner. It is about the current run unless it names one. A missing duration is the time from start
+    to end."""
 
     status: TaskDeviceStatus | UnsetType = UNSET
     run: Integer | None = None
@@ -79,6 +80,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _count(attempt: int | None) -> int | None:
+    """The number of failed attempts, within the bounds of a report."""
     return None if attempt is None else max(0, min(attempt, ATTEMPTS_MAX))
 
 
@@ -108,11 +110,10 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
         raise invalid("status is required", field="status")
     status = "running" if change.status is UNSET else _WORDS.get(change.status, change.status)
     sending.use_only(USED[status])
-    now, fleet = datetime.now(UTC), sending.edge.roster.fleet
-    for target in targets:
-        hear_pc_of(sending.edge.telemetry, fleet, target.id, now)
+    edge = sending.edge
+    hear_pcs_of(edge.telemetry, edge.roster.fleet, (target.id for target in targets), datetime.now(UTC))
     if status == "cancelled":
-        sending.edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
+        edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
         commands = [CancelAssignment(one.id, also_running=True, only_if=_condition(one)) for one in targets]
         return await sending.send(commands, [target.id for target in targets])
     report = change.report()

@@ -26,14 +26,14 @@ TaskStatus = Literal["pending", "running", "retrying", "success", "completed", "
 
 
 class NewTask(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A row of `tasks` as a client writes it. The oldest one that can run becomes `running` by itself."""
+    """A row of `tasks` as a client writes it. The oldest task that a phone can run becomes `running` by itself."""
 
     id: UUID | UnsetType = UNSET
     status: Literal["pending", "running"] = "pending"
 
 
 class TaskChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change. `running` lets it have its turn, `pending` pauses it, all others end it."""
+    """What a PATCH may change. `running` and `retrying` resume the task, `pending` pauses it, all others end it."""
 
     status: TaskStatus
 

@@ -13,7 +13,7 @@ from drover.domain.fleet.commands import RegisterPc
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pc
-from drover.gateway.tables.pcs import absent, missing
+from drover.gateway.tables.pcs import absent, missing, only_new
 from drover.gateway.writes.declaration import Insert, Merge, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
@@ -22,7 +22,8 @@ from drover.web.errors import invalid
 
 
 class WorkerChange(msgspec.Struct, forbid_unknown_fields=True):
-    """A worker's capacity, under any of its names; a time or a status is its heartbeat, and a capacity is one, too."""
+    """What a PATCH may change: the capacity, which has two names. Every PATCH is a heartbeat, too; the other columns
+    mean nothing more than that."""
 
     device_capacity: int | None = None
     max_devices: int | None = None
@@ -42,7 +43,7 @@ class WorkerChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewWorker(WorkerChange):
-    """A row of `workers` as a client writes it. An existing one gets this capacity, if it is told."""
+    """A row of `workers` as a client writes it. An existing worker gets this capacity, if the row has one."""
 
     id: str = ""
     pc_id: str = ""
@@ -54,7 +55,7 @@ def _register(edge: Edge, row: NewWorker) -> RegisterPc:
         raise invalid("id and pc_id contradict each other", field="pc_id", value=row.pc_id[:64])
     pc = edge.roster.fleet.pcs.get(pc_id)
     before = PC_CAPACITY_DEFAULT if pc is None else pc.capacity
-    return RegisterPc(pc_id, row.capacity or before)
+    return RegisterPc(pc_id, before if row.capacity is None else row.capacity)
 
 
 def _registered(edge: Edge, command: RegisterPc, done: Accepted) -> Row:
@@ -73,15 +74,15 @@ def _registered(edge: Edge, command: RegisterPc, done: Accepted) -> Row:
 
 async def _apply(change: WorkerChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
     edge, now, capacity = sending.edge, datetime.now(UTC), change.capacity
-    commands = {target.id: RegisterPc(target.id, capacity or PC_CAPACITY_DEFAULT) for target in targets}
-    sending.check(commands.values())
+    if capacity is not None:
+        sending.check(RegisterPc(target.id, capacity) for target in targets)
     results = await missing(edge, targets)
     there = [id_ for id_, error in results.items() if error is None]
     for pc_id in there:
         hear_pc(edge.telemetry, edge.roster.fleet, pc_id, now)
     if capacity is None:
         return list(results.values())
-    outcomes = await sending.send([commands[id_] for id_ in there], there)
+    outcomes = await sending.send([RegisterPc(id_, capacity) for id_ in there], there)
     return list((results | dict(zip(there, outcomes, strict=True))).values())
 
 
@@ -93,7 +94,7 @@ WORKERS: Final = WriteTable(
         command=_register,
         show=_registered,
         names={"pc_id": "id", "capacity": "device_capacity"},
-        merge=Merge(lambda command, refused: command, ("id", "pc_id")),
+        merge=Merge(lambda command, refused: command, ("id", "pc_id"), only_new=only_new),
     ),
     update=Update(shape=WorkerChange, apply=_apply, show=stored("workers")),
     other_keys={"pc_id": lambda edge, pc_id: pc_id},

@@ -1,1 +1,1 @@
-"""Writes of rows at `/rest/v1`: which rows, which commands, which answer. `tables` has a declaration for each table."""
+"""Handles POST, PATCH and DELETE of rows at `/rest/v1`. The package `tables` declares what each table takes."""

@@ -20,15 +20,16 @@ class Given(msgspec.Struct, Generic[T], frozen=True):
 
     rows: list[T]
     many: bool
-    """It was an array."""
+    """Whether the body was an array."""
     names: dict[str, None]
-    """The columns that mean something and were given, in any row."""
+    """The columns with a meaning in this write that any row has."""
     ignored: dict[str, None]
-    """The columns of the relation that mean nothing in this write."""
+    """Other columns of the relation that any row has: they mean nothing in this write."""
 
 
 class RowBody(Generic[T]):
-    """Decodes rows. `shape` has the columns that mean something; it may have more than the relation shows."""
+    """Decodes rows into `shape`, which has the columns that mean something in a write. The relation may lack some of
+    them."""
 
     def __init__(self, shape: type[T], relation: Relation) -> None:
         self._body = Body(shape)
@@ -36,13 +37,14 @@ class RowBody(Generic[T]):
         self._fields = frozenset(field.encode_name for field in msgspec.structs.fields(shape))
 
     def decode(self, raw: bytes) -> Given[T]:
-        """One row, as PATCH takes it. A body without any column that can be written is refused."""
+        """Decode one row, for a PATCH. Refuse a body that has columns, but none that means something."""
         given = self._decode(raw, count_max=1, some=True)
         if given.many:
             raise invalid("The body must be a JSON object")
         return given
 
     def decode_many(self, raw: bytes) -> Given[T]:
+        """Decode one row or an array of rows, for a POST."""
         return self._decode(raw, count_max=ROWS_PER_POST_MAX)
 
     def _decode(self, raw: bytes, *, count_max: int, some: bool = False) -> Given[T]:

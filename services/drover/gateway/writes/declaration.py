@@ -22,7 +22,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 C = TypeVar("C", bound=Command)
 
 Result = Outcome | ApiError | None
-"""What became of one row; None: there was nothing to record."""
+"""The result of one row. None: the write was accepted, and there was nothing to record."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -35,23 +35,32 @@ class Target(msgspec.Struct, frozen=True):
     """The columns of the filters that it matched."""
 
     def fence(self, column: str) -> Any:
-        """The value that the row must still have; None if the request did not look."""
+        """The value of a column when the filters matched the row, which the command can demand. None if the request
+        named the row by its key."""
         return self.row.get(column)
 
     def filtered(self, column: str) -> Any:
-        """The same, but only if a filter asked for it."""
+        """The same, but None unless one of the filters is about this column."""
         return self.row.get(column) if column in self.by else None
 
 
 class Merge(msgspec.Struct, Generic[C], frozen=True):
     """`Prefer: resolution=merge-duplicates`, which is Supabase's `upsert`."""
 
-    command: Callable[[C, Rejected], Command]
-    """The command that changes an existing row to what was sent. The refusal of the first command names the row."""
+    command: Callable[[C, Rejected], Command | None]
+    """The command that changes an existing row to what was sent. The refusal of the first command names the row. None:
+    the row cannot be changed to that, and the refusal is the answer."""
     on_conflict: tuple[str, ...]
     """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
     show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]] | None = None
     """The merged rows for the answer, by id. None: the command has all that the answer shows."""
+    optional: tuple[str, ...] = ()
+    """Fields of that command which are set to None, "no change", unless the body has their columns."""
+    keeps: tuple[str, ...] = ()
+    """Columns of an existing row that stay as the refusal names them. `Drover-Ignored` names those that were sent with
+    another value."""
+    only_new: Callable[[C], Command] | None = None
+    """For `ignore-duplicates`, if the usual command changes an existing row: the command that is refused instead."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
@@ -84,9 +93,9 @@ class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     hint: str | None = None
     """Tells a client that wrote anything else what can be written."""
     settles: bool = True
-    """Whether the answer waits until this process itself has folded the write."""
+    """Whether the answer waits until the live state of this process has the write."""
     by_handler: bool = False
-    """Another handler checks the permission and has the route."""
+    """Whether another handler declares the route and checks the permission."""
 
 
 class Delete(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,9 +109,11 @@ def _absent(edge: Edge) -> ApiError:
 
 
 class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
+    """What a relation takes in writes. A verb that is None is answered with 405."""
+
     relation: str
     client: Callable[[Edge, Any], CommandClient]
-    """Where a command goes; a context with several partitions chooses by the command."""
+    """Returns the client that sends a command. A context with several partitions chooses it by the command."""
     insert: Insert[Any, Any] | None = None
     update: Update[Any] | None = None
     delete: Delete | None = None
@@ -115,7 +126,7 @@ class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
     """Whether rows that a request names by their key are read first, because the key alone does not say which partition
     has them. Unknown rows then get PostgREST's answers, too: the users' programs expect no 404."""
     absent: Callable[[Edge], ApiError] = _absent
-    """The answer if no row has the keys that a request names."""
+    """Makes the answer if no row has the keys that a request names."""
 
     @property
     def columns(self) -> Relation:
@@ -125,7 +136,7 @@ class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
 def each(
     command: Callable[[T, Target], Command], *, check: Callable[[T], None] | None = None
 ) -> Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]:
-    """One command for each row. `check` raises 400 for a body that says nothing."""
+    """Make an `apply` that sends one command for each row. `check` raises 400 for a body that says nothing."""
 
     async def apply(change: T, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
         if check is not None:

@@ -1,4 +1,4 @@
-"""What the declarations of `tables` work with: one for each gateway."""
+"""The parts of the gateway that writes use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from drover.web.postgrest.read import Pool
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
+    """Each gateway process has one. Declarations of `tables` get it as an argument."""
+
     permissions: Permissions
     pool: Pool
-    """The read models: rows that a filter matches are looked up here."""
+    """The read models. Rows that a filter matches are looked up here."""
     freshness: Freshness
     stored: StoredRows
     roster: Roster

@@ -17,7 +17,10 @@ from drover.web.route import Route, handles
 
 
 def _creates() -> Iterator[Route]:
-    return (creates(table.relation, table.insert.shape) for table in TABLES if table.insert is not None)
+    for table in TABLES:
+        if (insert := table.insert) is not None:
+            on_conflict = () if insert.merge is None else insert.merge.on_conflict
+            yield creates(table.relation, insert.shape, on_conflict=on_conflict)
 
 
 def _changes() -> Iterator[Route]:
@@ -32,6 +35,8 @@ def _deletes() -> Iterator[Route]:
 
 
 class Tables:
+    """Passes each request on to the writes of its relation."""
+
     def __init__(self, edge: Edge) -> None:
         self._inserts: dict[str, Inserts] = {}
         self._updates: dict[str, Updates] = {}
@@ -53,7 +58,7 @@ class Tables:
         return self._updates[_relation(request)].patch(request, principal)
 
     def update(self, relation: str, request: web.Request, principal: Principal, raw: bytes) -> Awaitable[web.Response]:
-        """For handlers of other routes, which have read the body."""
+        """Handle a PATCH for another handler, which has the route and has read the body."""
         return self._updates[relation].patch(request, principal, raw=raw)
 
     @handles(*_deletes())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeGuard
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.errors import Code
 from drover.gateway.rows import Row
-from drover.gateway.writes.body import RowBody
+from drover.gateway.writes.body import Given, RowBody
 from drover.gateway.writes.declaration import Insert, Merge, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.representation import answer_creation, parse_view
@@ -60,20 +61,22 @@ class Inserts:
             ignored=given.ignored,
         )
         self._check(given.rows, commands, sending, given.many)
-        outcomes: Sequence[Outcome | None] = await self._send(given.rows, commands, sending)
-        existing = [_exists(outcome) for outcome in outcomes]
-        if insert.merge is not None and preferences.resolution is not None:
-            preferences = preferences.resolving()
+        outcomes: Sequence[Outcome | None]
+        merged: Collection[int] = ()
+        if insert.merge is None or preferences.resolution is None:
+            outcomes = await self._send(given.rows, commands, sending)
+        else:
             if preferences.resolution == "merge-duplicates":
-                outcomes = await self._merged(insert.merge, commands, outcomes, sending)
+                outcomes, merged = await self._merge(insert.merge, given, commands, sending)
             else:
-                outcomes = [None if _exists(outcome) else outcome for outcome in outcomes]
+                outcomes = await self._create_new(insert.merge, given.rows, commands, sending)
+            preferences = preferences.resolving()
         # So that the next request, for example of a phone registered a moment ago, finds it here.
         await sending.settle_locally()
         self._refuse(outcomes, sending, given.many)
         made = [
-            (insert.show(edge, command, done), done, merged)
-            for command, done, merged in zip(commands, outcomes, existing, strict=True)
+            (insert.show(edge, command, done), done, place in merged)
+            for place, (command, done) in enumerate(zip(commands, outcomes, strict=True))
             if isinstance(done, Accepted)
         ]
         rows = await self._whole(made, sending) if preferences.representation else []
@@ -97,29 +100,43 @@ class Inserts:
 
     async def _send(
         self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending
-    ) -> list[Outcome | None]:
+    ) -> list[Outcome]:
         forgotten = self._insert.forgotten
         known = await forgotten(self._edge, rows) if forgotten is not None else ()
         places = [place for place in range(len(commands)) if place not in known]
         done = await sending.send([commands[place] for place in places], list(map(str, places)))
-        outcomes: list[Outcome | None] = [_KNOWN] * len(commands)
+        outcomes: list[Outcome] = [_KNOWN] * len(commands)
         for place, outcome in zip(places, done, strict=True):
             outcomes[place] = outcome
         return outcomes
 
-    async def _merged(
-        self, merge: Merge[Any], commands: Sequence[Command], outcomes: Sequence[Outcome | None], sending: Sending
-    ) -> list[Outcome | None]:
-        """Change existing rows to what was sent."""
-        settled = list(outcomes)
-        there = {index: outcome for index, outcome in enumerate(outcomes) if _exists(outcome)}
+    async def _merge(
+        self, merge: Merge[Any], given: Given[Any], commands: Sequence[Command], sending: Sending
+    ) -> tuple[list[Outcome], Collection[int]]:
+        """Create the rows that do not exist, and change the others to what was sent. Also tells which existed."""
+        self._edge.permissions.demand(sending.principal, self._table.relation, Verb.UPDATE)
+        outcomes = await self._send(given.rows, commands, sending)
+        existing = {index: outcome for index, outcome in enumerate(outcomes) if _exists(outcome)}
+        changes: dict[int, Command] = {}
+        for index, refused in existing.items():
+            change = merge.command(commands[index], refused)
+            if change is not None:
+                untold = {name: None for name in merge.optional if name not in given.names}
+                changes[index] = replace(change, **untold)
+                sending.pass_over(_kept(merge, given.rows[index], refused) & given.names.keys())
         # With the same ids: a repeat of the whole request then gets the outcome of whichever command was recorded.
-        changes = [merge.command(commands[index], refused) for index, refused in there.items()]
-        merged = await sending.send(changes, list(map(str, there)))
-        for (index, refused), outcome in zip(there.items(), merged, strict=True):
+        changed = await sending.send(list(changes.values()), list(map(str, changes)))
+        for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
-            settled[index] = Accepted(0, refused.details) if unchanged else outcome
-        return settled
+            outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
+        return outcomes, existing.keys()
+
+    async def _create_new(
+        self, merge: Merge[Any], rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending
+    ) -> list[Outcome | None]:
+        """Create the rows that do not exist. None for the others."""
+        new = commands if merge.only_new is None else [merge.only_new(command) for command in commands]
+        return [None if _exists(outcome) else outcome for outcome in await self._send(rows, new, sending)]
 
     def _check(self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending, many: bool) -> None:
         """Validate every command before any of them is sent.
@@ -166,6 +183,12 @@ class Inserts:
 
 def _exists(outcome: Outcome | None) -> TypeGuard[Rejected]:
     return isinstance(outcome, Rejected) and outcome.code == Code.UNIQUE_VIOLATION
+
+
+def _kept(merge: Merge[Any], row: msgspec.Struct, refused: Rejected) -> set[str]:
+    """The columns that the existing row keeps, although they were sent with another value."""
+    existing = refused.details or {}
+    return {name for name in merge.keeps if str(getattr(row, name)) != str(existing.get(name))}
 
 
 def _refuse_filters(query: str, merge: Merge[Any] | None) -> None:

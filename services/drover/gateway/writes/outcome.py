@@ -22,9 +22,9 @@ _MOVED_ON: Final = frozenset({404, 409})
 
 class Done(msgspec.Struct, frozen=True):
     rows: dict[str, Accepted | None]
-    """The rows that were changed, by id; None: nothing to record."""
+    """The results of the rows that were changed, by id. None: there was nothing to record."""
     refused: Mapping[str, ApiError]
-    """The rows that were not, if that is no error for the whole request."""
+    """The refusals of other rows, by id, if they do not make the whole request fail."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -38,6 +38,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 def settle(selection: Selection, results: Sequence[Result], sending: Sending) -> Done:
+    """Sort the results into changed and refused rows. Raise the refusal if it makes the whole request fail."""
     rows: dict[str, Accepted | None] = {}
     refused: dict[str, ApiError] = {}
     for target, result in zip(selection.targets, results, strict=True):

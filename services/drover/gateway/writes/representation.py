@@ -35,7 +35,7 @@ def is_bare(column: Column) -> bool:
 
 
 def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str]) -> None:
-    """The same for the media type: refuse before the write what could not be shown after it."""
+    """Raise 406 if the caller wants a single object, and the answer does not have exactly one row."""
     if preferences.representation and choose_media(headers) == "object" and rows != 1:
         details = f"The result contains {rows} rows"
         raise ApiError(406, "PGRST116", "Cannot coerce the result to a single JSON object", details=details)

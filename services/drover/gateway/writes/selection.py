@@ -34,10 +34,10 @@ _decode: Final = msgspec.json.Decoder(list[Row]).decode
 class Selection(msgspec.Struct, frozen=True):
     targets: tuple[Target, ...]
     by_key: bool
-    """The request names its rows by key and asks nothing else: the users' programs then expect 404 and 409. With any
-    other filter, a row that does not match is no error, as in PostgREST."""
+    """Whether the request names its rows by key and has no other filter. The users' programs then expect 404 and 409.
+    With any other filter, a row that does not match is no error, as in PostgREST."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """Headers that say whether the rows were found in a stale read model."""
+    """Headers of the answer, if the read model in which the rows were looked up may lack recent writes."""
 
 
 def parse_filters(request: web.Request, method: str) -> Query:
@@ -51,6 +51,7 @@ def parse_filters(request: web.Request, method: str) -> Query:
 async def select_rows(
     table: WriteTable, query: Query, edge: Edge, request: web.Request, principal: Principal
 ) -> Selection:
+    """Find the rows of a write. Keys alone need no read model, so that heartbeats and reports work without it."""
     keys = _keys(table, query)
     if keys is None:
         return await _matching(table, query, edge, request, principal)

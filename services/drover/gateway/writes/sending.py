@@ -1,4 +1,4 @@
-"""Sends the commands of one write, and remembers where they were recorded and what was passed over."""
+"""Sends the commands of one write. Remembers their positions in the log, and the columns that were passed over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sending:
         names: Iterable[str] = (),
         ignored: Iterable[str] = (),
     ) -> None:
-        """`names`: the columns that were given. `ignored`: those that mean nothing in any write of the relation."""
+        """`names`: the columns of the body that mean something in this kind of write. `ignored`: its other columns."""
         self.edge = edge
         self.principal = principal
         self.grant = grant
@@ -41,7 +41,8 @@ class Sending:
         self._written: dict[CommandClient, int] = {}
 
     async def send(self, commands: Sequence[Command], targets: Sequence[str] | None = None) -> list[Outcome]:
-        """Send all at once (the bus batches them). `targets`: the row of each, for the Idempotency-Key.
+        """Send all commands at once (the bus batches them). `targets`: the id of each command's row, which becomes part
+        of the command's id if the request has an Idempotency-Key.
 
         Two commands for one row have the same id: the write is one request, and a repeat with the same key gets the
         outcome of whichever command was recorded.
@@ -66,7 +67,7 @@ class Sending:
             self._client(self.edge, command).check(command)
 
     def note(self, accepted: Accepted | None, client: CommandClient) -> None:
-        """Remember what was recorded on another way than `send`."""
+        """Remember a command that was sent by other means than `send`."""
         if accepted is not None:
             self._note(client, accepted)
 
@@ -74,14 +75,18 @@ class Sending:
         self._written[client] = max(outcome.position, self._written.get(client, 0))
 
     def use_only(self, columns: Collection[str]) -> None:
-        """Name the other columns that were given in the answer: they mean nothing in this write."""
-        self._ignored.update(dict.fromkeys(name for name in self.names if name not in columns))
+        """Pass over the other columns that were given: they mean nothing in this write."""
+        self.pass_over(name for name in self.names if name not in columns)
+
+    def pass_over(self, columns: Iterable[str]) -> None:
+        """Name these columns in the header `Drover-Ignored` of the answer."""
+        self._ignored.update(dict.fromkeys(columns))
 
     def refusal(self, rejected: Rejected, command: Command | None = None) -> ApiError:
         return self._client(self.edge, command).refusal(rejected)
 
     async def settle_locally(self) -> None:
-        """Wait until this process has folded what was written, so that its next request sees it."""
+        """Wait until the live state of this process has what was written, so that the next request sees it."""
         await asyncio.gather(*(client.wait_local(position) for client, position in self._written.items()))
 
     @property

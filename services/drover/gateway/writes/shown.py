@@ -28,14 +28,15 @@ def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
 
 
 def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], Unseal] | None = None) -> Show:
-    """Each row from the read model, with what its command recorded: the read model may not have it yet."""
+    """Each row from the read model, after all writes so far. What its command recorded is added, in case that the read
+    model is late."""
     relation = RELATIONS[relation_name]
     blank: Row = dict.fromkeys(relation.columns)
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
-        position = max((result.position for result in done.values() if result is not None), default=0)
         opener = keep_sealed if unseal is None else unseal(sending)
-        rows = await edge.stored.get(relation, list(done), key=key, position=position, unseal=opener)
+        await edge.freshness.wait({}, *relation.contexts)  # also for what earlier requests wrote
+        rows = await edge.stored.get(relation, list(done), key=key, unseal=opener)
         return [
             blank | rows.get(id_, {key: id_of(relation, key, id_)}) | recorded(relation, result)
             for id_, result in done.items()

@@ -80,7 +80,9 @@ def _move(tables: Tables, event: AssignmentEvent, status: str, phase: str, **cha
     before = need(tables, ASSIGNMENTS, assignment_of(event))
     after = replace(before, status=status, phase=phase, updated_at=event.at, **changes)
     tables.put(ASSIGNMENTS, after)
-    count(tables, after.job_id, counted_as(before), _counter(tables, after))
+    # A cancelled one is opened again only with its job, whose counters then have forgotten it.
+    counted_before = None if before.phase == CANCELLED else counted_as(before)
+    count(tables, after.job_id, counted_before, _counter(tables, after))
     return after
 
 
@@ -135,7 +137,7 @@ def _requested(tables: Tables, event: AssignmentRequested) -> None:
 
 def _reopened(tables: Tables, event: AssignmentReopened) -> None:
     failed = need(tables, ASSIGNMENTS, assignment_of(event)).retry_count
-    _wait(tables, event, named=True, attempt=failed + 1)
+    _wait(tables, event, named=True, attempt=failed + 1, reason=None)
 
 
 def _parked(tables: Tables, event: AssignmentParked) -> None:

@@ -4,12 +4,21 @@ import pytest
 
 from drover.domain.errors import Code
 from drover.domain.fleet import FLEET
-from drover.domain.fleet.commands import CancelAssignment, ClaimForPc, MarkSilent, MarkStalled, PauseJob
+from drover.domain.fleet.commands import (
+    CancelAssignment,
+    ClaimForPc,
+    MarkSilent,
+    MarkStalled,
+    PauseJob,
+    ReportCompleted,
+)
 from drover.domain.fleet.events import (
     AttemptCreated,
     AttemptFailed,
+    AttemptProgressed,
     AttemptSent,
     AttemptStarted,
+    AttemptSucceeded,
     AttemptTimedOut,
     DeviceCameOnline,
     DeviceWentOffline,
@@ -139,6 +148,16 @@ def test_what_a_pc_claims_has_begun_and_only_its_timeout_ends_it():
     scenario.when(MarkStalled(ONE.id, 1)).then_nothing()
     scenario.after(minutes=19, seconds=59).ticked().then_nothing()
     scenario.after(seconds=1).ticked().then(AttemptTimedOut, RetryScheduled, AttemptCreated)
+
+
+@pytest.mark.req("DI-01", "DI-03")
+def test_a_runner_may_tell_later_when_the_run_that_it_claimed_began():
+    begun = at(minutes=1)
+    scenario = given(FLEET, *farm(1)).when(create(J1)).when(ClaimForPc("pc1", 1)).after(minutes=2)
+    scenario.when(ONE.runs(None, started_at=begun)).then(AttemptProgressed(*ONE.attempt(), 0, False, begun))
+    scenario.when(ONE.runs(None, started_at=at(minutes=2))).then_nothing()
+    scenario.when(ReportCompleted(ONE.id, completed_at=at(minutes=4), infers=True))
+    assert told(scenario, AttemptSucceeded)[0].actual_duration_sec == 180
 
 
 @pytest.mark.req("DI-03")

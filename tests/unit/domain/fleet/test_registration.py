@@ -109,12 +109,20 @@ def test_more_capabilities_than_anybody_needs_are_refused():
 @pytest.mark.req("DF-01")
 def test_a_serial_number_is_unique():
     given(FLEET, pc(), registered(D1)).when(register(device_id=D2)).then_rejected(
-        Code.UNIQUE_VIOLATION, field="serial_number"
+        Code.UNIQUE_VIOLATION, field="serial_number", id=D1
     )
 
 
 def test_a_device_id_is_unique_too():
-    given(FLEET, pc(), registered(D1)).when(register(serial_number="SERIAL0002")).then_rejected(Code.UNIQUE_VIOLATION)
+    given(FLEET, pc(), registered(D1)).when(register(serial_number="SERIAL0002")).then_rejected(
+        Code.UNIQUE_VIOLATION, field="id", value=D1, id=D1
+    )
+
+
+def test_an_id_and_a_serial_number_of_two_devices_are_not_taken_for_one():
+    given(FLEET, pc(), registered(D1), registered(D2)).when(register(device_id=D2)).then_rejected(
+        Code.CONFLICT, field="id", value=D2
+    )
 
 
 def test_a_pc_is_registered_once_and_changes_capacity_only_when_it_differs():
@@ -149,8 +157,11 @@ def test_a_change_that_changes_nothing_is_no_event():
 
 
 def test_a_device_brings_a_new_pc_along_when_it_moves():
-    given(FLEET, pc(), registered(D1)).when(ChangeDevice(D1, pc_id="pc9")).then(
-        PcRegistered("pc9", 20), DeviceChanged(D1, G1, "pc9", [])
+    (
+        given(FLEET, pc(), registered(D1))
+        .when(ChangeDevice(D1, pc_id="pc9"))
+        .then(PcRegistered("pc9", 20), DeviceChanged(D1, G1, "pc9", []))
+        .then_answers(id=D1, group_id=G1, pc_id="pc9", capabilities=[])
     )
 
 
