@@ -253,9 +253,9 @@ async def test_a_patch_that_names_no_render_is_refused(office, path, code):
     assert (answer.status, (await answer.json())["code"]) == (400, code)
 
 
-@pytest.mark.parametrize("body", [{"progress": 50}, {"status": "completed"}, {}, [], "x"])
+@pytest.mark.parametrize("body", [{"progress": 101}, {"status": "done"}, {"error_message": "oh"}, {}, [], "x"])
 @pytest.mark.req("RN-22")
-async def test_what_workers_report_cannot_be_written_and_the_answer_says_what_can(office, body):
+async def test_a_change_that_means_nothing_is_refused_and_the_answer_says_what_can_be_written(office, body):
     await office.request()
     office.bus.sent.clear()
     answer = await office.ask("PATCH", "render_queue?id=eq.1", body)
