@@ -95,7 +95,7 @@ FROM generate_series(1, 5000) n;
 -- Renders.
 INSERT INTO rm_render.render_rows (id, composition_id, composition_name, cue_item_id, broadcast_date, created_at, updated_at,
   stage_since, status, run, generation, worker_id, progress, recovery_count, unmapped_fields, completed_at, duration_seconds)
-SELECT n, 'comp-' || n % 40, 'Composition', 'cue-' || n / 3, (now() - (pg_temp.number('renders') - n) * interval '20 minutes')::date,
+SELECT n, 'comp-' || n % 40, 'Composition', to_jsonb('cue-' || n / 3), (now() - (pg_temp.number('renders') - n) * interval '20 minutes')::date,
        now() - (pg_temp.number('renders') - n) * interval '20 minutes', now(), now(),
        CASE WHEN n > pg_temp.number('renders') - 10 THEN 'pending' WHEN n > pg_temp.number('renders') - 20 THEN 'rendering' WHEN n % 60 = 0 THEN 'failed' ELSE 'completed' END,
        1, 1, 'worker-' || n % 8, 50, 0, ARRAY[]::text[], now() - (pg_temp.number('renders') - n) * interval '20 minutes', 90

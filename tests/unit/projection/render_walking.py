@@ -98,9 +98,12 @@ class RenderWalk:
         known = list(self.queue.renders)
         if not known or dice.random() < 0.6:
             self._made += 1
-            return request(dice.choice(COMPOSITIONS), gfx_id=f"gfx-{self._made}", cue_item_id=str(self._made))
+            return request(dice.choice(COMPOSITIONS), gfx_id=f"gfx-{self._made}", cue_item_id=self._cue())
         command: Any = dice.choice((c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender))
         return command(dice.choice(known))  # type: ignore[no-any-return]
+
+    def _cue(self) -> str | int | None:
+        return self._dice.choice((self._made, str(self._made), None))
 
     def _administer(self) -> Command:
         dice, composition = self._dice, self._dice.choice(COMPOSITIONS)

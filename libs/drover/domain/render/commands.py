@@ -21,7 +21,7 @@ class RequestRender(Command):
     """The data to render, sealed by the HTTP service that received it."""
     composition: str = ""
     """Name of the composition. Empty: the name in the composition's description, else the id."""
-    cue_item_id: str | None = None
+    cue_item_id: str | int | None = None
     broadcast_date: date | None = None
     """The date in the file's folder. None: today in Seoul."""
 

@@ -31,7 +31,8 @@ class RenderRequested(RenderEvent):
     """The id that gfx_data was sealed with: it can be opened only together with this id."""
     gfx_data: str
     """The data to render, sealed."""
-    cue_item_id: str | None
+    cue_item_id: str | int | None
+    """As it was written: a number stays a number."""
     broadcast_date: date
     uid: str
     """The job's uid at nexrender."""

@@ -33,7 +33,7 @@ class RenderPurpose(msgspec.Struct, kw_only=True):
     """What a render is for: its composition, cue item and broadcast date."""
 
     composition_id: str
-    cue_item_id: str | None
+    cue_item_id: str | int | None
     broadcast_date: date
 
 

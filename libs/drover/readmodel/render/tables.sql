@@ -55,7 +55,7 @@ CREATE TABLE render_rows (
   id                int4 PRIMARY KEY,
   composition_id    text NOT NULL,
   composition_name  text NOT NULL,
-  cue_item_id       text,
+  cue_item_id       jsonb,
   broadcast_date    date NOT NULL,
   created_at        timestamptz NOT NULL,
   updated_at        timestamptz NOT NULL,
@@ -98,7 +98,7 @@ CREATE INDEX render_rows_status ON render_rows (status, created_at);
 CREATE INDEX render_rows_created_at ON render_rows (created_at);
 CREATE INDEX render_rows_completed_at ON render_rows (completed_at);
 CREATE INDEX render_rows_composition_id ON render_rows (composition_id, created_at);
-CREATE INDEX render_rows_cue_item_id ON render_rows (cue_item_id);
+CREATE INDEX render_rows_cue_item_id ON render_rows ((cue_item_id #>> '{}'));
 CREATE INDEX render_rows_broadcast_date ON render_rows (broadcast_date, created_at);
 
 -- The input of a render. It has its own table, because it is large and never changes, while a render's row changes

@@ -140,7 +140,7 @@ def _request(edge: Edge, row: NewRender) -> RequestRender:
         gfx_id=sealed.gfx_id,
         gfx_data=sealed.text,
         composition=row.name,
-        cue_item_id=None if row.cue_item_id is None else str(row.cue_item_id),
+        cue_item_id=row.cue_item_id,
         broadcast_date=row.broadcast_date,
     )
 
