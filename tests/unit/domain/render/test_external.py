@@ -6,6 +6,7 @@ import pytest
 
 from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.errors import Code
+from drover.domain.render import external
 from drover.domain.render.commands import CancelRender, Claim, ClaimRender, ReleaseRender, ReportWork, RerunRender
 from drover.domain.render.events import (
     EncodingStarted,
@@ -223,6 +224,17 @@ def test_a_worker_that_begins_again_starts_a_new_run_and_is_counted_as_lost():
     scenario.then(claimed(run=2, since=at(minutes=1), resumed=True))
     assert (render_of(scenario).status, render_of(scenario).resumes) == (Status.PREPARING, 1)
     scenario.when(ClaimRender(1, MINE)).then_nothing()
+
+
+@pytest.mark.control
+def test_without_the_fence_a_late_worker_would_end_the_render_of_the_winner(monkeypatch):
+    def late_report():
+        scenario = rendering().after(minutes=30).ticked().when(Claim(W1))
+        return scenario.when(ReportWork(1, worker_id=MINE, status="completed", output_file_path=PATH))
+
+    assert late_report().decision.rejection is not None
+    monkeypatch.setattr(external, "_holds", lambda render, worker_id: True)
+    assert render_of(late_report()).status is Status.COMPLETED
 
 
 # Leases
