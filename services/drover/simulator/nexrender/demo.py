@@ -7,11 +7,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from drover.domain.render.images import FLAG_SUFFIX, FLAGS_FOLDER
 from drover.simulator.nexrender.script import DEMO
 from drover.simulator.nexrender.server import simulated_nexrender
+from drover.simulator.renders import COUNTRIES
 
 MACHINES: Final = 2
 TEMPLATE: Final = "demo.aep"
+FLAGS: Final = (*COUNTRIES, "United States")
+"""The countries of the demo's renders and of the example in 003."""
 
 
 @asynccontextmanager
@@ -37,5 +41,9 @@ def _folders(data_dir: Path) -> list[Path]:
     folders = [data_dir.resolve() / "renders" / name for name in ("nas", "output", "templates", "images")]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
-    (folders[2] / TEMPLATE).touch()  # workers check that it exists; nobody opens it
+    _nas, _output, templates, images = folders
+    flags = images / FLAGS_FOLDER
+    flags.mkdir(exist_ok=True)
+    for file in (templates / TEMPLATE, *(flags / f"{country}{FLAG_SUFFIX}" for country in FLAGS)):
+        file.touch()  # workers check that it exists; nobody opens it
     return folders

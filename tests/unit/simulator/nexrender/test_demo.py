@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from drover.domain.render.images import image_path
 from drover.nas.settings import NasSettings
 from drover.platform.settings import load
 from drover.render.nexrender.client import NexrenderClient
 from drover.render.settings import RenderSettings
 from drover.service.render_capacity import RenderCapacity
 from drover.simulator.nexrender.demo import demo_nexrender
+from drover.simulator.renders import COUNTRIES
 
 SERVERS = {
     "DROVER_NATS_URL": "nats://x",
@@ -32,3 +34,5 @@ def look(settings, nas):
     assert Path(settings.render_template_dir, settings.render_template).is_file()
     assert Path(settings.render_output_dir).is_dir()
     assert Path(nas.render_nas).is_dir()
+    for country in COUNTRIES:
+        assert Path(image_path(country, settings.render_image_dir)).is_file(), country
