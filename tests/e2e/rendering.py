@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 from tests.e2e.client import Http
+from tests.e2e.process import ends_with_us
 
 BATCH = 50
 
@@ -43,6 +48,55 @@ class Crew:
         await victim.ended()
         self.killed += 1
         await self.start(worker_id)
+
+
+class OwnCrew:
+    """Workers of the users' own (`own_worker.py`), each a process with a name that it keeps when it comes back."""
+
+    def __init__(self, url, key, nexrender_url, folder, *, lease_s=4.0):
+        self._folder = folder
+        self._environ = {
+            "SUPABASE_URL": url,
+            "SUPABASE_KEY": key,
+            "NEXRENDER_API_URL": nexrender_url,
+            "OUTPUT_DIR": str(folder / "theirs"),
+            "NAS_MOUNT_PATH": str(folder / "nas"),
+            "AEP_TEMPLATE": str(folder / "poker.aep"),
+            "LEASE_S": str(lease_s),
+        }
+        (folder / "theirs").mkdir()
+        self.processes = {}
+        self.killed = 0
+
+    def start(self, worker_id, *, fenced=False):
+        program = Path(__file__).with_name("own_worker.py")
+        environ = self._environ | {"WORKER_ID": worker_id, "FENCED": "1" if fenced else "0"}
+        with (self._folder / f"{worker_id}.log").open("ab") as output:
+            self.processes[worker_id] = subprocess.Popen(
+                ends_with_us([sys.executable, program]),
+                env=os.environ | environ,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def said(self, worker_id):
+        return (self._folder / f"{worker_id}.log").read_text().splitlines()
+
+    def kill_one(self):
+        worker_id = random.choice(sorted(self.processes))
+        self._kill(worker_id)
+        self.killed += 1
+        self.start(worker_id, fenced=self.killed % 2 == 0)
+
+    def _kill(self, worker_id):
+        process = self.processes.pop(worker_id)
+        process.kill()
+        process.wait()
+
+    def end(self):
+        for worker_id in list(self.processes):
+            self._kill(worker_id)
 
 
 async def render_all(http: Http, count: int) -> None:

@@ -94,11 +94,11 @@ FROM generate_series(1, 5000) n;
 
 -- Renders.
 INSERT INTO rm_render.render_rows (id, composition_id, composition_name, cue_item_id, broadcast_date, created_at, updated_at,
-  stage_since, status, run, generation, generation_ends, worker_id, progress, recovery_count, unmapped_fields, completed_at, duration_seconds)
-SELECT n, 'comp-' || n % 40, 'Composition', 'cue-' || n / 3, (now() - (pg_temp.number('renders') - n) * interval '20 minutes')::date,
+  stage_since, status, run, generation, generation_ends, external, worker_id, progress, recovery_count, unmapped_fields, completed_at, duration_seconds)
+SELECT n, 'comp-' || n % 40, 'Composition', to_jsonb('cue-' || n / 3), (now() - (pg_temp.number('renders') - n) * interval '20 minutes')::date,
        now() - (pg_temp.number('renders') - n) * interval '20 minutes', now(), now(),
        CASE WHEN n > pg_temp.number('renders') - 10 THEN 'pending' WHEN n > pg_temp.number('renders') - 20 THEN 'rendering' WHEN n % 60 = 0 THEN 'failed' ELSE 'completed' END,
-       1, 1, ARRAY[]::int[], 'worker-' || n % 8, 50, 0, ARRAY[]::text[], now() - (pg_temp.number('renders') - n) * interval '20 minutes', 90
+       1, 1, ARRAY[]::int[], FALSE, 'worker-' || n % 8, 50, 0, ARRAY[]::text[], now() - (pg_temp.number('renders') - n) * interval '20 minutes', 90
 FROM generate_series(1, pg_temp.number('renders')) n;
 INSERT INTO rm_render.render_queue_audit (id, render_queue_id, status_to, worker_id, changed_at, changed_by)
 SELECT n::bigint * 65536 + step, n, (ARRAY['pending', 'preparing', 'rendering', 'encoding', 'completed'])[step + 1],

@@ -77,7 +77,7 @@ async def make_reader_views(connection: Connection, projection: Projection, sche
 async def _make(
     connection: Connection, view: ReaderView, source: str, schema: str, oid: int, *, has_role: bool
 ) -> bool:
-    columns = ", ".join(map(quoted, view.columns))
+    columns = ", ".join([*map(quoted, view.columns), *(f"NULL::jsonb AS {quoted(name)}" for name in view.blank)])
     select = f"SELECT {columns} FROM {quoted(source)}.{quoted(view.name)}"  # noqa: S608
     # The oid: after a swap the schema has the same name, and the view still reads the old one.
     mark = f"{MARK} {source}.{view.name} {hashlib.sha256(f'{oid} {select} {has_role}'.encode()).hexdigest()[:16]}"

@@ -36,6 +36,9 @@ BigInt = Annotated[int, PgType.BIGINT]
 Json = Annotated[Any, PgType.JSONB]
 """JSON as text. Postgres stores it as jsonb. A field of a struct type becomes JSON, too; it is encoded when it is
 written."""
+Scalar = Annotated[str | int, PgType.JSONB]
+"""A text or a number, which comes back as it was written. It is stored as jsonb; filters and orders compare its
+text."""
 
 
 def words(*them: str) -> msgspec.Meta:
@@ -68,9 +71,13 @@ class Column(msgspec.Struct, frozen=True):
     """The SQL expression of the column in a view. None: the column of the same name."""
 
     @property
-    def struct(self) -> Any:
-        """The struct type of a value that is stored as JSON. None: the value is not a struct."""
-        return self.python if _is_struct(self.python) else None
+    def is_scalar(self) -> bool:
+        return bool(self.python == Scalar)
+
+    @property
+    def encoded(self) -> Any:
+        """The type of a value that is encoded as JSON when it is written. None: it is written as it is."""
+        return self.python if self.is_scalar or _is_struct(self.python) else None
 
 
 @cache

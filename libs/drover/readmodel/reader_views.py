@@ -14,13 +14,15 @@ from drover.readmodel.relation import Relation
 class ReaderView(msgspec.Struct, frozen=True):
     name: str
     columns: tuple[str, ...]
+    blank: tuple[str, ...] = ()
+    """Sealed columns, which are always null here, so that queries that name them run."""
 
 
 def reader_views(context: Context, relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
-    """One for each relation, without sealed columns and users' own texts. None for a private context."""
+    """One for each relation, without users' own texts and with nothing sealed. None for a private context."""
     if context.is_private:
         return ()
-    return tuple(ReaderView(one.name, _columns(one, context.hidden_fields)) for one in relations)
+    return tuple(ReaderView(one.name, _columns(one, context.hidden_fields), (*one.sealed,)) for one in relations)
 
 
 def _columns(relation: Relation, hidden: AbstractSet[str]) -> tuple[str, ...]:

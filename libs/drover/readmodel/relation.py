@@ -58,8 +58,14 @@ class Relation(msgspec.Struct, frozen=True):
     sealed: Mapping[str, str] = {}
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
     failed. Neither can be selected in parts, filtered or ordered by."""
+    scalars: frozenset[str] = frozenset()
+    """Columns with texts or numbers, which filters and orders compare as texts."""
     united: tuple[str, ...] = ()
     """The contexts whose tables of this name are united here. The rows have the context as their first column."""
+
+    def client_type(self, column: str) -> PgType | None:
+        """The type of a column for clients. A scalar is a text to them: supabase-js would parse the text of a jsonb."""
+        return PgType.TEXT if column in self.scalars else self.columns.get(column)
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -102,6 +108,7 @@ def relation(
         aliases=aliases or {},
         owner=owner,
         sealed=sealed or {},
+        scalars=frozenset(one.name for one in columns if one.is_scalar),
     )
 
 

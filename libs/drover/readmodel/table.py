@@ -71,14 +71,14 @@ class KeyedTable(Table, Generic[R]):
     @cached_property
     def to_record(self) -> Callable[[R], tuple[Any, ...]]:
         """A function that turns a row into a Postgres record."""
-        structs = [place for place, column in enumerate(self.fields) if column.struct is not None]
-        if not structs:
+        encoded = [place for place, column in enumerate(self.fields) if column.encoded is not None]
+        if not encoded:
             return astuple
         encode = msgspec.json.Encoder().encode
 
         def to_record(row: R) -> tuple[Any, ...]:
             values = list(astuple(row))
-            for place in structs:
+            for place in encoded:
                 if values[place] is not None:
                     values[place] = encode(values[place]).decode()
             return tuple(values)
@@ -90,9 +90,9 @@ class KeyedTable(Table, Generic[R]):
         """A function that turns a Postgres record into a row."""
         row = self.row
         decoders = {
-            place: msgspec.json.Decoder(column.struct).decode
+            place: msgspec.json.Decoder(column.encoded).decode
             for place, column in enumerate(self.fields)
-            if column.struct is not None
+            if column.encoded is not None
         }
         if not decoders and not _has_keywords(row):
             return lambda record: row(*record)

@@ -81,12 +81,12 @@ async def refused(call) -> APIError:
 @pytest.mark.req("RN-01", "RN-02", "RN-18", "RN-25")
 async def test_a_render_is_requested_worked_on_and_read_back(office, worker, request_render):
     made = await request_render(broadcast_date="2026-03-05")
-    assert (made["id"], made["status"], made["gfx_data"], made["cue_item_id"]) == (1, "pending", GFX, "7")
+    assert (made["id"], made["status"], made["gfx_data"], made["cue_item_id"]) == (1, "pending", GFX, 7)
 
     # What 003 §3.2 asks for, as it asks for it.
     wanted = office.table("render_queue").select("id,composition_id,gfx_data,cue_item_id").eq("status", "pending")
     (row,) = (await wanted.order("created_at").limit(1).execute()).data
-    assert row == {"id": 1, "composition_id": "comp_123", "gfx_data": GFX, "cue_item_id": "7"}
+    assert row == {"id": 1, "composition_id": "comp_123", "gfx_data": GFX, "cue_item_id": 7}
 
     hand = Hand(1, 1, W1)
     await worker(c.Claim(W1))
@@ -156,7 +156,27 @@ async def test_a_render_is_cancelled_released_and_run_again_by_its_number(farm, 
 
     queue = office.table("render_queue")
     assert (await refused(queue.update({"status": "cancelled"}).eq("id", 99))).code == "NOT_FOUND"
-    assert (await refused(queue.update({"progress": 5}).eq("id", 2))).code == "VALIDATION_ERROR"
+    assert (await refused(queue.update({"progress": 5}).eq("id", 2))).code == "CONFLICT", "no worker holds it"
+
+
+@pytest.mark.req("DI-19")
+async def test_a_cue_item_comes_back_as_it_was_written_and_is_found_by_its_text(office, request_render):
+    for cue in (7, "7", "cue-7", None):
+        await request_render(cue_item_id=cue)
+    queue = office.table("render_queue")
+    rows = (await queue.select("id,cue_item_id,other:cue_item_id,text:cue_item_id::text").order("id").execute()).data
+    assert [row["cue_item_id"] for row in rows] == [row["other"] for row in rows] == [7, "7", "cue-7", None]
+    assert [row["text"] for row in rows] == ["7", "7", "cue-7", None]
+    for found, ids in (
+        (queue.select("id").eq("cue_item_id", 7), [1, 2]),
+        (queue.select("id").in_("cue_item_id", ["7", "cue-7"]), [1, 2, 3]),
+        (queue.select("id").ilike("cue_item_id", "*CUE*"), [3]),
+        (queue.select("id").is_("cue_item_id", "null"), [4]),
+        (queue.select("id").order("cue_item_id", desc=True, nullsfirst=False).limit(1), [3]),
+    ):
+        assert [row["id"] for row in (await found.order("id").execute()).data] == ids
+    cancelled = await queue.update({"status": "cancelled"}).eq("cue_item_id", 7).execute()
+    assert [(row["id"], row["cue_item_id"]) for row in cancelled.data] == [(1, 7), (2, "7")]
 
 
 async def test_fields_are_mapped_upserted_and_deleted(farm, office):

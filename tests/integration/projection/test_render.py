@@ -250,7 +250,7 @@ ASKED_OFTEN = [
     ("render_queue WHERE status = 'pending' ORDER BY created_at LIMIT 1", "render_rows_status"),
     ("render_queue WHERE status = 'pending' ORDER BY id LIMIT 1", "render_rows_pkey"),
     ("render_queue ORDER BY created_at DESC LIMIT 1", "render_rows_created_at"),
-    ("render_queue WHERE cue_item_id = '7'", "render_rows_cue_item_id"),
+    ("render_queue WHERE cue_item_id #>> '{}' = '7'", "render_rows_cue_item_id"),
     ("render_queue WHERE broadcast_date = '2026-03-02'", "render_rows_broadcast_date"),
     ("render_queue WHERE composition_id = 'c' ORDER BY created_at DESC LIMIT 1", "render_rows_composition_id"),
     ("render_queue_audit WHERE render_queue_id = 7 ORDER BY id", "render_queue_audit_render_queue_id"),

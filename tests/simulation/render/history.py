@@ -18,6 +18,7 @@ NEXT = {
     e.RenderCompleted: ({"preparing", "rendering", "encoding", "uploading"}, "completed"),
 }
 """In which states each may happen, and which one it leads to. What is not here is looked at one by one."""
+WORKING = {"preparing", "rendering", "encoding", "uploading"}
 ENDED = {"completed", "failed", "cancelled"}
 
 
@@ -28,6 +29,10 @@ class Story:
         self.status = "pending"
         self.run = 0
         self.worker: str | None = None
+        self.external = False
+        """Whether its present or last worker is one of the users' own."""
+        self.handled = False
+        """Whether a worker of ours ever had it."""
         self.uid = event.uid
         self.generation = 1
         self.recovery_count = 0
@@ -93,7 +98,7 @@ class History:
         elif isinstance(event, e.RenderFailed | e.RenderCancelled):
             assert event.run == story.run
             cancelled = isinstance(event, e.RenderCancelled)
-            assert (event.stop is not None) is (story.run > 0 if cancelled else story.uid in self.touched)
+            assert (event.stop is not None) is (story.handled if cancelled else story.uid in self.touched)
             self._owes(event.stop, story)
             self._end(story, "cancelled" if cancelled else "failed", event)
         else:
@@ -104,6 +109,8 @@ class History:
 
     def _run_event(self, event, story: Story) -> None:
         before, after = NEXT[type(event)]
+        if story.external and isinstance(event, e.RenderSubmitted | e.RenderProgressed):
+            before = WORKING  # it may start another job at nexrender at any time, and knows its progress best
         assert story.status in before, (type(event).__name__, story.status)
         if isinstance(event, e.RenderClaimed):
             self._claimed(event, story)
@@ -118,7 +125,8 @@ class History:
             assert event.timeout_at > event.at or overdue, "no time was left for it"
             story.timeout_at = event.timeout_at
         if isinstance(event, e.RenderProgressed | e.EncodingStarted):
-            assert story.progress <= event.progress <= 100, "progress goes up"
+            assert 0 <= event.progress <= 100
+            assert story.progress <= event.progress or story.external, "progress goes up"
             story.progress = event.progress
         if isinstance(event, e.UploadStarted):
             story.progress, story.timeout_at = 100, None
@@ -135,7 +143,11 @@ class History:
         assert event.run == story.run + 1, "runs grow one by one"
         assert event.resumed is (story.worker is not None)
         assert story.worker in (None, event.worker_id), "two workers have one render"
-        others = [s for s in self.renders.values() if s.worker == event.worker_id and s is not story]
+        story.run, story.worker, story.external = event.run, event.worker_id, event.external
+        if event.external:
+            assert story.uid not in self.touched, "an external worker would share a job of ours"
+            return
+        others = [s for s in self.renders.values() if s.worker == event.worker_id and not s.external and s is not story]
         assert not others, "a worker has two renders"
         if not event.resumed:
             older = [
@@ -144,27 +156,32 @@ class History:
                 if s.status == "pending" and (s.requested_at, render_id) < (story.requested_at, event.render_id)
             ]
             assert not older, "an older one was passed over"
-        story.run, story.worker = event.run, event.worker_id
         self.touched.add(story.uid)
+        story.handled = True
 
     def _requeued(self, event: e.RenderRequeued, story: Story) -> None:
         assert event.run == story.run
         taken = event.reason in ("lapsed", "released")
         assert event.recovery_count == story.recovery_count + taken, "a recovery is counted, and nothing else is"
-        if event.reason in ("lapsed", "released", "handed_back"):
+        is_taken = event.reason in ("lapsed", "released", "handed_back")
+        if is_taken:
             assert story.worker is not None, "taken from nobody"
-            assert (event.uid, event.generation, event.stop) == (story.uid, story.generation, None)
+            assert event.stop is None
             assert event.reason != "lapsed" or event.at >= story.lease_until, "a lease lapsed before its time"
+        if is_taken and not story.external:
+            assert (event.uid, event.generation) == (story.uid, story.generation)
         else:
             assert (story.status in ("failed", "cancelled")) is (event.reason == "rerun")
+            assert story.status == "pending" or event.reason != "superseded"
             assert event.generation == story.generation + 1
             assert event.uid not in self.uids, "a uid was used twice"
             assert story.uid not in self.owed or event.reason == "rerun"
             self.uids.add(event.uid)
             assert (event.stop is not None) is (story.uid in self.touched and event.reason != "rerun")
             self._owes(event.stop, story)
-            again = story.again[event.reason] = story.again.get(event.reason, 0) + 1
-            assert event.reason == "rerun" or again <= 2, "it was all done a third time"
+            if not is_taken and event.reason != "superseded":
+                again = story.again[event.reason] = story.again.get(event.reason, 0) + 1
+                assert event.reason == "rerun" or again <= 2, "it was all done a third time"
             if event.reason == "rerun":
                 story.again = {}
             story.uid, story.generation, story.progress, story.timeout_at = event.uid, event.generation, 0, None
@@ -191,4 +208,10 @@ class History:
 
     def is_current(self, render_id: int, run: int, worker: str) -> bool:
         story = self.renders.get(render_id)
-        return story is not None and (story.run, story.worker) == (run, worker)
+        return story is not None and (story.run, story.worker) == (run, worker) and not story.external
+
+    def is_held_by_external(self, render_id: int, worker: str | None) -> bool:
+        """Whether an external worker has it; it is this one, if the name is known."""
+        story = self.renders.get(render_id)
+        held = story is not None and story.external and story.status in WORKING
+        return held and worker in (None, story.worker)

@@ -31,13 +31,17 @@ def _check_renders(queue: RenderQueue, history: History, policy: Policy) -> None
         )
         assert render.touched is (render.uid in history.touched)
         assert render.lease_until == story.lease_until
+        assert (render.leased_at is None) is (render.lease_until is None)
+        assert (render.external, render.handled) == (story.external, story.handled)
         assert (render.status in WORKING) is (render.worker_id is not None) is (render.lease_until is not None)
         assert (render.gfx_data == "") is (render.sha256 is not None) is (render.status is Status.COMPLETED)
         assert 0 <= render.progress <= 100
         assert all(count <= policy.rule(Fault(fault)).retries for fault, count in render.retries.items())
-    by_worker = Counter(render.worker_id for render in queue.renders.values() if render.status in WORKING)
+    working = [render for render in queue.renders.values() if render.status in WORKING]
+    by_worker = Counter(render.worker_id for render in working if not render.external)
     assert all(count == 1 for count in by_worker.values()), "a worker has two renders"
-    assert queue.held == {r.worker_id: r.render_id for r in queue.renders.values() if r.status in WORKING}
+    assert queue.held == {r.worker_id: r.render_id for r in working if not r.external}
+    assert queue.lent == {r.render_id for r in working if r.external}
 
 
 def _check_waiting(queue: RenderQueue) -> None:

@@ -12,16 +12,20 @@ from drover.domain.decider import Rejection
 from drover.domain.errors import Code
 from drover.domain.render import commands as c
 from drover.domain.render import deadlines
+from drover.domain.render.fence import RowFence
 from drover.domain.render.policy import Fault, Policy
 from drover.domain.render.state import Status
 from tests.simulation.render import invariants
 from tests.simulation.render.writer import Writer
 
 WORKERS = ["worker-1", "worker-2", "worker-3"]
+EXTERNALS = ["own-1", "own-2"]
+"""Workers of the users' own, which claim and report by writes of the table."""
 COMPOSITIONS = ["comp_chips", "comp_clock"]
 POLICIES = [Policy(), Policy(lease_s=90, render_timeout_s=300, retries=1, retry_base_s=5)]
 FAULTS = sorted(Fault)
 SHA = "ab" * 32
+ENDS = ("completed", "failed")
 
 
 class Studio(Writer, RuleBasedStateMachine):
@@ -195,6 +199,88 @@ class Studio(Writer, RuleBasedStateMachine):
             self.say(c.ReportFault(render.render_id, render.run, worker, Fault(fault), "oh"))
             self.pass_time(timedelta(seconds=30))
 
+    # What external workers do
+
+    def some_render(self, data) -> int:
+        return data.draw(st.sampled_from([*sorted(self.history.renders), 0, 77]))
+
+    def fence(self, data, render_id) -> RowFence | None:
+        """None, or what somebody has read of the row: often right, and sometimes late."""
+        story = self.history.renders.get(render_id)
+        if story is None or data.draw(st.booleans()):
+            return None
+        late = data.draw(st.integers(0, 3)) == 0
+        return RowFence(
+            run=data.draw(st.sampled_from([None, story.run + late])),
+            status=data.draw(st.sampled_from([None, "pending" if late else story.status])),
+            worker_id=story.worker if data.draw(st.booleans()) else None,
+            lease_until=story.lease_until if data.draw(st.booleans()) else None,
+        )
+
+    def matches(self, render_id, fence) -> bool:
+        story = self.history.renders.get(render_id)
+        if story is None or fence is None:
+            return True
+        found = story.run, story.status, story.worker, story.lease_until
+        wanted = fence.run, fence.status, fence.worker_id, fence.lease_until
+        return all(one is None or one == other for one, other in zip(wanted, found, strict=True))
+
+    def tell(self, command, *, may: bool) -> None:
+        """It is taken if it may be; otherwise it is refused and leaves everything as it was."""
+        before = self.snapshot()
+        told = self.send(command)
+        assert isinstance(told, Rejection) is not may, (told, command)
+        if not may:
+            assert self.snapshot() == before, "a refused write changed something"
+        self.settle_if_it_is_time()
+
+    @rule(data=st.data(), worker=st.sampled_from(EXTERNALS), lease_s=st.sampled_from([None, -5, 2, 60, 10**6]))
+    def an_external_worker_claims(self, data, worker, lease_s) -> None:
+        render_id = self.some_render(data)
+        fence, story = self.fence(data, render_id), self.history.renders.get(render_id)
+        free = story is not None and story.status == "pending"
+        until = None if lease_s is None else self.now + timedelta(seconds=lease_s)
+        may = (free or self.history.is_held_by_external(render_id, worker)) and self.matches(render_id, fence)
+        self.tell(c.ClaimRender(render_id, worker, until, fence), may=may)
+
+    @rule(
+        data=st.data(),
+        worker=st.sampled_from([None, *EXTERNALS]),
+        status=st.sampled_from([None, "rendering", "encoding", "uploading", "completed", "failed"]),
+        job_id=st.sampled_from([None, "job_1", "job_2"]),
+        progress=st.sampled_from([None, -5, 0, 45, 100, 120]),
+        lease_s=st.sampled_from([None, None, -5, 60, 10**6]),
+    )
+    def an_external_worker_reports(self, data, worker, status, job_id, progress, lease_s) -> None:
+        render_id = self.some_render(data)
+        fence, story = self.fence(data, render_id), self.history.renders.get(render_id)
+        report = c.ReportWork(
+            render_id=render_id,
+            status=status,
+            worker_id=worker,
+            progress=progress,
+            nexrender_job_id=job_id,
+            lease_until=None if lease_s is None else self.now + timedelta(seconds=lease_s),
+            output_file_path="/nas/theirs.mp4",
+            only_if=fence,
+        )
+        said_before = story is not None and story.external and story.status == status and status in ENDS
+        may = said_before or self.history.is_held_by_external(render_id, worker)
+        self.tell(report, may=may and self.matches(render_id, fence))
+
+    @precondition(lambda self: self.history.renders)
+    @rule(data=st.data(), what=st.sampled_from([c.CancelRender, c.ReleaseRender, c.RerunRender]))
+    def a_person_writes_what_filters_match(self, data, what) -> None:
+        render_id = self.some_render(data)
+        fence, before = self.fence(data, render_id), self.snapshot()
+        is_current = self.matches(render_id, fence)
+        told = self.send(what(render_id, only_if=fence))
+        if isinstance(told, Rejection):
+            assert self.snapshot() == before
+        else:
+            assert is_current, "a row that had moved on was changed"
+        self.settle_if_it_is_time()
+
     # Stops
 
     @rule(data=st.data(), worker=st.sampled_from(WORKERS), done=st.booleans())
@@ -249,6 +335,8 @@ class Studio(Writer, RuleBasedStateMachine):
             for worker in WORKERS[1:]:
                 if worker in self.queue.held:
                     self.send(c.HandBack(*self.believed[worker][-1], worker))
+            for render_id in sorted(self.queue.lent):
+                self.send(c.ReleaseRender(render_id))
             told = self.do(c.Claim(WORKERS[0]))
             if told is None:
                 break
@@ -264,7 +352,7 @@ class Studio(Writer, RuleBasedStateMachine):
         assert completed == self.history.completed.keys() - self.history.archived
         self.pass_time(timedelta(hours=49))
         left = self.queue
-        assert (left.renders, left.held, left.stops, left.alerts) == ({}, {}, {}, {})
+        assert (left.renders, left.held, left.lent, left.stops, left.alerts) == ({}, {}, set(), {}, {})
         assert not (left.pending.due or left.stops_due.due or left.timers.due)
 
 
@@ -289,7 +377,7 @@ def quietly(examples: int, steps: int) -> settings:
     )
 
 
-@pytest.mark.req("RN-01", "RN-02", "RN-03", "RN-04", "RN-12", "RN-19", "RN-22")
+@pytest.mark.req("RN-01", "RN-02", "RN-03", "RN-04", "RN-12", "RN-19", "RN-22", "DI-13", "DI-14")
 def test_whatever_happens_the_render_queue_keeps_its_promises():
     run_state_machine_as_test(Studio, settings=quietly(150, 60))
 

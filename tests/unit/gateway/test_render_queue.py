@@ -100,9 +100,18 @@ async def test_a_row_as_003_writes_it_is_taken_whatever_is_mapped(office):
     assert office.render().composition == "_MAIN Mini Chip Count"
 
 
-async def test_a_cue_item_may_be_a_number(office):
-    await office.request(cue_item_id=42)
-    assert office.render().cue_item_id == "42"
+@pytest.mark.req("DI-19")
+@pytest.mark.parametrize("cue", [42, "42", "cue-7", -(2**63), None])
+async def test_a_cue_item_is_kept_as_it_was_written(office, cue):
+    row = {"composition_id": "c", "gfx_data": GFX, "cue_item_id": cue}
+    answer = await office.ask("POST", "render_queue?select=cue_item_id", row, **SHOW)
+    assert await answer.json() == [{"cue_item_id": cue}]
+    assert office.render().cue_item_id == cue
+
+
+async def test_a_cue_item_is_a_number_of_64_bits_at_most(office):
+    answer = await office.ask("POST", "render_queue", {"composition_id": "c", "gfx_data": GFX, "cue_item_id": 2**63})
+    assert (answer.status, (await answer.json())["details"]["field"]) == (400, "cue_item_id")
 
 
 @pytest.mark.parametrize(
@@ -253,9 +262,9 @@ async def test_a_patch_that_names_no_render_is_refused(office, path, code):
     assert (answer.status, (await answer.json())["code"]) == (400, code)
 
 
-@pytest.mark.parametrize("body", [{"progress": 50}, {"status": "completed"}, {}, [], "x"])
+@pytest.mark.parametrize("body", [{"progress": 101}, {"status": "done"}, {"error_message": "oh"}, {}, [], "x"])
 @pytest.mark.req("RN-22")
-async def test_what_workers_report_cannot_be_written_and_the_answer_says_what_can(office, body):
+async def test_a_change_that_means_nothing_is_refused_and_the_answer_says_what_can_be_written(office, body):
     await office.request()
     office.bus.sent.clear()
     answer = await office.ask("PATCH", "render_queue?id=eq.1", body)

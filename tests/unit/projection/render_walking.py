@@ -45,6 +45,8 @@ class RenderWalk:
     def _work(self) -> Command:
         """A worker takes something, or goes on with what it has."""
         dice, worker = self._dice, self._dice.choice(WORKERS)
+        if self.queue.renders and dice.random() < 0.2:
+            return self._external(dice.choice(list(self.queue.renders)))
         held = self.queue.held.get(worker)
         if held is None or dice.random() < 0.02:
             return dice.choice((c.Claim(worker), c.Claim(worker), c.ClaimStop(worker), self._stop(worker)))
@@ -55,6 +57,22 @@ class RenderWalk:
         if self._past and dice.random() < 0.05:
             return dice.choice(dice.choice(self._past).says())
         return self._goes_on(render, hand)
+
+    def _external(self, render_id: int) -> Command:
+        """A worker of the users' own claims it, or writes about it."""
+        dice = self._dice
+        if render_id not in self.queue.lent:
+            return c.ClaimRender(render_id, dice.choice(("own-1", "own-2")))
+        status: Any = dice.choice((None, "rendering", "encoding", "uploading", "completed", "failed"))
+        return c.ReportWork(
+            render_id=render_id,
+            status=status,
+            progress=dice.choice((None, dice.randrange(101))),
+            nexrender_job_id=dice.choice((None, f"job_{dice.randrange(9)}")),
+            output_file_path=dice.choice((None, "/nas/theirs.mp4")),
+            sha256=dice.choice((None, f"{dice.getrandbits(256):064x}")),
+            message="oh",
+        )
 
     def _goes_on(self, render: Render, hand: Hand) -> Command:
         dice = self._dice
@@ -80,9 +98,12 @@ class RenderWalk:
         known = list(self.queue.renders)
         if not known or dice.random() < 0.6:
             self._made += 1
-            return request(dice.choice(COMPOSITIONS), gfx_id=f"gfx-{self._made}", cue_item_id=str(self._made))
+            return request(dice.choice(COMPOSITIONS), gfx_id=f"gfx-{self._made}", cue_item_id=self._cue())
         command: Any = dice.choice((c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender))
         return command(dice.choice(known))  # type: ignore[no-any-return]
+
+    def _cue(self) -> str | int | None:
+        return self._dice.choice((self._made, str(self._made), None))
 
     def _administer(self) -> Command:
         dice, composition = self._dice, self._dice.choice(COMPOSITIONS)

@@ -41,7 +41,8 @@ def _render(render: Render) -> dict[str, Any]:
         "started_at": render.started_at,
         "recovery_count": render.recovery_count,
         "retry_due_at": render.retry_due,
-        "output_sha256": render.sha256,
+        "output_sha256": render.sha256 or None,
+        "external": render.external,
     }
     # The decider lets go of the worker at the end; people may want to know who it was.
     return known if render.status in ENDED else known | {"worker_id": render.worker_id}

@@ -13,8 +13,9 @@ from drover.domain.spec import fields_of
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
-    """Make the answer from the first event of a type that has an answer."""
-    for event in events:
+    """Make the answer from the first event of a type that has an answer. A claim that supersedes an earlier job also
+    requeues the render, but its answer is that of a claim."""
+    for event in sorted(events, key=lambda event: type(event) is not e.RenderClaimed):
         tell = _TELL.get(type(event))
         if tell is not None:
             return tell(event)
@@ -41,11 +42,20 @@ def _claimed(event: e.RenderClaimed) -> dict[str, Any]:
         "lease_until": event.lease_until,
         "lease_s": (event.lease_until - event.at).total_seconds(),
         "resumed": event.resumed,
+        "id": event.render_id,
+        "status": Status.PREPARING,
+        "worker_id": event.worker_id,
+        "lock_expires_at": event.lease_until,
+        "updated_at": event.at,
     }
 
 
 def _renewed(event: e.LeaseRenewed) -> dict[str, Any]:
-    return {"lease_until": event.lease_until, "lease_s": (event.lease_until - event.at).total_seconds()}
+    return {
+        "lease_until": event.lease_until,
+        "lease_s": (event.lease_until - event.at).total_seconds(),
+        "lock_expires_at": event.lease_until,
+    }
 
 
 def _retry(event: e.RetryScheduled) -> dict[str, Any]:

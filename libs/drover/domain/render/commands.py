@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import Final, Literal
 
 from drover.domain.decider import Command, Tick
+from drover.domain.render.fence import RowFence
 from drover.domain.render.mapping_spec import CompositionChange, FieldChange, Layer
 from drover.domain.render.policy import Fault
 
@@ -20,7 +21,7 @@ class RequestRender(Command):
     """The data to render, sealed by the HTTP service that received it."""
     composition: str = ""
     """Name of the composition. Empty: the name in the composition's description, else the id."""
-    cue_item_id: str | None = None
+    cue_item_id: str | int | None = None
     broadcast_date: date | None = None
     """The date in the file's folder. None: today in Seoul."""
 
@@ -28,24 +29,55 @@ class RequestRender(Command):
 class CancelRender(Command):
     render_id: int
     reason: str = ""
+    only_if: RowFence | None = None
 
 
 class ReleaseRender(Command):
     """Take the render from a worker that is stuck, at the request of an operator."""
 
     render_id: int
+    only_if: RowFence | None = None
 
 
 class RerunRender(Command):
     """Run a failed or cancelled render again, from the start."""
 
     render_id: int
+    only_if: RowFence | None = None
 
 
 class Claim(Command):
     """Claim the oldest pending render for a worker that has none."""
 
     worker_id: str
+
+
+class ClaimRender(Command):
+    """Claim this render for an external worker: one of the users' own, which works through the table."""
+
+    render_id: int
+    worker_id: str | None = None
+    """None: the worker that holds the render, which begins again."""
+    lease_until: datetime | None = None
+    only_if: RowFence | None = None
+
+
+class ReportWork(Command):
+    """What an external worker writes about a render that it holds. One write may say several things."""
+
+    render_id: int
+    status: Literal["rendering", "encoding", "uploading", "completed", "failed"] | None = None
+    worker_id: str | None = None
+    """Who writes. None: whoever holds the render."""
+    progress: int | None = None
+    nexrender_job_id: str | None = None
+    lease_until: datetime | None = None
+    output_file_path: str | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+    message: str | None = None
+    """Why it failed."""
+    only_if: RowFence | None = None
 
 
 class Report(Command):
@@ -159,6 +191,8 @@ QueueCommand = (
     | ReleaseRender
     | RerunRender
     | Claim
+    | ClaimRender
+    | ReportWork
     | RenewLease
     | HandBack
     | ReportSubmitted

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from drover.domain.decider import Decider, Decision, Tick
 from drover.domain.render import commands as c
-from drover.domain.render import compositions, queries, requests, stops, work
+from drover.domain.render import compositions, external, queries, requests, stops, work
 from drover.domain.render.answers import answer
 from drover.domain.render.deadlines import next_deadline, tick
 from drover.domain.render.events import QueueEvent
@@ -44,6 +44,8 @@ _RULES: Final[dict[type, Rule]] = {
 }
 _BY_POLICY: Final[dict[type, Callable[[Policy, RenderQueue, Any, datetime], Decision]]] = {
     c.Claim: work.claim,
+    c.ClaimRender: external.claim_render,
+    c.ReportWork: external.report_work,
     c.RenewLease: work.renew_lease,
     c.ReportSubmitted: work.report_submitted,
     c.ReportFault: report_fault,
@@ -70,7 +72,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         commands=c.QueueCommand,
         events=QueueEvent,
         state=RenderQueue,
-        version=3,
+        version=4,
     )
 
 

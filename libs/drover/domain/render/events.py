@@ -31,7 +31,8 @@ class RenderRequested(RenderEvent):
     """The id that gfx_data was sealed with: it can be opened only together with this id."""
     gfx_data: str
     """The data to render, sealed."""
-    cue_item_id: str | None
+    cue_item_id: str | int | None
+    """As it was written: a number stays a number."""
     broadcast_date: date
     uid: str
     """The job's uid at nexrender."""
@@ -43,6 +44,9 @@ class RenderClaimed(RunEvent):
     lease_until: datetime
     resumed: bool
     """Whether the same worker held the render before."""
+    external: bool = False
+    """Whether it is a worker of the users' own, which works through the table `render_queue` and has its own job at
+    nexrender."""
 
 
 class LeaseRenewed(RunEvent):
@@ -54,7 +58,7 @@ class RenderSubmitted(RunEvent):
 
     uid: str
     nexrender_job_id: str
-    """The id that nexrender gave the job, if it does not accept our uid."""
+    """The id that nexrender gave the job, if it does not accept our uid. Empty: an external worker did not tell it."""
     found: bool
     """Whether nexrender had the job already, because a worker had submitted it and could not report that."""
     timeout_at: datetime
@@ -94,7 +98,7 @@ class RenderRequeued(RenderEvent):
     run: int
     reason: str
     """Why. `lapsed`: the lease expired. `released`: by an operator. `handed_back`: by its worker. `rerun`: by a person.
-    Otherwise the fault."""
+    `superseded`: an external worker starts a job of its own. Otherwise the fault."""
     message: str
     recovery_count: int
     generation: int
@@ -106,6 +110,7 @@ class RenderRequeued(RenderEvent):
 
 class RenderCompleted(RunEvent):
     output_file_path: str
+    """An external worker may not tell this and the fields below; then they are empty or 0."""
     size_bytes: int
     sha256: str
     duration_seconds: float

@@ -34,32 +34,39 @@ def _wait(queue: RenderQueue, render: Render) -> None:
 
 
 def _leave_worker(queue: RenderQueue, render: Render) -> None:
-    if render.worker_id is not None:
+    if render.render_id in queue.lent:
+        queue.lent.discard(render.render_id)
+    elif render.worker_id is not None:
         queue.held.pop(render.worker_id, None)
-    render.worker_id = render.lease_until = render.retry_due = None
+    render.worker_id = render.leased_at = render.lease_until = render.retry_due = None
     queue.timers.clear(lease_timer(render.render_id))
 
 
 def _claimed(queue: RenderQueue, event: e.RenderClaimed) -> None:
     render = queue.renders[event.render_id]
     queue.pending.clear(place_in_queue(event.render_id))
-    render.status, render.run, render.touched = Status.PREPARING, event.run, True
-    render.worker_id = event.worker_id
+    render.status, render.run = Status.PREPARING, event.run
+    render.worker_id, render.external = event.worker_id, event.external
     render.resumes += event.resumed
     render.retry_due = None
-    queue.held[event.worker_id] = event.render_id
+    if event.external:
+        queue.lent.add(event.render_id)
+    else:
+        render.touched = render.handled = True
+        queue.held[event.worker_id] = event.render_id
     _renewed(queue, event)
 
 
 def _renewed(queue: RenderQueue, event: e.LeaseRenewed | e.RenderClaimed) -> None:
-    queue.renders[event.render_id].lease_until = event.lease_until
+    render = queue.renders[event.render_id]
+    render.leased_at, render.lease_until = event.at, event.lease_until
     queue.timers.set(lease_timer(event.render_id), event.lease_until)
 
 
 def _submitted(queue: RenderQueue, event: e.RenderSubmitted) -> None:
     render = queue.renders[event.render_id]
     render.status = Status.RENDERING
-    render.nexrender_job_id = event.nexrender_job_id
+    render.nexrender_job_id = event.nexrender_job_id or None
     render.started_at = render.started_at or event.at
     _regain(render)
     queue.timers.set(timeout_timer(event.render_id), event.timeout_at)
@@ -153,9 +160,8 @@ def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEv
     if uid is None:
         return
     discard = isinstance(event, e.RenderCancelled)
-    queue.stops[uid] = Stop(
-        render.render_id, uid, render.composition, render.broadcast_date, discard, render.nexrender_job_id
-    )
+    job_id = None if render.external else render.nexrender_job_id  # an external worker may have another nexrender
+    queue.stops[uid] = Stop(render.render_id, uid, render.composition, render.broadcast_date, discard, job_id)
     queue.stops_due.set(uid, event.at)
 
 

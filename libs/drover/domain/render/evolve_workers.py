@@ -18,8 +18,9 @@ from drover.domain.render.timer_keys import WORKERS_TIMER
 def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
     """Set the deadline for raising the alert or, once no render waits, for resolving it. Called after every event."""
     if isinstance(event, RenderClaimed | LeaseRenewed):
-        queue.renewal_due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
-    elif not queue.held:
+        due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
+        queue.renewal_due = max(due, queue.renewal_due or due)  # external workers may have shorter leases
+    elif not (queue.held or queue.lent):
         queue.renewal_due = None
     waits, is_open = bool(queue.pending.due), NO_WORKER_KEY in queue.alerts
     if waits is is_open:

@@ -59,6 +59,8 @@ class Fault(StrEnum):
     OUTPUT_INVALID = "OUTPUT_INVALID"
     NAS_AWAY = "NAS_AWAY"
     """The NAS is unreachable or full, or the file there differs from what was sent."""
+    WORKER_FAILED = "WORKER_FAILED"
+    """An external worker has given up. It retries by itself before that."""
 
 
 class Again(StrEnum):
@@ -113,6 +115,7 @@ RULES: Final[dict[Fault, Rule]] = {
     Fault.RENDER_TIMEOUT: Rule(retries=2, again=Again.RENDER, alert="render_timeout"),
     Fault.RENDER_LOST: Rule(retries=2, again=Again.RENDER),
     Fault.OUTPUT_INVALID: Rule(retries=2, delay_s=60),
+    Fault.WORKER_FAILED: Rule(),
     Fault.NAS_AWAY: Rule(retries=3, delay_s=30, alert="nas_away", about="nas"),
 }
 """The rules of all faults except `NEXRENDER_DOWN`, whose values an operator can set."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from drover.domain.decider import NOTHING, Decision, accept, reject
 from drover.domain.errors import Code
@@ -14,6 +14,7 @@ from drover.domain.ids import derived_uuid
 from drover.domain.render.alerts import alert_of_recovery, alerts_over
 from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
 from drover.domain.render.events import RenderCancelled, RenderRequested, RenderRequeued
+from drover.domain.render.fence import moved_on
 from drover.domain.render.policy import OPEN_RENDERS_MAX, SEOUL
 from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Status
 
@@ -22,7 +23,7 @@ LAPSED: Final = "lapsed"
 
 
 def request_render(queue: RenderQueue, command: RequestRender, now: datetime) -> Decision:
-    if len(queue.pending.due) + len(queue.held) >= OPEN_RENDERS_MAX:
+    if len(queue.pending.due) + len(queue.held) + len(queue.lent) >= OPEN_RENDERS_MAX:
         return reject(
             Code.CONFLICT, f"{OPEN_RENDERS_MAX} renders are open, which is the maximum; wait until some have ended"
         )
@@ -70,43 +71,57 @@ def stop_of(render: Render) -> str | None:
 
 def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> Decision:
     render = queue.renders.get(command.render_id)
+    if (refusal := moved_on(render, command.only_if)) is not None:
+        return refusal
     if render is None or render.status in ENDED:
-        return _ended(queue, command.render_id, render, "be cancelled")
+        return ended(queue, command.render_id, render, "be cancelled")
     # Also if the present job was not begun but an earlier one was: its late worker may still put a file on the NAS.
-    stop = render.uid if render.run else None
+    # An external worker is told by the answer to its next report, and stops its job itself.
+    stop = render.uid if render.handled else None
     cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop)
     return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))
 
 
 def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) -> Decision:
     render = queue.renders.get(command.render_id)
+    if (refusal := moved_on(render, command.only_if)) is not None:
+        return refusal
     if render is not None and render.status is Status.PENDING:
         return NOTHING
     if render is None or render.status not in WORKING:
-        return _ended(queue, command.render_id, render, "be released")
+        return ended(queue, command.render_id, render, "be released")
     return accept(*taken_back(queue, render, "released", "Released by an operator", now))
 
 
 def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
-    """Take the render from its worker. Its nexrender job goes on: the next worker asks nexrender for it first."""
+    """Take the render from its worker. Its nexrender job goes on: the next worker asks nexrender for it first.
+
+    Not if the worker is an external one: nobody else can use its job, so the next worker starts a new one.
+    """
     count = render.recovery_count + 1
-    requeued = RenderRequeued(
-        render_id=render.render_id,
-        run=render.run,
-        reason=reason,
-        message=message,
-        recovery_count=count,
-        generation=render.generation,
-        uid=render.uid,
-        stop=None,
-    )
+    if render.external:
+        again = run_again(render, reason, message, now, stop=None)
+        requeued = replace(again, recovery_count=count)
+    else:
+        requeued = RenderRequeued(
+            render_id=render.render_id,
+            run=render.run,
+            reason=reason,
+            message=message,
+            recovery_count=count,
+            generation=render.generation,
+            uid=render.uid,
+            stop=None,
+        )
     return [requeued, *alert_of_recovery(queue, render, now)]
 
 
 def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Decision:
     render = queue.renders.get(command.render_id)
+    if (refusal := moved_on(render, command.only_if)) is not None:
+        return refusal
     if render is None:
-        return _ended(queue, command.render_id, render, "run again: it ended more than a day ago")
+        return ended(queue, command.render_id, render, "run again: it ended more than a day ago")
     if render.status not in (Status.FAILED, Status.CANCELLED):
         return reject(
             Code.CONFLICT,
@@ -141,7 +156,7 @@ def run_again(render: Render, reason: str, message: str, now: datetime, *, stop:
     )
 
 
-def _ended(queue: RenderQueue, render_id: int, render: Render | None, what: str) -> Decision:
+def ended(queue: RenderQueue, render_id: int, render: Render | None, what: str) -> Decision:
     if render is not None:
         message = f"Render {render_id} is {render.status} and cannot {what}"
         return reject(Code.CONFLICT, message, render_id=render_id, status=render.status)

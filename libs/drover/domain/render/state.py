@@ -33,7 +33,7 @@ class RenderPurpose(msgspec.Struct, kw_only=True):
     """What a render is for: its composition, cue item and broadcast date."""
 
     composition_id: str
-    cue_item_id: str | None
+    cue_item_id: str | int | None
     broadcast_date: date
 
 
@@ -51,8 +51,14 @@ class Render(RenderPurpose, kw_only=True):
     generation: int = 1
     touched: bool = False
     """Whether a worker has held the render in this generation. Then nexrender may have the job, even if nobody reported
-    it."""
+    it. External workers have jobs of their own, so they do not count."""
+    handled: bool = False
+    """Whether a worker has ever held the render; external ones do not count. Then a file of it may be on the NAS."""
     worker_id: str | None = None
+    external: bool = False
+    """Whether the present or last worker is an external one."""
+    leased_at: datetime | None = None
+    """When the lease was given or renewed."""
     lease_until: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
@@ -66,7 +72,7 @@ class Render(RenderPurpose, kw_only=True):
     resumes: int = 0
     """How often the worker resumed the render after a crash."""
     sha256: str | None = None
-    """Hash of the file, once completed."""
+    """Hash of the file, once completed. Empty if an external worker did not tell it."""
 
 
 class Stop(msgspec.Struct):
@@ -100,8 +106,10 @@ class RenderQueue(msgspec.Struct):
     """Renders that wait for a worker, by request time: the first is next."""
     held: dict[str, int] = {}
     """The render that each worker holds; at most one."""
+    lent: set[int] = msgspec.field(default_factory=set)
+    """Renders that external workers hold. Such a worker may hold several."""
     renewal_due: datetime | None = None
-    """When the next renewal of a lease is expected, after the last claim or renewal. None: no worker holds a render."""
+    """The latest time at which the next renewal of a lease is expected. None: no worker holds a render."""
     stops: dict[str, Stop] = {}
     """Jobs to stop, by their uid."""
     stops_due: Timers = msgspec.field(default_factory=Timers)

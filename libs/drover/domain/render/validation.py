@@ -37,6 +37,8 @@ def _problems(command: Command) -> Iterator[Rejection]:
         if value is not None and not 0 <= value < 2**53:
             yield _invalid("It must be a number from 0 on", name, value)
     if isinstance(command, c.RequestRender):
+        if isinstance(command.cue_item_id, int) and not -(2**63) <= command.cue_item_id < 2**63:
+            yield _invalid("It must be a number of 64 bits, or a text", "cue_item_id", str(command.cue_item_id)[:64])
         if len(command.gfx_data) > SEALED_CHARS_MAX:
             yield Rejection(Code.TOO_LARGE, "gfx_data is too large", {"field": "gfx_data"})
         elif not (command.gfx_data.isascii() and command.gfx_data.isprintable() and command.gfx_data):

@@ -53,7 +53,7 @@ def renew_lease(policy: Policy, queue: RenderQueue, command: c.RenewLease, now: 
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command, record=False)
-    renewed = LeaseRenewed(*_run(render), now + timedelta(seconds=policy.lease_s))
+    renewed = LeaseRenewed(*run_of(render), now + timedelta(seconds=policy.lease_s))
     return accept(renewed, *worker_heard(queue, "renewed"))
 
 
@@ -74,11 +74,15 @@ def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmit
         return overtaken(queue, command)
     if render.status is not Status.PREPARING:
         return NOTHING  # already reported
+    timeout = timeout_at(policy, render, now)
+    return accept(RenderSubmitted(*run_of(render), render.uid, command.nexrender_job_id, command.found, timeout))
+
+
+def timeout_at(policy: Policy, render: Render, now: datetime) -> datetime:
     # The time of earlier workers on the same job counts. Not if nexrender had finished in time and only the file was
     # still being copied: a worker's crash must not cause another render then.
     since = now if render.rendered else render.started_at or now
-    timeout = since + timedelta(seconds=policy.render_timeout_s)
-    return accept(RenderSubmitted(*_run(render), render.uid, command.nexrender_job_id, command.found, timeout))
+    return since + timedelta(seconds=policy.render_timeout_s)
 
 
 def report_progress(queue: RenderQueue, command: c.ReportProgress, now: datetime) -> Decision:
@@ -87,12 +91,12 @@ def report_progress(queue: RenderQueue, command: c.ReportProgress, now: datetime
         return overtaken(queue, command, record=False)
     progress = min(100, max(render.progress, command.progress))
     if command.stage == "encoding" and render.status is Status.RENDERING:
-        return accept(EncodingStarted(*_run(render), progress))
+        return accept(EncodingStarted(*run_of(render), progress))
     if render.status not in (Status.RENDERING, Status.ENCODING):
         return NOTHING
     regained = render.retry_due is not None
     if regained or progress // PROGRESS_STEP > render.progress // PROGRESS_STEP:
-        return accept(RenderProgressed(*_run(render), progress))
+        return accept(RenderProgressed(*run_of(render), progress))
     return NOTHING
 
 
@@ -102,14 +106,14 @@ def report_rendered(queue: RenderQueue, command: c.ReportRendered, now: datetime
         return overtaken(queue, command)
     if render.status is Status.UPLOADING:
         return NOTHING
-    return accept(UploadStarted(*_run(render)))
+    return accept(UploadStarted(*run_of(render)))
 
 
 def report_unmapped(queue: RenderQueue, command: c.ReportUnmapped, now: datetime) -> Decision:
     render = current(queue, command)
     if render is None:
         return overtaken(queue, command)
-    return accept(FieldsUnmapped(*_run(render), listed(command.fields))) if command.fields else NOTHING
+    return accept(FieldsUnmapped(*run_of(render), listed(command.fields))) if command.fields else NOTHING
 
 
 def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: datetime) -> Decision:
@@ -119,18 +123,40 @@ def report_completed(queue: RenderQueue, command: c.ReportCompleted, now: dateti
         if known is not None and (known.run, known.sha256) == (command.run, command.sha256):
             return NOTHING  # already reported; the answer was lost
         return overtaken(queue, command)
-    duration_s = (now - (render.started_at or now)).total_seconds()
-    completed = RenderCompleted(
-        *_run(render),
+    done = completed(
+        render,
+        now,
         output_file_path=command.output_file_path,
         size_bytes=command.size_bytes,
         sha256=command.sha256,
-        duration_seconds=duration_s,
         codec=command.codec,
         width=command.width,
         height=command.height,
     )
-    return accept(completed, *alerts_over(queue, render, "completed"))
+    return accept(done, *alerts_over(queue, render, "completed"))
+
+
+def completed(
+    render: Render,
+    now: datetime,
+    *,
+    output_file_path: str,
+    size_bytes: int,
+    sha256: str,
+    codec: str = "",
+    width: int = 0,
+    height: int = 0,
+) -> RenderCompleted:
+    return RenderCompleted(
+        *run_of(render),
+        output_file_path=output_file_path,
+        size_bytes=size_bytes,
+        sha256=sha256,
+        duration_seconds=(now - (render.started_at or now)).total_seconds(),
+        codec=codec,
+        width=width,
+        height=height,
+    )
 
 
 def overtaken(queue: RenderQueue, report: c.Report, *, record: bool = True) -> Decision:
@@ -161,6 +187,6 @@ def stale_rejection(event: StaleRunRefused) -> Rejection:
     )
 
 
-def _run(render: Render) -> tuple[int, int, str]:
+def run_of(render: Render) -> tuple[int, int, str]:
     assert render.worker_id is not None
     return render.render_id, render.run, render.worker_id

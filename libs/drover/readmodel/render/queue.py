@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from drover.domain.render.state import Status
-from drover.readmodel.column import BigInt, column, columns_of, pick, without, words
+from drover.readmodel.column import BigInt, Scalar, column, columns_of, pick, without, words
 from drover.readmodel.relation import View, many, one, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index, KeyedTable
@@ -23,7 +23,7 @@ class Render(Row, frozen=True):
     id: int
     composition_id: str
     composition_name: str
-    cue_item_id: str | None
+    cue_item_id: Scalar | None
     broadcast_date: date
     created_at: datetime
     updated_at: datetime
@@ -66,6 +66,8 @@ class RenderRow(Render, frozen=True):
     """The number of the render's job at nexrender, from 1."""
     generation_ends: list[int] = msgspec.field(default_factory=list)
     """The last run of each earlier generation."""
+    external: bool = False
+    """Whether the present or last worker is one of the users' own, which sends no heartbeats."""
 
 
 class GfxRow(Row, frozen=True):
@@ -159,7 +161,7 @@ RENDERS: Final = KeyedTable(
         Index("render_rows_created_at", "created_at"),
         Index("render_rows_completed_at", "completed_at"),
         Index("render_rows_composition_id", "composition_id, created_at"),
-        Index("render_rows_cue_item_id", "cue_item_id"),
+        Index("render_rows_cue_item_id", "(cue_item_id #>> '{}')"),
         Index("render_rows_broadcast_date", "broadcast_date, created_at"),
     ),
 )

@@ -55,7 +55,7 @@ CREATE TABLE render_rows (
   id                int4 PRIMARY KEY,
   composition_id    text NOT NULL,
   composition_name  text NOT NULL,
-  cue_item_id       text,
+  cue_item_id       jsonb,
   broadcast_date    date NOT NULL,
   created_at        timestamptz NOT NULL,
   updated_at        timestamptz NOT NULL,
@@ -82,7 +82,8 @@ CREATE TABLE render_rows (
   encoding_seconds  float8,
   uploading_seconds float8,
   generation        int4 NOT NULL,
-  generation_ends   int4[] NOT NULL
+  generation_ends   int4[] NOT NULL,
+  external          bool NOT NULL
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN render_rows.stage_since IS 'When the render reached its status.';
 COMMENT ON COLUMN render_rows.worker_id IS 'The worker that holds the render; after its end, the last worker.';
@@ -92,11 +93,12 @@ COMMENT ON COLUMN render_rows.started_at IS 'When nexrender accepted the render'
 COMMENT ON COLUMN render_rows.preparing_seconds IS 'How many seconds the render was in the stage `preparing`, over all finished visits; null: never. The three fields below are the same for the other stages.';
 COMMENT ON COLUMN render_rows.generation IS 'The number of the render''s job at nexrender, from 1.';
 COMMENT ON COLUMN render_rows.generation_ends IS 'The last run of each earlier generation.';
+COMMENT ON COLUMN render_rows.external IS 'Whether the present or last worker is one of the users'' own, which sends no heartbeats.';
 CREATE INDEX render_rows_status ON render_rows (status, created_at);
 CREATE INDEX render_rows_created_at ON render_rows (created_at);
 CREATE INDEX render_rows_completed_at ON render_rows (completed_at);
 CREATE INDEX render_rows_composition_id ON render_rows (composition_id, created_at);
-CREATE INDEX render_rows_cue_item_id ON render_rows (cue_item_id);
+CREATE INDEX render_rows_cue_item_id ON render_rows ((cue_item_id #>> '{}'));
 CREATE INDEX render_rows_broadcast_date ON render_rows (broadcast_date, created_at);
 
 -- The input of a render. It has its own table, because it is large and never changes, while a render's row changes

@@ -40,10 +40,11 @@ FROM (
 WHERE seconds IS NOT NULL;
 
 -- Workers that were heard within a day, and those that have a render, heard or not. They send a heartbeat every 10 s;
--- after three missed ones a worker counts as gone.
+-- after three missed ones a worker counts as gone. An external worker sends none: it is busy while its lease lasts.
 CREATE VIEW render_workers AS
 SELECT coalesce(w.worker_id, r.worker_id) AS worker_id,
        CASE
+         WHEN r.external AND r.lock_expires_at > now() THEN 'busy'
          WHEN coalesce(w.last_seen_at, '-infinity') <= now() - interval '30 seconds' THEN 'gone'
          WHEN r.id IS NOT NULL THEN 'busy'
          ELSE 'idle'
@@ -51,7 +52,7 @@ SELECT coalesce(w.worker_id, r.worker_id) AS worker_id,
        w.last_seen_at, r.run, r.status AS render_status, r.lock_expires_at, r.id AS render_queue_id
 FROM tel_render.workers w
 FULL JOIN (
-  SELECT id, run, status, worker_id, lock_expires_at
+  SELECT id, run, status, worker_id, lock_expires_at, external
   FROM render_rows WHERE status IN ('preparing', 'rendering', 'encoding', 'uploading')
 ) AS r ON r.worker_id = w.worker_id
 WHERE r.id IS NOT NULL OR w.last_seen_at > now() - interval '1 day';
@@ -73,4 +74,4 @@ SELECT (SELECT count(*) FROM render_rows WHERE status = 'pending') AS pending_co
          FROM render_rows
          WHERE status IN ('completed', 'failed') AND created_at > now() - interval '24 hours'
        ) AS success_rate,
-       (SELECT count(*) FROM render_workers WHERE status <> 'gone') AS active_workers;
+       (SELECT count(DISTINCT worker_id) FROM render_workers WHERE status <> 'gone') AS active_workers;

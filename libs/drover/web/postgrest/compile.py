@@ -180,6 +180,8 @@ class _Compiler:
             if item.path is not None or item.cast is not None:
                 refuse_sealed(level.relation, item.name)
             found = field(level.relation, level.row, item.name, item.path, self._parameters)
+            if item.name in level.relation.scalars and item.path is None and item.cast is None:
+                return [f'"{level.row}"."{item.name}" AS "{item.alias or item.name}"']
             sql = found.sql if item.cast is None else f"{found.sql}::{cast_type(found.type, item.cast)}"
             return [f'{sql} AS "{item.alias or item.name}"']
         return [f'"{level.row}"."{name}"' for name in level.relation.columns]

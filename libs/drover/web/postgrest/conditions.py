@@ -40,12 +40,14 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def field(relation: Relation, row: str, column: str, path: Path | None, parameters: Parameters) -> Field:
-    """Make the SQL of a column. `row`: the alias of its row in the statement; with it no other alias can hide the
-    column."""
+    """Make the SQL of a column, as it is compared. `row`: the alias of its row in the statement; with it no other alias
+    can hide the column."""
     type_ = relation.columns.get(column)
     if type_ is None:
         raise no_column(relation, column)
     sql = f'"{row}"."{column}"'
+    if path is None and column in relation.scalars:
+        return Field(f"({sql} #>> '{{}}')", PgType.TEXT)
     if path is None:
         return Field(sql, type_)
     if type_ is not PgType.JSONB:

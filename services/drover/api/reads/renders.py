@@ -57,7 +57,7 @@ RENDERS: Final = Listing(
     wheres=(
         Where(one_of("status", [*Status], "In one of these states.", many=True), "r.status = {}", fans=True),
         Where(text("composition_id", "Of this composition."), "r.composition_id = {}"),
-        Where(text("cue_item_id", "Of this cue item."), "r.cue_item_id = {}"),
+        Where(text("cue_item_id", "Of this cue item."), "r.cue_item_id #>> ARRAY[]::text[] = {}"),
         Where(day("broadcast_date", "For this day."), "r.broadcast_date = {}"),
         *within("r.created_at"),
     ),

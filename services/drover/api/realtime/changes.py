@@ -34,14 +34,19 @@ class _Shape:
     def columns(self, select: Select) -> msgspec.Raw:
         if select not in self._columns:
             shown = [
-                {"name": name, "type": _ARRAYS.get(type_, type_.value)}
-                for name, type_ in self._live.relation.columns.items()
+                {"name": name, "type": self._type(name)}
+                for name in self._live.relation.columns
                 if name not in self._live.withheld and (select is None or name in select)
             ]
             if select is not None:  # made by clients, so it cannot be kept for ever
                 return msgspec.Raw(_encode(shown))
             self._columns[select] = msgspec.Raw(_encode(shown))
         return self._columns[select]
+
+    def _type(self, column: str) -> str:
+        type_ = self._live.relation.client_type(column)
+        assert type_ is not None
+        return _ARRAYS.get(type_, type_.value)
 
     def record(self, raw: msgspec.Raw, row: dict[str, Any], select: Select) -> msgspec.Raw:
         """Columns that are withheld are left out: null would say that they are empty."""

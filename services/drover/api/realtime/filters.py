@@ -98,6 +98,7 @@ _PARSE: Final[dict[PgType, Callable[[str], Any]]] = {
     PgType.DATE: date.fromisoformat,
 }
 _FROM_ROW: Final[dict[PgType, Callable[[Any], Any]]] = {
+    PgType.TEXT: str,  # a scalar may be a number
     PgType.NUMERIC: lambda value: Decimal(str(value)),
     PgType.TIMESTAMPTZ: _moment,
     PgType.DATE: date.fromisoformat,
@@ -125,7 +126,7 @@ def _parse_condition(text: str, live: LiveRelation) -> Condition:
     if match is None:
         raise BadFilter("A filter has the form column=op.value, such as id=eq.1")
     column, negated, op, rest = match.groups()
-    type_ = live.relation.columns.get(column)
+    type_ = live.relation.client_type(column)
     if type_ is None:
         raise BadFilter(f"There is no column {column} in {live.name}")
     if column in live.withheld or type_ not in _PARSE:

@@ -1,20 +1,33 @@
-"""Writes of `render_queue`: request, cancel, release and repeat renders (003 §4.2).
+"""Writes of `render_queue`: request, cancel, release and repeat renders (003 §4.2), and the work of external workers.
 
-Workers report everything else about a render, by another way.
+An external worker is one of the users' own (003 §3): it claims a render and reports on it by writes of this table. Our
+workers do the same over the bus.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
-from typing import Any, Final, Literal
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from drover.bus.messages import Accepted, Outcome, Rejected
+from drover.domain.decider import Command
 from drover.domain.errors import Code
-from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
+from drover.domain.render.commands import (
+    CancelRender,
+    ClaimRender,
+    ReleaseRender,
+    ReportWork,
+    RequestRender,
+    RerunRender,
+)
+from drover.domain.render.fence import RowFence
+from drover.domain.render.state import ENDED, WORKING
 from drover.gateway.gfx_data import Sealed
+from drover.gateway.reports import Percentage
 from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -22,17 +35,36 @@ from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import stored
 from drover.readmodel.models import RELATIONS
 from drover.web.auth import Principal
+from drover.web.errors import ApiError
 from drover.web.permissions import Verb
 from drover.web.postgrest.sealed import Unseal
 
 GFX_DATA: Final = "render_queue.gfx_data"
 """The name of gfx_data in the table of permissions."""
-_ONLY_STATUS: Final = (
-    "Only the status of a render can be written: cancelled, or pending, which takes it from its worker or, if it "
-    "failed or was cancelled, runs it again. Workers report everything else."
+_HINT: Final = (
+    "Write a status: cancelled, or pending, which takes the render from its worker or, if it failed or was cancelled, "
+    "runs it again. A worker claims it with preparing and its worker_id, and then reports rendering, encoding, "
+    "uploading, completed or failed."
 )
-_ENDED: Final = (None, "failed", "cancelled", "completed")
-"""The status of a render that may run again; None if the request names it by its number."""
+_WORDS: Final = {"queued": "rendering", "finished": "uploading", "error": "failed"}
+"""The words of nexrender for a status (003 §3.5.2)."""
+_WORK: Final = frozenset({"worker_id", "lock_expires_at", "nexrender_job_id"})
+_USED: Final[dict[str | None, frozenset[str]]] = {
+    "cancelled": frozenset({"status"}),
+    "preparing": frozenset({"status", "worker_id", "lock_expires_at"}),
+    None: _WORK | {"progress"},
+    "rendering": _WORK | {"status", "progress"},
+    "encoding": _WORK | {"status", "progress"},
+    "uploading": _WORK | {"status"},
+    "completed": _WORK | {"status", "output_file_path", "output_size_bytes", "output_sha256"},
+    "failed": _WORK | {"status", "error_message"},
+}
+"""The columns that mean something, by status. `pending` is in `_release`."""
+_UNCHANGING: Final = frozenset(
+    {"id", "composition_id", "composition_name", "cue_item_id", "broadcast_date", "created_at", "gfx_data"}
+)
+"""Columns that no later write changes, so a filter on them is no precondition."""
+_FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
@@ -53,10 +85,47 @@ class NewRender(msgspec.Struct, forbid_unknown_fields=True):
         return named if isinstance(named, str) else ""
 
 
-class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change."""
+Size = Annotated[int, Meta(ge=0, lt=2**53)]
+Word = Literal[
+    "cancelled",
+    "pending",
+    "preparing",
+    "rendering",
+    "encoding",
+    "uploading",
+    "completed",
+    "failed",
+    "queued",
+    "finished",
+    "error",
+]
 
-    status: Literal["cancelled", "pending"]
+
+class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What a PATCH may change: what people and external workers write."""
+
+    status: Word | UnsetType = UNSET
+    """nexrender's words `queued`, `finished` and `error` mean `rendering`, `uploading` and `failed`."""
+    worker_id: str | None = None
+    """With `preparing`: who claims. With a report: who reports, which must be who has claimed."""
+    lock_expires_at: datetime | None = None
+    """The end of the lease, at most as late as `DROVER_RENDER_LEASE_S` allows. Without a time zone: UTC, as in
+    Postgres."""
+    nexrender_job_id: str | int | None = None
+    progress: Percentage | None = None
+    output_file_path: str | None = None
+    output_size_bytes: Size | None = None
+    output_sha256: str | None = None
+    error_message: str | None = None
+
+    @property
+    def means(self) -> str | None:
+        return None if self.status is UNSET else _WORDS.get(self.status, self.status)
+
+    @property
+    def lease_until(self) -> datetime | None:
+        until = self.lock_expires_at
+        return until if until is None or until.tzinfo is not None else until.replace(tzinfo=UTC)
 
 
 def unseal(edge: Edge, principal: Principal) -> Unseal:
@@ -71,7 +140,7 @@ def _request(edge: Edge, row: NewRender) -> RequestRender:
         gfx_id=sealed.gfx_id,
         gfx_data=sealed.text,
         composition=row.name,
-        cue_item_id=None if row.cue_item_id is None else str(row.cue_item_id),
+        cue_item_id=row.cue_item_id,
         broadcast_date=row.broadcast_date,
     )
 
@@ -83,21 +152,84 @@ def _requested(edge: Edge, command: RequestRender, done: Accepted) -> Row:
 
 
 async def _apply(change: RenderChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    status = change.means
+    if status is None and (change.progress, change.lock_expires_at, change.nexrender_job_id) == (None, None, None):
+        raise ApiError(400, Code.VALIDATION_ERROR, "status is required", details={"field": "status"}, hint=_HINT)
+    if status == "pending":
+        return await _release(change, targets, sending)
+    sending.use_only(_USED[status])
+    command = {"cancelled": _cancel, "preparing": _claim}.get(status or "", _report)
+    commands = [command(change, target) for target in targets]
+    sending.check(commands)
+    return await sending.send(commands, [target.id for target in targets])
+
+
+def _cancel(change: RenderChange, target: Target) -> Command:
+    return CancelRender(int(target.id), only_if=_fence(target))
+
+
+def _claim(change: RenderChange, target: Target) -> Command:
+    return ClaimRender(int(target.id), change.worker_id, change.lease_until, only_if=_fence(target))
+
+
+def _report(change: RenderChange, target: Target) -> Command:
+    status, job_id = change.means, change.nexrender_job_id
+    return ReportWork(
+        render_id=int(target.id),
+        status=status,  # type: ignore[arg-type]  # those of a report are left
+        worker_id=change.worker_id,
+        progress=change.progress,
+        nexrender_job_id=None if job_id is None else str(job_id),
+        lease_until=change.lease_until,
+        output_file_path=change.output_file_path,
+        size_bytes=change.output_size_bytes,
+        sha256=change.output_sha256,
+        message=change.error_message,
+        only_if=_fence(target),
+    )
+
+
+async def _release(change: RenderChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    """Take the renders from their workers; run those again that have ended."""
+    cleared = {name for name in ("worker_id", "lock_expires_at") if getattr(change, name) is None}
+    sending.use_only({"status"} | cleared)
+    outcomes = await _send(ReleaseRender, [target for target in targets if not _ended(target)], sending)
+    # The writer knows which renders have ended. Whoever named one by its number does not, so try it. A repeat with the
+    # same id does not take the repeated render from its new worker.
+    again = [one for one in targets if _ended(one) or (not one.row and _is_conflict(outcomes[one.id]))]
+    outcomes |= await _send(RerunRender, again, sending)
+    return [outcomes[target.id] for target in targets]
+
+
+async def _send(
+    command: type[ReleaseRender | RerunRender], targets: Sequence[Target], sending: Sending
+) -> dict[str, Outcome]:
     ids = [target.id for target in targets]
-    if change.status == "cancelled":
-        return await sending.send([CancelRender(int(id_)) for id_ in ids], ids)
-    # Take it from its worker; if it has ended, run it again. The writer knows which applies, and a repeat with the same
-    # id does not take the repeated render from its new worker.
-    outcomes = await sending.send([ReleaseRender(int(id_)) for id_ in ids], ids)
-    ended = [
-        index
-        for index, (target, outcome) in enumerate(zip(targets, outcomes, strict=True))
-        if _is_conflict(outcome) and target.fence("status") in _ENDED
-    ]
-    again = await sending.send([RerunRender(int(ids[index])) for index in ended], [ids[index] for index in ended])
-    for index, outcome in zip(ended, again, strict=True):
-        outcomes[index] = outcome
-    return outcomes
+    outcomes = await sending.send([command(int(target.id), only_if=_fence(target)) for target in targets], ids)
+    return dict(zip(ids, outcomes, strict=True))
+
+
+def _ended(target: Target) -> bool:
+    return target.fence("status") in ENDED
+
+
+def _fence(target: Target) -> RowFence | None:
+    """What the filters asked for. Null and the worker of an ended render stand for the status that they go with."""
+    asked = target.by - _UNCHANGING
+    if not asked:
+        return None
+    if target.fence("status") not in WORKING:
+        return RowFence(run=target.fence("run"), status=target.fence("status"))
+    return RowFence(
+        run=target.fence("run") if asked - _FENCED else None,
+        status=target.filtered("status"),
+        worker_id=target.filtered("worker_id"),
+        lease_until=_moment(target.filtered("lock_expires_at")),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else msgspec.convert(text, datetime)
 
 
 def _is_conflict(outcome: Outcome) -> bool:
@@ -117,7 +249,7 @@ RENDER_QUEUE: Final = WriteTable(
         shape=RenderChange,
         apply=_apply,
         show=stored("render_queue", unseal=lambda sending: unseal(sending.edge, sending.principal)),
-        hint=_ONLY_STATUS,
+        hint=_HINT,
     ),
-    fence=("status",),
+    fence=("run", "status", "worker_id", "lock_expires_at"),
 )

@@ -69,7 +69,15 @@ def _enter(tables: Tables, event: e.RenderEvent, status: str, **changes: Any) ->
 
 def _claimed(tables: Tables, event: e.RenderClaimed) -> None:
     lease = event.lease_until
-    _enter(tables, event, PREPARING, run=event.run, worker_id=event.worker_id, lock_expires_at=lease)
+    _enter(
+        tables,
+        event,
+        PREPARING,
+        run=event.run,
+        worker_id=event.worker_id,
+        lock_expires_at=lease,
+        external=event.external,
+    )
 
 
 def _renewed(tables: Tables, event: e.LeaseRenewed) -> None:
@@ -78,7 +86,7 @@ def _renewed(tables: Tables, event: e.LeaseRenewed) -> None:
 
 def _submitted(tables: Tables, event: e.RenderSubmitted) -> None:
     started_at = need(tables, RENDERS, event.render_id).started_at or event.at
-    _enter(tables, event, RENDERING, nexrender_job_id=event.nexrender_job_id, started_at=started_at)
+    _enter(tables, event, RENDERING, nexrender_job_id=event.nexrender_job_id or None, started_at=started_at)
 
 
 def _progressed(tables: Tables, event: e.RenderProgressed) -> None:
@@ -123,9 +131,9 @@ def _completed(tables: Tables, event: e.RenderCompleted) -> None:
         COMPLETED,
         progress=100,
         lock_expires_at=None,
-        output_file_path=event.output_file_path,
-        output_size_bytes=event.size_bytes,
-        output_sha256=event.sha256,
+        output_file_path=event.output_file_path or None,
+        output_size_bytes=event.size_bytes or None,
+        output_sha256=event.sha256 or None,
         error_code=None,
         error_message=None,
         completed_at=event.at,

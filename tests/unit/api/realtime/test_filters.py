@@ -79,6 +79,15 @@ def test_dates_and_fractions_are_compared_as_such():
     assert holds("output_size_bytes=gt.9", {"output_size_bytes": 9007199254740993}, "render_queue")
 
 
+@pytest.mark.req("DI-19")
+@pytest.mark.parametrize("cue", [7, "7"])
+def test_a_number_or_text_is_compared_by_its_text(cue):
+    assert holds("cue_item_id=eq.7", {"cue_item_id": cue}, "render_queue")
+    assert holds("cue_item_id=in.(7,8)", {"cue_item_id": cue}, "render_queue")
+    assert not holds("cue_item_id=eq.8", {"cue_item_id": cue}, "render_queue")
+    assert not holds("cue_item_id=eq.7", {"cue_item_id": None}, "render_queue")
+
+
 def test_decimals_are_exact_and_what_cannot_be_compared_is_refused():
     (jobs,) = LIVE["jobs"]
     relation = msgspec.structs.replace(jobs.relation, columns={"price": PgType.NUMERIC})

@@ -64,15 +64,18 @@ def test_a_requested_render_is_told_as_its_row_begins():
 
 @pytest.mark.req("RN-04")
 def test_a_claim_is_told_with_its_run_and_lease():
-    until = {"lease_until": at(minutes=30, seconds=3), "lease_s": 1800}
-    assert told_to([requested()], c.Claim(W1)) == {"render_id": 1, "run": 1, "resumed": False} | until
-    assert told_to(WORKING_STATES["rendering"], c.Claim(W1)) == {"render_id": 1, "run": 2, "resumed": True} | until
+    until = at(minutes=30, seconds=3)
+    row = {"id": 1, "status": "preparing", "worker_id": W1, "lock_expires_at": until, "updated_at": at(seconds=3)}
+    lease = {"render_id": 1, "lease_until": until, "lease_s": 1800} | row
+    assert told_to([requested()], c.Claim(W1)) == {"run": 1, "resumed": False} | lease
+    assert told_to(WORKING_STATES["rendering"], c.Claim(W1)) == {"run": 2, "resumed": True} | lease
 
 
 @pytest.mark.req("RN-04")
 def test_a_renewal_is_told_until_when():
-    until = {"lease_until": at(minutes=30, seconds=3), "lease_s": 1800}
-    assert told_to(WORKING_STATES["rendering"], HAND.renews()) == until
+    until = at(minutes=30, seconds=3)
+    told = {"lease_until": until, "lease_s": 1800, "lock_expires_at": until}
+    assert told_to(WORKING_STATES["rendering"], HAND.renews()) == told
 
 
 def test_a_fault_is_told_what_follows_from_it():

@@ -40,6 +40,7 @@ WHERE = {
     "RENDER_LOST": "rendering",
     "OUTPUT_INVALID": "uploading",
     "NAS_AWAY": "uploading",
+    "WORKER_FAILED": "rendering",
 }
 """In which state a worker meets it."""
 
@@ -65,6 +66,7 @@ ALERTS = {
     "RENDER_ERROR": ("render_failed", "1"),
     "RENDER_LOST": ("render_failed", "1"),
     "OUTPUT_INVALID": ("render_failed", "1"),
+    "WORKER_FAILED": ("render_failed", "1"),
 }
 """Kind and subject of the alert when it is final: each leaves a render that waits for a person."""
 

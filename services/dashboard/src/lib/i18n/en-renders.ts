@@ -143,6 +143,7 @@ export const renders = {
     RENDER_LOST: "nexrender lost the job",
     OUTPUT_INVALID: "Invalid output file",
     NAS_AWAY: "NAS is not writable",
+    WORKER_FAILED: "Its worker reported a failure",
   },
   reasons: {
     lapsed: "its worker stopped responding",
@@ -150,6 +151,7 @@ export const renders = {
     handed_back: "handed back by its worker",
     rerun: "run again manually",
     resumed: "resumed by its worker",
+    superseded: "an external worker started its own job",
     stale: "Late report rejected",
   },
 };

@@ -143,6 +143,7 @@ export const renders: typeof Renders = {
     RENDER_LOST: "nexrender에서 작업이 사라짐",
     OUTPUT_INVALID: "결과 파일 이상",
     NAS_AWAY: "NAS에 쓸 수 없음",
+    WORKER_FAILED: "워커가 실패를 보고함",
   },
   reasons: {
     lapsed: "워커 신호 없음",
@@ -150,6 +151,7 @@ export const renders: typeof Renders = {
     handed_back: "워커가 반납",
     rerun: "사람이 다시 실행",
     resumed: "워커가 이어서 진행",
+    superseded: "외부 워커가 새 작업을 시작",
     stale: "늦은 보고 거부",
   },
 };

@@ -28,8 +28,10 @@ function wordsOf(text: string): string[] {
   return named;
 }
 
+type Ended = Omit<RenderRow, "id" | "cue_item_id"> & { readonly id: string; readonly cue_item_id: string | null };
+
 /** Whether the question would be answered with this one, which has ended. */
-export function isEndedShown(filter: EndedFilter, render: Omit<RenderRow, "id"> & { readonly id: string }): boolean {
+export function isEndedShown(filter: EndedFilter, render: Ended): boolean {
   const text = (filter.q ?? "").trim().toLowerCase();
   const number = numberIn(text);
   const texts = [render.composition_name, render.cue_item_id, render.error_code];

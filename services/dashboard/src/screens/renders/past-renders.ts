@@ -6,7 +6,7 @@ import { useMoment } from "@/app/use-moment";
 import type { PastRender, RenderMoment } from "@/lib/past/moments";
 import { oneOf, rows } from "@/lib/rest/read";
 import { ENDED_STATUSES, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
-import { type Render, renderOf } from "./render";
+import { cueText, type Render, renderOf } from "./render";
 
 /** Of the newest: more are counted, and shown with less about them. */
 const ROWS_MAX = 100;
@@ -46,7 +46,7 @@ export function renderThen(then: PastRender, row: RenderRow | undefined, past: P
   return {
     ...then,
     id: String(then.id),
-    cue_item_id: row?.cue_item_id ?? null,
+    cue_item_id: cueText(row?.cue_item_id ?? null),
     broadcast_date: row?.broadcast_date ?? "",
     lock_expires_at: null,
     nexrender_job_id: null,

@@ -4,17 +4,28 @@ import type { AnyRow } from "@/lib/live/told";
 import { ENDED_STATUSES, OPEN_STATUSES, type RenderRow, STAGES, type StageRow } from "@/lib/rest/render-rows";
 import { type EndedFilter, isEndedShown } from "./ended-query";
 
-export interface Render extends Omit<RenderRow, "id"> {
+export interface Render extends Omit<RenderRow, "id" | "cue_item_id"> {
   readonly id: string;
+  readonly cue_item_id: string | null;
   /** When it came to its stage, in milliseconds of this machine's clock; null: nobody has told. */
   readonly stageSince: number | null;
 }
 
 export function renderOf(row: RenderRow, stages: readonly StageRow[] = [], readAt = Date.now()): Render {
   const stage = stages.find((one) => one.under_way);
-  const { id, ...rest } = row;
+  const { id, cue_item_id: cue, ...rest } = row;
   const since = row.status === "pending" ? Date.parse(row.created_at) : null;
-  return { ...rest, id: String(id), stageSince: stage === undefined ? since : readAt - stage.seconds * 1000 };
+  return {
+    ...rest,
+    id: String(id),
+    cue_item_id: cueText(cue),
+    stageSince: stage === undefined ? since : readAt - stage.seconds * 1000,
+  };
+}
+
+/** A cue item has a number or a name, as whoever requested the render wrote it. */
+export function cueText(cue: RenderRow["cue_item_id"]): string | null {
+  return cue === null ? null : String(cue);
 }
 
 export function isUnderWay(render: Pick<Render, "status">): boolean {
